@@ -1,0 +1,36 @@
+"""The base of every endpoint that asks for a key."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import Grant
+from accounts.idempotency import answer_once, requested_key
+from config.api.views import ApiView, ListMixin
+
+
+class AccountView(ApiView):
+    """An endpoint that works on what the caller's account owns; its POSTs can be retried with an Idempotency-Key."""
+
+    @property
+    def grant(self) -> Grant:
+        return self.request.auth
+
+    @property
+    def account_id(self) -> str:
+        return self.grant.account_id
+
+    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        def act() -> Response:
+            return handler(request, *args, **kwargs)
+
+        key = requested_key(request) if request.method == "POST" else None
+        if key is None:
+            return super().write(handler, request, *args, **kwargs)
+        return super().write(lambda *_, **__: answer_once(request, key, act), request)
+
+
+class AccountListView(ListMixin, AccountView):
+    """An AccountView with a list."""

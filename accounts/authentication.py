@@ -1,0 +1,98 @@
+"""From the Authorization header to what its key may do."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+
+from accounts import keytext
+from accounts.models import ApiKey
+from config.api.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
+from config.api.middleware import Address
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
+LAST_USED_PRECISION = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What an authenticated request may do, and on whose account."""
+
+    key_id: str
+    account_id: str
+    permissions: frozenset[str]
+    networks: tuple[IPv4Network | IPv6Network, ...]
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+    limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "Grant":
+        return cls(
+            key_id=key.pk,
+            account_id=key.account_id,
+            permissions=frozenset(key.permissions),
+            networks=tuple(ip_network(text) for text in key.allowed_ips),
+            expires_at=key.expires_at,
+            revoked_at=key.revoked_at,
+            last_used_at=key.last_used_at,
+            limits=key.account.limits,
+        )
+
+    def check(self, now: datetime) -> None:
+        """Raises InvalidApiKey for a key that has been revoked or has expired."""
+        if self.revoked_at is not None and self.revoked_at <= now:
+            raise InvalidApiKey("This API key has been revoked.", headers=CHALLENGE)
+        if self.expires_at is not None and self.expires_at <= now:
+            raise InvalidApiKey("This API key has expired.", headers=CHALLENGE)
+
+    def check_address(self, address: Address | None) -> None:
+        """Raises IpNotAllowed for an address outside the key's list."""
+        if self.networks and (address is None or not any(address in network for network in self.networks)):
+            raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
+
+
+def bearer_token(header: str) -> str:
+    """Raises MissingApiKey where the header carries no bearer token."""
+    scheme, _, token = header.strip().partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token:
+        raise MissingApiKey("Send your API key as Authorization: Bearer <API_KEY>.", headers=CHALLENGE)
+    return token
+
+
+def find_grant(text: str) -> Grant:
+    """The grant of a key's text. Raises InvalidApiKey; a malformed key never reaches the database."""
+    if keytext.is_well_formed(text):
+        # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
+        key = ApiKey.objects.select_related("account").filter(digest=keytext.digest(text)).first()
+        if key is not None:
+            return Grant.of(key)
+    raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+
+
+def note_use(grant: Grant, now: datetime) -> None:
+    """Keeps `lastUsedAt` to the minute: at most one write per key and minute."""
+    if grant.last_used_at is None or now - grant.last_used_at >= LAST_USED_PRECISION:
+        stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
+        ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
+
+    def authenticate(self, request: Any) -> tuple[None, Grant]:
+        now = timezone.now()
+        grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
+        grant.check(now)
+        grant.check_address(request._request.client_address)
+        note_use(grant, now)
+        return None, grant
+
+    def authenticate_header(self, request: Any) -> str:
+        return CHALLENGE["WWW-Authenticate"]

@@ -1,0 +1,97 @@
+"""`Idempotency-Key`: a retried POST is answered with its first reply and writes nothing again (contract §6).
+
+The record is inserted first and filled in last, in the transaction of the work itself. So a crash leaves both or
+neither, and the database makes a second request with the same key wait for the first: PostgreSQL on the unique index,
+SQLite on its one write lock.
+"""
+
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from hashlib import blake2b, sha256
+
+import orjson
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.models import IdempotencyRecord
+from config.api.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest
+from config.api.parsing import read_object
+from config.api.rendering import render_json
+
+HEADER = "Idempotency-Key"
+IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
+WAIT_SECONDS = 5
+
+
+def requested_key(request: Request) -> str | None:
+    """The request's key, if it has one. Raises InvalidRequest."""
+    key = request.headers.get(HEADER)
+    if key is not None and not IS_KEY(key):
+        raise InvalidRequest("Idempotency-Key takes 1 to 255 visible ASCII characters.", param=HEADER)
+    return key
+
+
+def fingerprint(request: Request) -> bytes:
+    """What makes two requests the same: method, path and the body's meaning (not its spacing or order of keys)."""
+    body = orjson.dumps(read_object(request._request), option=orjson.OPT_SORT_KEYS)
+    return blake2b(f"{request.method} {request.path}\n".encode() + body, digest_size=32).digest()
+
+
+def sealer() -> Fernet:
+    return Fernet(urlsafe_b64encode(sha256(b"idempotent-reply:" + settings.API_KEY_PEPPER).digest()))
+
+
+def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, bool]:
+    """This key's record, locked until the transaction ends, and whether it is this request's to fill."""
+    now = timezone.now()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+    record = None
+    try:
+        while record is None:
+            try:
+                with transaction.atomic():
+                    fresh = IdempotencyRecord(account_id=account_id, key=key, fingerprint=digest, created=now)
+                    fresh.save(force_insert=True)
+                    record, mine = fresh, True
+            except IntegrityError:
+                # None if the clean-up has just taken it away.
+                record = IdempotencyRecord.objects.select_for_update().filter(account_id=account_id, key=key).first()
+                mine = record is not None and record.has_expired(now)
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
+            raise IdempotencyConflict(
+                "The first request with this Idempotency-Key is still running.", retry_after=1
+            ) from None
+        raise
+    if mine:
+        record.fingerprint, record.created = digest, now
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
+    return record, mine
+
+
+def answer_once(request: Request, key: str, act: Callable[[], Response]) -> HttpResponse:
+    """The reply of `act`, or of the request that used this key before. Call it inside a transaction."""
+    digest = fingerprint(request)
+    record, mine = claim(request.auth.account_id, key, digest)
+    if mine:
+        response = act()
+        record.status = response.status_code
+        record.reply = sealer().encrypt(render_json(response.data))
+        record.save()
+        return response
+    if bytes(record.fingerprint) != digest:
+        raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
+    reply = sealer().decrypt(bytes(record.reply))
+    return HttpResponse(
+        reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}
+    )

@@ -1,0 +1,46 @@
+"""The text of API keys: type prefix, 28 random base62 characters (166 bits), and 6 of checksum.
+
+The checksum lets a mistyped or made-up key be refused without a query, and lets scanners recognise a leaked one. The
+service keeps an HMAC-SHA-256 of the text under a pepper that is not in the database.
+"""
+
+import hmac
+import secrets
+import string
+from zlib import crc32
+
+from django.conf import settings
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+TYPE_PREFIXES = {"secret": "svc_sk_", "public": "svc_pk_"}
+RANDOM_CHARACTERS = 28
+CHECKSUM_CHARACTERS = 6
+PREFIX_CHARACTERS = len("svc_sk_") + 6
+LENGTH = len("svc_sk_") + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
+
+
+def checksum(text: str) -> str:
+    """The CRC-32 of the text in base62, which needs six characters."""
+    value, characters = crc32(text.encode()), ""
+    for _ in range(CHECKSUM_CHARACTERS):
+        value, digit = divmod(value, 62)
+        characters = BASE62[digit] + characters
+    return characters
+
+
+def generate(key_type: str) -> str:
+    body = TYPE_PREFIXES[key_type] + "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
+    return body + checksum(body)
+
+
+def is_well_formed(text: str) -> bool:
+    return (
+        len(text) == LENGTH
+        and text.isascii()
+        and text.startswith(tuple(TYPE_PREFIXES.values()))
+        and hmac.compare_digest(checksum(text[:-CHECKSUM_CHARACTERS]), text[-CHECKSUM_CHARACTERS:])
+    )
+
+
+def digest(text: str) -> bytes:
+    return hmac.digest(settings.API_KEY_PEPPER, text.encode(), "sha256")

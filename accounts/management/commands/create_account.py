@@ -1,0 +1,28 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts import services
+from accounts.models import Plan
+from accounts.serializers import AccountSerializer
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Creates an account."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name")
+        parser.add_argument("--plan", choices=Plan.values, default=Plan.STARTER.value)
+        parser.add_argument("--requests-per-minute", type=int, help="For the enterprise plan.")
+        parser.add_argument("--requests-per-day", type=int, help="For the enterprise plan.")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        account = services.create_account(
+            options["name"],
+            plan=options["plan"],
+            requests_per_minute=options["requests_per_minute"],
+            requests_per_day=options["requests_per_day"],
+        )
+        return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data

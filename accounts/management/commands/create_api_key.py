@@ -1,0 +1,39 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts import services
+from accounts.models import Account, KeyType
+from accounts.serializers import ApiKeySerializer, CreatedApiKeySerializer
+from config.api.resources import find
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Creates an API key and prints its full text, which is shown this once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--account", required=True, metavar="ID")
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--type", choices=KeyType.values, required=True)
+        parser.add_argument("--permission", action="append", metavar="P", help="Repeat for several.")
+        parser.add_argument("--allowed-ip", action="append", metavar="A", help="An address or CIDR range.")
+        parser.add_argument("--expires-at", metavar="T", help="ISO 8601 with an offset, or a date.")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        account = find(Account.objects.all(), options["account"])
+        given = {
+            "name": options["name"],
+            "type": options["type"],
+            "permissions": options["permission"],
+            "allowedIps": options["allowed_ip"],
+            "expiresAt": options["expires_at"],
+        }
+        serializer = ApiKeySerializer(data={name: value for name, value in given.items() if value is not None})
+        serializer.is_valid(raise_exception=True)
+        key, text = services.create_api_key(account.pk, **serializer.validated_data)
+        return (
+            f"Created the {key.type} key {key.pk}. Its text, shown this once:\n{text}",
+            CreatedApiKeySerializer(key, context={"key_text": text}).data,
+        )

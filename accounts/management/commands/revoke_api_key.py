@@ -1,0 +1,21 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts import services
+from accounts.models import ApiKey
+from accounts.serializers import ApiKeySerializer
+from config.api.resources import find
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Revokes an API key at once, in every process."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("id")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        key = services.revoke_api_key(find(ApiKey.objects.all(), options["id"]))
+        return f"Revoked {key.pk} ({key.prefix}…).", ApiKeySerializer(key).data

@@ -1,0 +1,28 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts import services
+from accounts.models import ApiKey
+from accounts.serializers import CreatedApiKeySerializer, RotationSerializer
+from config.api.resources import find
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Replaces an API key by a new one with the same grants and prints the new text, which is shown this once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("id")
+        parser.add_argument("--overlap-seconds", type=int, default=0, help="For how long the old key keeps working.")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        rotation = RotationSerializer(data={"overlapSeconds": options["overlap_seconds"]})
+        rotation.is_valid(raise_exception=True)
+        old = find(ApiKey.objects.all(), options["id"])
+        key, text = services.rotate_api_key(old, **rotation.validated_data)
+        return (
+            f"Created {key.pk} in place of {old.pk}. Its text, shown this once:\n{text}",
+            CreatedApiKeySerializer(key, context={"key_text": text}).data,
+        )

@@ -1,0 +1,106 @@
+"""Who is calling: accounts, their plans, and the API keys that speak for them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from config.api.ids import IdField
+
+
+class Plan(models.TextChoices):
+    STARTER = "starter"
+    PROFESSIONAL = "professional"
+    ENTERPRISE = "enterprise"
+
+
+# Requests per minute and per day (spec §8). An enterprise account carries its own.
+PLAN_LIMITS: dict[str, tuple[int, int]] = {
+    Plan.STARTER: (60, 10_000),
+    Plan.PROFESSIONAL: (300, 100_000),
+}
+
+
+class Account(models.Model):
+    """A publisher: the owner of everything below it. Nothing crosses accounts."""
+
+    id = IdField("acc", primary_key=True)
+    name = models.CharField(max_length=255)
+    plan = models.CharField(max_length=20, choices=Plan.choices, default=Plan.STARTER)
+    requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    created = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="enterprise_has_its_own_limits",
+                condition=Q(plan=Plan.ENTERPRISE, requests_per_minute__gte=1, requests_per_day__gte=1)
+                | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
+                violation_error_message="An enterprise account, and no other, has its own limits per minute and per day.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Requests per minute and per day."""
+        if self.plan == Plan.ENTERPRISE:
+            return self.requests_per_minute or 0, self.requests_per_day or 0
+        return PLAN_LIMITS[self.plan]
+
+
+class KeyType(models.TextChoices):
+    SECRET = "secret"
+    PUBLIC = "public"
+
+
+class ApiKey(models.Model):
+    """A key that authenticates requests. Of its text only a keyed digest and the prefix are kept."""
+
+    id = IdField("key", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=255)
+    type = models.CharField(max_length=10, choices=KeyType.choices)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    permissions = models.JSONField(default=list)
+    allowed_ips = models.JSONField(default=list, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = "API key"
+        indexes = [models.Index(fields=["account", "-created_at", "-id"], name="api_keys_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class IdempotencyRecord(models.Model):
+    """The reply to a POST with an Idempotency-Key, committed with what the request wrote."""
+
+    LIFETIME = timedelta(hours=24)
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    fingerprint = models.BinaryField(max_length=32)
+    status = models.PositiveSmallIntegerField(default=0)
+    reply = models.BinaryField(default=bytes)  # sealed: useless without the server's secret
+    created = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "key"], name="one_record_per_idempotency_key")]
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.key[:40]}"
+
+    def has_expired(self, now: Any) -> bool:
+        return now - self.created >= self.LIFETIME

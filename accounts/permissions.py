@@ -1,0 +1,41 @@
+"""What a key may do (spec §5, contract §4)."""
+
+from typing import Any
+
+from rest_framework.permissions import BasePermission
+
+from config.api.errors import InsufficientPermissions
+
+ALL = "*"
+PERMISSIONS = {
+    "content:read": "Read content",
+    "content:write": "Create, update and delete content",
+    "policies:read": "Read policies",
+    "policies:write": "Create, update and delete policies",
+    "access:check": "Check access",
+    "analytics:read": "Read analytics and decisions",
+    "webhooks:manage": "Manage webhooks",
+    "api_keys:manage": "Manage API keys",
+    "licenses:read": "Read licences",
+    "licenses:write": "Issue, change and revoke licences",
+    "revenue:read": "Read the revenue ledger",
+    "revenue:write": "Add to the revenue ledger",
+    ALL: "Everything",
+}
+DEFAULTS = {"secret": [ALL], "public": ["content:read", "policies:read"]}
+
+
+def allows(granted: frozenset[str], permission: str) -> bool:
+    return ALL in granted or permission in granted
+
+
+class KeyHasPermission(BasePermission):
+    """The key has the permission that the view names for the method."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        permission = view.required_permission(request.method)
+        if permission is None:
+            raise AssertionError(f"{type(view).__name__} names no permission for {request.method}")
+        if not allows(request.auth.permissions, permission):
+            raise InsufficientPermissions(f"This key lacks the permission {permission}.")
+        return True

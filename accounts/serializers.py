@@ -1,0 +1,79 @@
+"""API keys and accounts on the wire."""
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.models import Account, ApiKey, KeyType
+from accounts.permissions import PERMISSIONS
+from accounts.services import MAX_OVERLAP_SECONDS
+from config.api.fields import Choice, Integer, Parsed, StrictSerializer, Text, Timestamp
+
+MAX_ALLOWED_IPS = 100
+
+
+def parse_network(text: str) -> str:
+    """An address or CIDR range in its normal form; an IPv4-mapped IPv6 one becomes IPv4. Raises ValueError."""
+    try:
+        network: IPv4Network | IPv6Network = ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError("Must be an IP address or a range such as 203.0.113.0/24.") from None
+    try:
+        network = ip_network(text)
+    except ValueError:
+        raise ValueError(f"{text} has bits set behind its prefix. Did you mean {network}?") from None
+    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped and network.prefixlen >= 96:
+        network = IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
+    return str(network.network_address) if network.num_addresses == 1 else str(network)
+
+
+class ApiKeySerializer(StrictSerializer):
+    """An API key. `key`, its full text, exists in the reply that created it and nowhere else."""
+
+    id = serializers.CharField(read_only=True, source="pk")
+    object = serializers.CharField(read_only=True, default="api_key")
+    name = Text(max_length=255)
+    type = Choice(choices=KeyType.choices)
+    prefix = serializers.CharField(read_only=True)
+    permissions = serializers.ListField(child=Choice(choices=list(PERMISSIONS)), required=False, max_length=50)
+    allowedIps = serializers.ListField(
+        child=Parsed(parse_network), required=False, max_length=MAX_ALLOWED_IPS, source="allowed_ips"
+    )
+    expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
+    createdAt = Timestamp(read_only=True, source="created_at")
+    lastUsedAt = Timestamp(read_only=True, source="last_used_at")
+    revokedAt = Timestamp(read_only=True, source="revoked_at")
+
+    owned = frozenset({"key"})
+
+
+class CreatedApiKeySerializer(ApiKeySerializer):
+    key = serializers.CharField(read_only=True)
+
+    def to_representation(self, instance: ApiKey) -> dict[str, Any]:
+        instance.key = self.context["key_text"]  # type: ignore[attr-defined]
+        return super().to_representation(instance)
+
+
+class RotationSerializer(StrictSerializer):
+    overlapSeconds = Integer(
+        min_value=0, max_value=MAX_OVERLAP_SECONDS, default=0, source="overlap_seconds",
+        help_text="For how long the old key keeps working.",
+    )
+
+
+class AccountSerializer(serializers.Serializer):
+    id = serializers.CharField(source="pk")
+    object = serializers.CharField(default="account")
+    name = serializers.CharField()
+    plan = serializers.CharField()
+    requestsPerMinute = serializers.SerializerMethodField()
+    requestsPerDay = serializers.SerializerMethodField()
+    created = Timestamp()
+
+    def get_requestsPerMinute(self, account: Account) -> int:
+        return account.limits[0]
+
+    def get_requestsPerDay(self, account: Account) -> int:
+        return account.limits[1]

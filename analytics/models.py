@@ -1,0 +1,53 @@
+"""What happened: every decision that was answered, and running totals of them."""
+
+from django.db import models
+
+from accounts.models import Account
+from config.api.ids import IdField
+
+
+class AccessEvent(models.Model):
+    """A decision as it was answered, with the facts it was made on. Never changed.
+
+    Its references carry no database constraints: a log neither holds up nor goes down with what it tells of.
+    """
+
+    id = IdField("dec", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    policy = models.ForeignKey(
+        "licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    policy_version = models.PositiveIntegerField(null=True)
+    allowed = models.BooleanField()
+    reason = models.CharField(max_length=30, null=True)  # null if allowed
+    rule_index = models.PositiveSmallIntegerField(null=True)  # the rule that matched; null for none
+    permission = models.CharField(max_length=64, null=True)  # the one asked for
+    facts = models.JSONField()  # licensing.facts says which
+    rate_remaining = models.BigIntegerField(null=True)  # of the rule's limit, after this decision
+    rate_reset = models.BigIntegerField(null=True)  # Unix seconds
+    created = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="events_newest_first"),
+            models.Index(fields=["content", "-created"], name="events_of_content"),
+            models.Index(fields=["requester", "-created"], name="events_of_requester"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk} {'allowed' if self.allowed else self.reason}"
+
+
+class ContentUsage(models.Model):
+    """How often an item was asked for in all; written in the transaction of the events themselves."""
+
+    content = models.OneToOneField("licensing.Content", on_delete=models.CASCADE, primary_key=True)
+    requests = models.BigIntegerField()
+    allowed = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.content_id}: {self.requests}"

@@ -1,0 +1,75 @@
+"""Identifiers: a type prefix and a UUIDv7 in 26 lower-case Crockford base32 characters, as in `cnt_01k9…`.
+
+In the database an id is the bare 128 bits (`uuid` on PostgreSQL, a 16-byte blob on SQLite), so that indexes stay
+small; everywhere else it is its text. Every UUID has exactly one text, and texts sort by time of creation.
+"""
+
+import re
+from base64 import b32decode, b32encode
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import models
+from uuid_utils import uuid7
+
+RFC4648 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+CROCKFORD = b"0123456789abcdefghjkmnpqrstvwxyz"
+TO_CROCKFORD = bytes.maketrans(RFC4648, CROCKFORD)
+FROM_CROCKFORD = bytes.maketrans(CROCKFORD, RFC4648)
+# 26 characters hold 130 bits, of which a UUID leaves the first two unused.
+TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
+IS_TEXT = re.compile(TEXT).fullmatch
+
+
+def encode(prefix: str, value: bytes) -> str:
+    """The text of 16 bytes."""
+    return f"{prefix}_{b32encode(bytes(4) + value)[6:].translate(TO_CROCKFORD).decode()}"
+
+
+def decode(prefix: str, text: object) -> bytes | None:
+    """The 16 bytes of an id's text; None for what cannot be an id of that prefix."""
+    if not isinstance(text, str) or not text.startswith(f"{prefix}_"):
+        return None
+    digits = text[len(prefix) + 1 :]
+    if not IS_TEXT(digits):
+        return None
+    return b32decode(b"AAAAAA" + digits.encode().translate(FROM_CROCKFORD))[4:]
+
+
+def new_id(prefix: str) -> str:
+    return encode(prefix, uuid7().bytes)
+
+
+class IdField(models.Field):
+    """A primary key whose Python value is the id's text; foreign keys to it behave alike."""
+
+    def __init__(self, prefix: str = "", **kwargs: Any) -> None:
+        self.prefix = prefix
+        kwargs["default"] = partial(new_id, prefix)
+        kwargs.setdefault("editable", False)
+        super().__init__(**kwargs)
+
+    def deconstruct(self) -> tuple[str, str, Any, Any]:
+        name, path, args, kwargs = super().deconstruct()
+        del kwargs["default"]
+        return name, path, args, {**kwargs, "prefix": self.prefix}
+
+    def db_type(self, connection: Any) -> str:
+        return "uuid" if connection.vendor == "postgresql" else "blob"
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        if value is None:
+            return None
+        raw = decode(self.prefix, value)
+        if raw is None:
+            raise ValueError(f"{value!r} is no id with the prefix {self.prefix}_.")
+        return UUID(bytes=raw) if connection.vendor == "postgresql" else raw
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
+        if value is None:
+            return None
+        return encode(self.prefix, value.bytes if isinstance(value, UUID) else bytes(value))
+
+    def to_python(self, value: Any) -> Any:
+        return value

@@ -1,0 +1,104 @@
+"""What surrounds every request: its id, its client's address, and the promise that /v1 answers in JSON."""
+
+import logging
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from uuid_utils import uuid7
+
+from config.api.errors import InvalidRequest, error_response
+
+Handler = Callable[[HttpRequest], HttpResponse]
+Address = IPv4Address | IPv6Address
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+IS_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}").fullmatch
+
+
+class RequestIdFilter(logging.Filter):
+    """Gives every log record the id of the request under way."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True
+
+
+class RequestIdMiddleware:
+    """`X-Request-Id` on every response: the caller's own, if it is 1–128 visible ASCII characters."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        sent = request.headers.get("X-Request-Id", "")
+        token = request_id.set(sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}")
+        try:
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id.get()
+            return response
+        finally:
+            request_id.reset(token)
+
+
+def parse_address(text: str) -> Address | None:
+    """An address without its port or brackets; an IPv4-mapped IPv6 address counts as IPv4. None for what is none."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def client_address(peer: str, forwarded_for: str, trusted: list[IPv4Network | IPv6Network]) -> Address | None:
+    """The right-most address that no trusted proxy has; what stands left of it, anybody could have written."""
+    client = parse_address(peer)
+    hops = forwarded_for.split(",") if forwarded_for else []
+    while client is not None and hops and any(client in network for network in trusted):
+        hop = parse_address(hops.pop())
+        if hop is None:
+            break
+        client = hop
+    return client
+
+
+class ClientAddressMiddleware:
+    """Sets `request.client_address`. Forwarding headers count only from TRUSTED_PROXIES, and are dropped otherwise."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        self.trusted = [ip_network(text) for text in settings.TRUSTED_PROXIES]
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        peer = request.META.get("REMOTE_ADDR", "")
+        address = parse_address(peer)
+        if address is None or not any(address in network for network in self.trusted):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+            request.client_address = address  # type: ignore[attr-defined]
+        else:
+            forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+            request.client_address = client_address(peer, forwarded_for, self.trusted)  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+class ApiBoundaryMiddleware:
+    """Answers a host that is not served in the API's own words, where Django would send a page of HTML."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return error_response(InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host"))
+        return self.get_response(request)

@@ -1,0 +1,102 @@
+"""Strict JSON in: one object, and nothing that two parsers could read in two ways (contract §1)."""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+
+from config.api.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
+
+MAX_BYTES = 1024 * 1024
+MAX_DEPTH = 32
+INT64 = range(-(2**63), 2**63)
+
+
+def parse_integer(digits: str) -> int:
+    # A digit string of any length is refused before int() works on it.
+    if len(digits) > 20 or (value := int(digits)) not in INT64:
+        raise InvalidRequest("The body has an integer that does not fit into 64 bits.")
+    return value
+
+
+def parse_float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise InvalidRequest("The body has a number that is too large.")
+    return value
+
+
+def refuse_constant(name: str) -> None:
+    raise InvalidRequest(f"The body is not JSON: it has {name}.")
+
+
+def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidRequest("The body has a key twice in one object.", param=twice.encode("ascii", "replace").decode())
+    return fields
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=object_of_pairs,
+    parse_int=parse_integer,
+    parse_float=parse_float,
+    parse_constant=refuse_constant,
+)
+
+
+def check_text(text: str, path: str) -> None:
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidRequest("The body has half of a surrogate pair, which is no character.")
+    if "\0" in text:
+        raise ValidationFailed("Text must not contain the character U+0000.", param=path or None)
+
+
+def check_values(value: Any, path: str, depth: int) -> None:
+    """Walks the parsed body; `depth` counts the containers around `value`."""
+    if isinstance(value, str):
+        check_text(value, path)
+    elif isinstance(value, dict | list):
+        if depth == MAX_DEPTH:
+            raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        if isinstance(value, dict):
+            for name, nested in value.items():
+                check_text(name, path)
+                check_values(nested, f"{path}.{name}" if path else name, depth + 1)
+        else:
+            for index, nested in enumerate(value):
+                check_values(nested, f"{path}[{index}]", depth + 1)
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object in `raw`. Raises InvalidRequest, and ValidationFailed for a U+0000 in a text."""
+    if not raw:
+        raise InvalidRequest("The request needs a body: a JSON object.")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidRequest("The body is not UTF-8.") from None
+    try:
+        value = DECODER.decode(text)
+    except RecursionError:
+        raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be a JSON object.")
+    check_values(value, "", 0)
+    return value
+
+
+def read_object(request: HttpRequest) -> dict[str, Any]:
+    """The request's body. Raises RequestTooLarge and UnsupportedMediaType before it is read."""
+    media_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    if media_type not in ("", "application/json"):
+        raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BYTES:
+        raise RequestTooLarge("The body is larger than 1 MiB.")
+    return parse_object(request.body)

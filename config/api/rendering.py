@@ -1,0 +1,30 @@
+"""JSON out, whatever the client says it accepts: an API of one format answers in it."""
+
+from typing import Any
+
+import orjson
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+
+
+def render_json(data: Any) -> bytes:
+    return orjson.dumps(data)
+
+
+class JSONRenderer(BaseRenderer):
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None
+    ) -> bytes:
+        return render_json(data)
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type

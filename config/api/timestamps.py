@@ -1,0 +1,35 @@
+"""Points in time on the wire: ISO 8601, always with an offset on the way in and `Z` with microseconds on the way out."""
+
+import re
+from datetime import UTC, date, datetime
+
+IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+
+
+def render_timestamp(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def parse_date(text: str) -> date:
+    """`YYYY-MM-DD` and nothing else; ValueError says what is wrong."""
+    try:
+        if IS_DATE(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise ValueError("Must be a date such as 2026-01-31.")
+
+
+def parse_timestamp(text: str) -> datetime:
+    """Any ISO 8601 date-time with an offset, or a bare date, which is its midnight UTC; ValueError says what is wrong."""
+    if IS_DATE(text):
+        return datetime.combine(parse_date(text), datetime.min.time(), UTC)
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date.") from None
+    raise ValueError("A date-time must say its offset from UTC, as in 2026-01-31T12:00:00Z.")

@@ -1,0 +1,141 @@
+"""The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists (contract §1–2)."""
+
+from typing import Any, ClassVar
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import InvalidRequest, MethodNotAllowed, MissingApiKey, NotFound, error_response
+from config.api.filters import StrictFilterBackend
+from config.api.pagination import KeysetPagination
+from config.api.parsing import read_object
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+class ApiView(GenericAPIView):
+    """One path under /v1. Subclasses define `get`, `post`, `patch`, `delete` and say which permission each needs.
+
+    A method that writes runs in one transaction, which an error rolls back whole.
+    """
+
+    permissions_required: ClassVar[dict[str, str]] = {}
+    query_parameters: ClassVar[frozenset[str]] = frozenset()
+    filter_backends = (StrictFilterBackend,)
+    pagination_class = KeysetPagination
+    http_method_names = ["get", "post", "patch", "delete", "head"]
+    format_kwarg = None  # there is one format
+
+    def required_permission(self, method: str) -> str | None:
+        return self.permissions_required.get("GET" if method == "HEAD" else method)
+
+    # --- From request to handler -------------------------------------------------------------------------------------
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The order of checks: method, authentication and IP, plan limit, permission; then the query."""
+        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(
+                f"{request.method} is not possible here.", headers={"Allow": ", ".join(self.allowed_methods)}
+            )
+        try:
+            self.perform_authentication(request)
+        except MissingApiKey:
+            self.check_throttles(request)  # counted by client address
+            raise
+        self.check_throttles(request)
+        self.check_permissions(request)
+        self.check_query(request)
+
+    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        raise AssertionError("initial() refuses such a method")
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        return [name.upper() for name in self.http_method_names if hasattr(self, name)]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.args, self.kwargs = args, kwargs
+        self.request = wrapped = self.initialize_request(request, *args, **kwargs)
+        self.headers = self.default_response_headers
+        try:
+            self.initial(wrapped, *args, **kwargs)
+            handler = getattr(self, request.method.lower())  # type: ignore[union-attr]
+            if request.method in SAFE_METHODS:
+                response = handler(wrapped, *args, **kwargs)
+            else:
+                response = self.write(handler, wrapped, *args, **kwargs)
+        except Exception as exc:  # noqa: BLE001 - one handler answers every error; what is unforeseen is logged there
+            response = self.handle_exception(exc)
+        self.response = self.finalize_response(wrapped, response, *args, **kwargs)
+        return self.response
+
+    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        with transaction.atomic():
+            return handler(request, *args, **kwargs)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return self.get_exception_handler()(exc, self.get_exception_handler_context())
+
+    # --- Query and body ----------------------------------------------------------------------------------------------
+
+    def known_parameters(self, method: str | None) -> frozenset[str]:
+        return self.query_parameters if method in SAFE_METHODS else frozenset()
+
+    def check_query(self, request: Request) -> None:
+        """Refuses a parameter that this endpoint does not know, and one given twice."""
+        known = self.known_parameters(request.method)
+        for name, values in request.query_params.lists():
+            if name not in known:
+                raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
+            if len(values) > 1:
+                raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
+            if "\0" in values[0]:
+                raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+
+    def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
+        """The body's fields by their Python names, checked by the serializer."""
+        serializer = (serializer_class or self.get_serializer_class())(
+            data=read_object(self.request._request), context=self.get_serializer_context(), **options
+        )
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
+
+    def expansions(self, *relations: str) -> frozenset[str]:
+        """The relations that `expand` (comma-separated) asks for, of those that can be embedded."""
+        text = self.request.query_params.get("expand")
+        asked = frozenset(text.split(",")) if text is not None else frozenset()
+        if not asked <= set(relations):
+            raise InvalidRequest(f"expand takes: {', '.join(relations)}.", param="expand")
+        return asked
+
+
+class ListMixin:
+    """`list()` answers a page of `owned()`, filtered by `filterset_class`."""
+
+    def known_parameters(self, method: str | None) -> frozenset[str]:
+        known = super().known_parameters(method)  # type: ignore[misc]
+        if method not in SAFE_METHODS:
+            return known
+        filters = getattr(self, "filterset_class", None)
+        return known | KeysetPagination.parameters | set(filters.base_filters if filters else ())
+
+    def list(self, **context: Any) -> Response:
+        view: Any = self
+        queryset = view.owned()
+        if getattr(view, "filterset_class", None):
+            queryset = view.filter_queryset(queryset)
+        rows = view.paginate_queryset(queryset)
+        serializer = view.get_serializer_class()
+        data = serializer(rows, many=True, context={**view.get_serializer_context(), **context}).data
+        return view.get_paginated_response(data)
+
+
+@csrf_exempt
+def unknown_path(request: HttpRequest, rest: str | None) -> HttpResponse:
+    """Everything under /v1 that is no endpoint. The path is the first thing checked: no key is asked for."""
+    return error_response(NotFound(f"There is nothing at {request.path}."))

@@ -1,0 +1,32 @@
+"""The base of this project's commands: a sentence for people, or with --json one object for programs."""
+
+import json
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rest_framework.exceptions import ValidationError as FieldErrors
+
+from config.api.errors import ApiError, first_error
+
+
+class ServiceCommand(BaseCommand):
+    """Subclasses define `perform`, which returns the result as a sentence and as an object in the API's shape."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON object as the last line.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            sentence, result = self.perform(**options)
+        except ApiError as error:
+            raise CommandError(f"{error.param}: {error.message}" if error.param else error.message) from None
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from None
+        except FieldErrors as error:
+            param, message = first_error(error.detail)
+            raise CommandError(f"{param}: {message}" if param else message) from None
+        self.stdout.write(json.dumps(result) if options["json"] else sentence)
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        raise NotImplementedError

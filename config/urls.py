@@ -1,0 +1,23 @@
+"""Where everything is. All of /v1 answers in JSON, also what is not there."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+
+from config import pages
+from config.api.views import unknown_path
+
+urlpatterns = [
+    path("", pages.home),
+    path("docs/", pages.docs),
+    path("livez", pages.livez),
+    path("readyz", pages.readyz),
+    path("metrics", pages.metrics),
+    path("admin/", admin.site.urls),
+    path("v1/openapi.json", pages.OpenApiDocument.as_view()),
+    path("v1/", include("accounts.urls")),
+    path("v1/", include("licensing.urls")),
+    re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
+]
+
+handler404 = "config.api.errors.handle_404"
+handler500 = "config.api.errors.handle_500"

@@ -1,0 +1,90 @@
+"""/v1/access: checks, and the decisions that they left (contract §10)."""
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.api_view import AccountListView, AccountView
+from analytics.models import AccessEvent
+from config.api.errors import ApiError
+from config.api.resources import find
+from licensing.check_serializers import (
+    BatchedDecisionSerializer,
+    BatchSerializer,
+    CheckSerializer,
+    DecisionSerializer,
+    present,
+    present_batched,
+)
+from licensing.checks import check_access
+from licensing.filters import DecisionFilters
+from licensing.records import recorded_answer
+
+
+class AccessCheck(AccountView):
+    permissions_required = {"POST": "access:check"}
+    serializer_class = CheckSerializer
+
+    @extend_schema(summary="Check access", responses=DecisionSerializer)
+    def post(self, request: Request) -> Response:
+        """May this requester have this item? Answers 200 for allow and for deny, when the decision is on disk."""
+        check = self.validated()
+        [answer] = check_access(self.account_id, [check], timezone.now())
+        if isinstance(answer, ApiError):
+            raise answer
+        return Response(present(answer, explain=check.get("explain", False)))
+
+
+class AccessCheckBatch(AccountView):
+    permissions_required = {"POST": "access:check"}
+    serializer_class = BatchSerializer
+
+    @extend_schema(
+        summary="Check access to many items",
+        responses=inline_serializer(
+            "DecisionBatch",
+            {
+                "object": serializers.ChoiceField(choices=["list"]),
+                "data": BatchedDecisionSerializer(many=True),
+                "hasMore": serializers.BooleanField(),
+                "totalCount": serializers.IntegerField(),
+            },
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """One request for the plan limit. The decisions come in the order of `checks`."""
+        checks = self.validated()["checks"]
+        answers = check_access(self.account_id, checks, timezone.now())
+        data = [present_batched(answer, check) for answer, check in zip(answers, checks, strict=True)]
+        return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
+
+
+class DecisionView(AccountView):
+    serializer_class = DecisionSerializer
+    queryset = AccessEvent.objects.none()
+
+    def owned(self) -> QuerySet[AccessEvent]:
+        return AccessEvent.objects.filter(account_id=self.account_id).select_related("requester")
+
+
+class Decisions(DecisionView, AccountListView):
+    permissions_required = {"GET": "analytics:read"}
+    filterset_class = DecisionFilters
+
+    @extend_schema(summary="List decisions", responses=DecisionSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """Newest first, without their traces."""
+        rows = self.paginate_queryset(self.filter_queryset(self.owned()))
+        return self.get_paginated_response([present(recorded_answer(event)) for event in rows or ()])
+
+
+class DecisionById(DecisionView):
+    permissions_required = {"GET": "access:check"}
+
+    @extend_schema(summary="Get a decision")
+    def get(self, request: Request, id: str) -> Response:  # noqa: A002
+        """The decision as it was recorded, with the policy version it was made on and its trace."""
+        return Response(present(recorded_answer(find(self.owned(), id)), explain=True))

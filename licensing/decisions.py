@@ -1,0 +1,123 @@
+"""The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (contract §9, Evaluation)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from licensing.rules import Facts, HeldLicense, Rule
+
+
+class Reason(StrEnum):
+    """Why access was denied; exactly one for each denial."""
+
+    CONTENT_ARCHIVED = "content_archived"
+    NO_POLICY = "no_policy"
+    PERMISSION_NOT_GRANTED = "permission_not_granted"
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
+    LICENSE_EXPIRED = "license_expired"
+    NO_LICENSE = "no_license"
+    POLICY_DENIED = "policy_denied"
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """A revision of a policy, its rules in the order in which they are tried."""
+
+    id: str
+    version: int
+    default_action: str
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def of(cls, id: str, version: int, default_action: str, rules: tuple[Rule, ...]) -> "CompiledPolicy":  # noqa: A002
+        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`rule` is the one that matched; None where none did, and the default action or an earlier step decided."""
+
+    allowed: bool
+    reason: Reason | None = None
+    rule: Rule | None = None
+    permissions: tuple[str, ...] = ()
+    license: HeldLicense | None = None
+
+
+def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
+    """Ascending priority, a missing one last; of equals a deny before an allow, then the order of the list."""
+    return rule.priority is None, rule.priority or 0, rule.action != "deny", rule.index
+
+
+def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
+    """May this requester have this item? A rule's rate limit is not looked at: it is counted last, on allow only."""
+    if facts.archived:
+        return Decision(False, Reason.CONTENT_ARCHIVED)
+    if policy is None:
+        return Decision(False, Reason.NO_POLICY)
+    for rule in policy.rules:
+        for condition in rule.conditions:
+            if not condition.matches(facts):
+                break
+        else:
+            return decide_by(rule, facts)
+    if policy.default_action != "allow":
+        return Decision(False, reason_of_denial(facts), license=first_license(facts))
+    if facts.permission is not None:
+        return Decision(False, Reason.PERMISSION_NOT_GRANTED, license=first_license(facts))
+    return Decision(True, license=first_license(facts))
+
+
+def decide_by(rule: Rule, facts: Facts) -> Decision:
+    license = license_behind(rule, facts)  # noqa: A001
+    if rule.action == "deny":
+        return Decision(False, reason_of_denial(facts), rule, license=license)
+    if not rule.grants(facts.permission):
+        return Decision(False, Reason.PERMISSION_NOT_GRANTED, rule, license=license)
+    return Decision(True, None, rule, rule.permissions, license)
+
+
+def reason_of_denial(facts: Facts) -> Reason:
+    if facts.has_valid_license:
+        return Reason.POLICY_DENIED
+    return Reason.LICENSE_EXPIRED if facts.has_lapsed_license else Reason.NO_LICENSE
+
+
+def first_license(facts: Facts) -> HeldLicense | None:
+    return facts.licenses[0] if facts.licenses else None
+
+
+def license_behind(rule: Rule, facts: Facts) -> HeldLicense | None:
+    """The licence that counts: the first of the type that the rule wants, or the first if it wants none."""
+    for condition in rule.conditions:
+        if condition.name == "licenseType":
+            wanted = condition.wanted if isinstance(condition.wanted, list) else [condition.wanted]
+            return next((held for held in facts.licenses if held.license_type in wanted), None)
+    return first_license(facts)
+
+
+def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
+    """For each rule in the order tried: whether it matched and, if not, which condition failed and on what.
+
+    The first that matched is `decisive`, unless the decision was made before any rule was tried.
+    """
+    if policy is None or facts.archived:
+        return []
+    steps: list[dict[str, Any]] = []
+    decided = False
+    for rule in policy.rules:
+        failing = rule.first_failing(facts)
+        steps.append(
+            {
+                "index": rule.index,
+                "priority": rule.priority,
+                "action": rule.action,
+                "matched": failing is None,
+                "decisive": failing is None and not decided,
+                "failed": None
+                if failing is None
+                else {"condition": failing.name, "wanted": failing.wanted, "saw": failing.saw(facts)},
+            }
+        )
+        decided = decided or failing is None
+    return steps

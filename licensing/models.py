@@ -1,0 +1,171 @@
+"""What may be accessed, and on which terms: content, policies and their revisions, requesters."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Account
+from config.api.ids import IdField
+from licensing import lookups  # noqa: F401 - registers the lookup `has`
+
+
+class ContentType(models.TextChoices):
+    ARTICLE = "article"
+    REPORT = "report"
+    IMAGE = "image"
+    DATASET = "dataset"
+    VIDEO = "video"
+
+
+class Status(models.TextChoices):
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class Action(models.TextChoices):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class OwnedManager(models.Manager):
+    def of(self, account_id: str) -> models.QuerySet:
+        """What the account has and has not deleted."""
+        return self.filter(account_id=account_id, deleted_at=None)
+
+
+class Policy(models.Model):
+    """An ordered list of rules with a default action. A deleted one stays for the decisions that were made on it."""
+
+    id = IdField("pol", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="policies")
+    name = models.CharField(max_length=255)
+    description = models.TextField(null=True, blank=True)
+    rules = models.JSONField(default=list, blank=True)
+    default_action = models.CharField(max_length=5, choices=Action.choices, default=Action.DENY)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(null=True, editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = OwnedManager()
+
+    class Meta:
+        verbose_name_plural = "policies"
+        indexes = [
+            models.Index(
+                fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="policies_newest_first"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PolicyRevision(models.Model):
+    """A policy as it was from one version to the next; written with it, never changed."""
+
+    id = IdField("rev", primary_key=True)
+    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
+    version = models.PositiveIntegerField()
+    name = models.CharField(max_length=255)
+    description = models.TextField(null=True)
+    rules = models.JSONField()
+    default_action = models.CharField(max_length=5, choices=Action.choices)
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["policy", "version"], name="one_revision_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.name} (version {self.version})"
+
+
+class Content(models.Model):
+    """An item that a publisher owns. A deleted one stays for the analytics that know of it."""
+
+    id = IdField("cnt", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="content")
+    external_id = models.CharField(max_length=255, null=True, blank=True)
+    title = models.CharField(max_length=500)
+    type = models.CharField(max_length=10, choices=ContentType.choices, default=ContentType.ARTICLE)
+    source = models.TextField(null=True, blank=True)
+    source_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.sources
+    policy = models.ForeignKey(Policy, on_delete=models.PROTECT, null=True, blank=True, related_name="content")
+    author = models.CharField(max_length=255, null=True, blank=True)
+    published_at = models.DateField(null=True, blank=True)
+    category = models.CharField(max_length=255, null=True, blank=True)
+    word_count = models.PositiveIntegerField(null=True, blank=True)
+    metadata_tags = models.JSONField(null=True, blank=True)
+    metadata_extra = models.JSONField(default=dict, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = OwnedManager()
+
+    class Meta:
+        verbose_name = "content item"
+        verbose_name_plural = "content"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "external_id"], condition=Q(deleted_at=None), name="external_id_is_unique"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="content_newest_first"
+            ),
+            models.Index(fields=["account", "source_key"], condition=Q(deleted_at=None), name="content_by_source"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Requester(models.Model):
+    """Somebody who asks for content: the caller's own id and a name. Comes into being at the first check."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    requester_id = models.CharField(max_length=255)
+    name = models.CharField(max_length=255, null=True, blank=True)
+    created = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "requester_id"], name="requester_id_is_unique")]
+
+    def __str__(self) -> str:
+        return self.name or self.requester_id
+
+
+class RuleUsage(models.Model):
+    """How much of a rule's rate limit a requester has used in the window that began at `window_start`."""
+
+    policy = models.ForeignKey(Policy, on_delete=models.CASCADE)
+    rule = models.BinaryField(max_length=16)  # Rule.fingerprint
+    requester = models.ForeignKey(Requester, on_delete=models.CASCADE)
+    window_start = models.BigIntegerField(default=0)  # Unix seconds
+    used = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["requester", "policy", "rule"], name="one_count_per_rule_and_requester")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.used} since {self.window_start}"
+
+
+def known_metadata(content: Content) -> dict[str, Any]:
+    """`metadata` as the API shows it: the attributes that are set, then the further keys."""
+    known = {
+        "author": content.author,
+        "publishedAt": content.published_at.isoformat() if content.published_at else None,
+        "category": content.category,
+        "tags": content.metadata_tags,
+        "wordCount": content.word_count,
+    }
+    return {name: value for name, value in known.items() if value is not None} | content.metadata_extra

@@ -1,0 +1,128 @@
+"""JSON Schema of what is not a plain serializer field, for the OpenAPI document."""
+
+from typing import Any
+
+from licensing import rules
+
+
+def one_or_more(member: dict[str, Any]) -> dict[str, Any]:
+    return {"oneOf": [member, {"type": "array", "items": member, "minItems": 1, "maxItems": rules.MAX_VALUES}]}
+
+
+def text(maximum: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": maximum}
+
+
+PERMISSION: dict[str, Any] = {
+    "type": "string",
+    "pattern": f"^{rules.PERMISSION_PATTERN}$",
+    "example": "commercial_use",
+}
+TIMESTAMP = {"type": "string", "format": "date-time"}
+
+CONDITIONS: dict[str, Any] = {
+    "type": "object",
+    "description": "All must hold; of several values any. What is not known matches nothing.",
+    "minProperties": 1,
+    "additionalProperties": False,
+    "properties": {
+        "licenseType": one_or_more(text(100)),
+        "hasValidLicense": {"type": "boolean"},
+        "default": {"type": "boolean", "enum": [True], "description": "Matches always; stands alone."},
+        "requesterId": one_or_more(text(255)),
+        "contentType": one_or_more({"type": "string", "enum": list(rules.CONTENT_TYPES)}),
+        "tags": one_or_more(text(100)),
+        "category": one_or_more(text(255)),
+        "permission": one_or_more(PERMISSION),
+        "ip": one_or_more({"type": "string", "description": "An address or a CIDR range.", "example": "203.0.113.0/24"}),
+        "before": TIMESTAMP,
+        "after": TIMESTAMP,
+    },
+    "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+}
+
+RULE: dict[str, Any] = {
+    "type": "object",
+    "required": ["action", "conditions"],
+    "additionalProperties": False,
+    "properties": {
+        "action": {"type": "string", "enum": list(rules.ACTIONS)},
+        "priority": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": rules.MAX_PRIORITY,
+            "description": "Lower ones are tried first; a missing one last.",
+        },
+        "conditions": CONDITIONS,
+        "permissions": {
+            "type": "array",
+            "maxItems": rules.MAX_PERMISSIONS,
+            "items": PERMISSION,
+            "description": "What an allow rule grants; `full_access` grants all.",
+        },
+        "rateLimit": {
+            "type": "object",
+            "description": "How often an allow rule allows, for each requester.",
+            "required": ["requests", "period"],
+            "additionalProperties": False,
+            "properties": {
+                "requests": {"type": "integer", "minimum": 1, "maximum": rules.MAX_REQUESTS},
+                "period": {"type": "string", "enum": list(rules.PERIODS)},
+            },
+        },
+        "message": {"type": "string", "maxLength": rules.MAX_MESSAGE},
+    },
+    "example": {
+        "action": "allow",
+        "priority": 1,
+        "conditions": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+        "permissions": ["full_access"],
+        "rateLimit": {"requests": 100, "period": "hour"},
+    },
+}
+
+RULES: dict[str, Any] = {"type": "array", "maxItems": rules.MAX_RULES, "items": RULE, "default": []}
+
+METADATA: dict[str, Any] = {
+    "type": "object",
+    "nullable": True,
+    "properties": {
+        "author": {"type": "string", "maxLength": 255, "nullable": True},
+        "publishedAt": {"type": "string", "format": "date", "nullable": True},
+        "category": {"type": "string", "maxLength": 255, "nullable": True},
+        "tags": {
+            "type": "array",
+            "items": text(100),
+            "maxItems": 50,
+            "nullable": True,
+            "description": "Independent of the item's own `tags`.",
+        },
+        "wordCount": {"type": "integer", "minimum": 0, "maximum": 2_147_483_647, "nullable": True},
+    },
+    "additionalProperties": {
+        "oneOf": [{"type": "string", "maxLength": 500}, {"type": "number"}, {"type": "boolean"}],
+        "nullable": True,
+    },
+    "description": "Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
+    "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
+}
+
+REQUESTER: dict[str, Any] = {
+    "description": "Who asks: an object, or just the id.",
+    "oneOf": [
+        text(255),
+        {
+            "type": "object",
+            "required": ["id"],
+            "additionalProperties": False,
+            "properties": {
+                "id": text(255),
+                "name": {"type": "string", "minLength": 1, "maxLength": 255, "nullable": True},
+                "licenseType": {**text(100), "nullable": True, "description": "What the caller vouches for."},
+                "hasValidLicense": {"type": "boolean", "nullable": True, "description": "Likewise."},
+            },
+        },
+    ],
+    "example": {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True},
+}
+

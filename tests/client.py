@@ -1,0 +1,61 @@
+"""The API as a caller sees it."""
+
+from typing import Any
+
+import orjson
+from django.test import Client
+
+
+class Reply:
+    """A response: its status, its headers, and its body as JSON."""
+
+    def __init__(self, response: Any) -> None:
+        self.status = response.status_code
+        self.headers = response.headers
+        self.content = response.content
+        self.body = orjson.loads(response.content) if response.content else None
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return self.body["error"]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.body[name]
+
+    def __repr__(self) -> str:
+        return f"<{self.status} {self.content[:500]!r}>"
+
+
+class ApiClient:
+    """Sends JSON with a key. `json` may also be raw bytes, sent as they are."""
+
+    def __init__(self, key: str | None, **headers: str) -> None:
+        self.client = Client(raise_request_exception=False)
+        self.headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **headers}
+
+    def request(
+        self, method: str, path: str, json: Any = None, *, headers: dict[str, str] | None = None, **query: Any
+    ) -> Reply:
+        """`query` gives plain parameters; put `field[op]` ones into the path."""
+        body = json if isinstance(json, bytes) else b"" if json is None else orjson.dumps(json)
+        response = self.client.generic(
+            method,
+            path,
+            body,
+            content_type="application/json",
+            headers={**self.headers, **(headers or {})},
+            **({"query_params": query} if query else {}),
+        )
+        return Reply(response)
+
+    def get(self, path: str, **options: Any) -> Reply:
+        return self.request("GET", path, **options)
+
+    def post(self, path: str, json: Any = None, **options: Any) -> Reply:
+        return self.request("POST", path, json, **options)
+
+    def patch(self, path: str, json: Any = None, **options: Any) -> Reply:
+        return self.request("PATCH", path, json, **options)
+
+    def delete(self, path: str, **options: Any) -> Reply:
+        return self.request("DELETE", path, **options)

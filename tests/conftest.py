@@ -1,0 +1,39 @@
+"""Fixtures of the whole suite. `api` is a client with a key that may do everything, on an account without tight limits."""
+
+import pytest
+
+from accounts.limits import limiter
+from accounts.models import Account
+from tests import factories
+from tests.client import ApiClient
+
+
+@pytest.fixture(autouse=True)
+def _limits_begin_at_zero() -> None:
+    """Each test counts from nothing, in Redis too."""
+    limiter.forget_all()
+
+
+@pytest.fixture
+def account(db: None) -> Account:
+    return factories.account()
+
+
+@pytest.fixture
+def other_account(db: None) -> Account:
+    return factories.account(name="Other")
+
+
+@pytest.fixture
+def api(account: Account) -> ApiClient:
+    return ApiClient(factories.key_text(account))
+
+
+@pytest.fixture
+def other_api(other_account: Account) -> ApiClient:
+    return ApiClient(factories.key_text(other_account))
+
+
+@pytest.fixture
+def anonymous(db: None) -> ApiClient:
+    return ApiClient(None)

@@ -1,0 +1,50 @@
+"""What tests begin with, made by the same services that the service itself uses."""
+
+from itertools import count
+from typing import Any
+
+from accounts import services as accounts
+from accounts.models import Account, ApiKey
+from licensing import services as licensing
+from licensing.models import Content, Policy
+
+numbers = count(1)
+
+ALLOW_LICENSED: dict[str, Any] = {
+    "action": "allow",
+    "priority": 1,
+    "conditions": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+    "permissions": ["full_access"],
+}
+DENY_ALL: dict[str, Any] = {
+    "action": "deny",
+    "priority": 99,
+    "conditions": {"default": True},
+    "message": "A valid licence is required.",
+}
+ALLOW_ALL: dict[str, Any] = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+LICENSED_REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
+
+
+def account(name: str = "Publisher", **fields: Any) -> Account:
+    """An account with limits that no ordinary test reaches, unless `plan` says otherwise."""
+    if "plan" not in fields:
+        fields = {"plan": "enterprise", "requests_per_minute": 100_000, "requests_per_day": 1_000_000, **fields}
+    return accounts.create_account(name, **fields)
+
+
+def api_key(owner: Account, **fields: Any) -> tuple[ApiKey, str]:
+    return accounts.create_api_key(owner.pk, **{"name": "test", "type": "secret", **fields})
+
+
+def key_text(owner: Account, **fields: Any) -> str:
+    return api_key(owner, **fields)[1]
+
+
+def policy(owner: Account, *rules: dict[str, Any], **fields: Any) -> Policy:
+    rules = rules or (ALLOW_LICENSED, DENY_ALL)
+    return licensing.create_policy(owner.pk, {"name": f"Policy {next(numbers)}", "rules": list(rules), **fields})
+
+
+def content(owner: Account, **fields: Any) -> Content:
+    return licensing.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})
