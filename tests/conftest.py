@@ -1,11 +1,22 @@
 """Fixtures of the whole suite. `api` is a client with a key that may do everything, on an account without tight limits."""
 
+import os
+
 import pytest
+from django.conf import settings
 
 from accounts.limits import limiter
 from accounts.models import Account
 from tests import factories
 from tests.client import ApiClient
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_redis_database() -> None:
+    """Gives each worker of a parallel run a Redis database of its own."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    if settings.REDIS_URL:
+        settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL.rstrip('/').removesuffix('/0')}/{worker}"
 
 
 @pytest.fixture(autouse=True)
