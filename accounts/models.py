@@ -32,6 +32,7 @@ class Account(models.Model):
     requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     created = models.DateTimeField(default=timezone.now, editable=False)
+    epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.epochs
 
     class Meta:
         ordering = ["name", "id"]

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import keytext
+from accounts import epochs, keytext
 from accounts.authentication import Grant
 from accounts.models import Account, ApiKey, IdempotencyRecord
 from accounts.permissions import DEFAULTS, allows
@@ -68,6 +68,7 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
     if locked.revoked_at is None:
         locked.revoked_at = timezone.now()
         locked.save(update_fields=["revoked_at"])
+        epochs.bump(locked.account_id)
     return locked
 
 
@@ -95,6 +96,7 @@ def rotate_api_key(
         end = now + timedelta(seconds=overlap_seconds)
         old.expires_at = min(end, old.expires_at or end)
         old.save(update_fields=["expires_at"])
+        epochs.bump(old.account_id)
     return new, text
 
 

@@ -13,7 +13,7 @@ class AccessEvent(models.Model):
     """
 
     id = IdField("dec", primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     requester = models.ForeignKey(
         "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
@@ -45,9 +45,35 @@ class AccessEvent(models.Model):
 class ContentUsage(models.Model):
     """How often an item was asked for in all; written in the transaction of the events themselves."""
 
-    content = models.OneToOneField("licensing.Content", on_delete=models.CASCADE, primary_key=True)
+    content = models.OneToOneField(
+        "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True
+    )
     requests = models.BigIntegerField()
     allowed = models.BigIntegerField()
 
     def __str__(self) -> str:
         return f"{self.content_id}: {self.requests}"
+
+
+class RuleUsage(models.Model):
+    """How much of a rule's rate limit a requester's recorded decisions have used since `window_start`."""
+
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    policy = models.ForeignKey("licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    rule = models.BinaryField(max_length=16)  # the fingerprint of the rule
+    window_start = models.BigIntegerField()  # Unix seconds
+    used = models.BigIntegerField()
+    # The last write: the limit then in force, how many decisions recorded together claimed it, how many had room.
+    allowance = models.BigIntegerField()
+    claimed = models.BigIntegerField()
+    granted = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["requester", "policy", "rule"], name="one_count_per_rule_and_requester")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.used} since {self.window_start}"

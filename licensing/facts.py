@@ -1,42 +1,52 @@
-"""From an item and a request to the facts of a decision, and back from what an event has recorded."""
+"""What a decision depends on: gathered from an item and a check, kept with the event, and read back from there."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
 from typing import Any
 
-from analytics.models import AccessEvent
 from config.api.middleware import parse_address
-from licensing.models import Content, Status
+from licensing.decisions import CompiledPolicy
 from licensing.rules import Facts, HeldLicense
 
 
-def facts_of(item: Content, request: dict[str, Any]) -> dict[str, Any]:
-    """What a decision on this item depends on, as JSON: the form in which an event keeps it."""
-    requester, context = request["requester"], request.get("context") or {}
-    known = {
-        "licenseType": requester.get("licenseType"),
-        "hasValidLicense": requester.get("hasValidLicense"),
-        "requesterName": requester.get("name"),
-        "contentType": item.type,
-        "tags": item.tags,
-        "category": item.category,
-        "archived": item.status == Status.ARCHIVED,
-        "ip": context.get("ip"),
-        "userAgent": context.get("userAgent"),
-    }
-    return {name: value for name, value in known.items() if value}
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A content item as checks need it. `key` is its UUID in hex; `facts` is what an event keeps of it."""
+
+    id: str
+    key: str
+    policy: CompiledPolicy | None
+    policy_key: str | None
+    facts: dict[str, Any]
+    content_type: str
+    tags: frozenset[str]
+    category: str | None
+    archived: bool
 
 
-def read_facts(recorded: dict[str, Any], requester_id: str, permission: str | None, now: datetime) -> Facts:
-    license_type = recorded.get("licenseType")
-    has_valid_license = recorded.get("hasValidLicense", False)
-    vouched = license_type is not None or has_valid_license
+@dataclass(frozen=True, slots=True)
+class KnownRequester:
+    """A requester as checks need it; `pk` is None for one that has never been recorded."""
+
+    pk: int | None
+    name: str | None
+
+
+def held_licenses(license_type: str | None, has_valid_license: bool) -> tuple[HeldLicense, ...]:
+    """What the caller vouches for."""
+    return (HeldLicense(license_type),) if license_type is not None or has_valid_license else ()
+
+
+def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str | None, now: datetime) -> Facts:
+    """The facts that an event's decision was made on."""
+    license_type, has_valid_license = recorded.get("licenseType"), recorded.get("hasValidLicense", False)
     return Facts(
         now=now,
         requester_id=requester_id,
         license_types=(license_type,) if license_type is not None else (),
         has_valid_license=has_valid_license,
-        licenses=(HeldLicense(license_type),) if vouched else (),
+        licenses=held_licenses(license_type, has_valid_license),
         permission=permission,
         ip=parse_address(recorded["ip"]) if "ip" in recorded else None,
         content_type=recorded["contentType"],
@@ -44,10 +54,6 @@ def read_facts(recorded: dict[str, Any], requester_id: str, permission: str | No
         category=recorded.get("category"),
         archived=recorded.get("archived", False),
     )
-
-
-def facts_of_event(event: AccessEvent) -> Facts:
-    return read_facts(event.facts, event.requester.requester_id, event.permission, event.created)
 
 
 def parse_ip(text: str) -> str:

@@ -141,24 +141,6 @@ class Requester(models.Model):
         return self.name or self.requester_id
 
 
-class RuleUsage(models.Model):
-    """How much of a rule's rate limit a requester has used in the window that began at `window_start`."""
-
-    policy = models.ForeignKey(Policy, on_delete=models.CASCADE)
-    rule = models.BinaryField(max_length=16)  # Rule.fingerprint
-    requester = models.ForeignKey(Requester, on_delete=models.CASCADE)
-    window_start = models.BigIntegerField(default=0)  # Unix seconds
-    used = models.BigIntegerField(default=0)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["requester", "policy", "rule"], name="one_count_per_rule_and_requester")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.used} since {self.window_start}"
-
-
 def known_metadata(content: Content) -> dict[str, Any]:
     """`metadata` as the API shows it: the attributes that are set, then the further keys."""
     known = {

@@ -138,7 +138,7 @@ def content_type(value: Any, path: str) -> str:
 
 def network(value: Any, path: str) -> IPv4Network | IPv6Network:
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or "%" in value:  # a scope is of one machine's making
             raise ValueError
         parsed = ip_network(value)
     except ValueError:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from licensing import rules
 
 
@@ -126,3 +128,40 @@ REQUESTER: dict[str, Any] = {
     "example": {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True},
 }
 
+
+
+def openapi(schema: Any) -> Any:
+    """JSON Schema in the words of OpenAPI 3.0, which has no null type: `anyOf` with null becomes `nullable`."""
+    if isinstance(schema, list):
+        return [openapi(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    worded = {name: openapi(value) for name, value in schema.items() if name not in ("default", "title")}
+    if worded.get("required") == []:
+        del worded["required"]
+    if "anyOf" in worded:
+        members = [member for member in worded.pop("anyOf") if member != {"type": "null"}]
+        worded |= members[0] if len(members) == 1 else {"oneOf": members}
+        worded["nullable"] = True
+    return worded
+
+
+def body_schema(body: type[msgspec.Struct], **keywords: Any) -> dict[str, Any]:
+    """The request of an operation whose body is a structure; `keywords` say what its types cannot."""
+    [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
+    return {"application/json": openapi(inlined(schema, components)) | keywords}
+
+
+ONE_SELECTOR = [
+    {"required": [name], "properties": {name: {"type": "string"}}} for name in ("contentId", "externalId", "source")
+]
+
+
+def inlined(schema: Any, components: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [inlined(member, components) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return inlined(components[schema["$ref"]], components)
+    return {name: inlined(value, components) for name, value in schema.items()}

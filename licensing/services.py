@@ -5,6 +5,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts import epochs
 from config.api import ids
 from config.api.errors import AlreadyExists, InUse, ValidationFailed
 from licensing.models import Content, Policy, PolicyRevision, Status
@@ -75,6 +76,7 @@ def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Conte
         raise AlreadyExists(
             f"There is an item with the externalId {item.external_id!r} already.", param="externalId"
         ) from None
+    epochs.bump(item.account_id)
     return item
 
 
@@ -96,6 +98,7 @@ def update_content(item: Content, fields: dict[str, Any]) -> Content:
 def delete_content(item: Content) -> None:
     """Takes the item out of use; its row stays for the analytics that know of it."""
     Content.objects.filter(pk=item.pk, deleted_at=None).update(deleted_at=timezone.now())
+    epochs.bump(item.account_id)
 
 
 @transaction.atomic
@@ -135,6 +138,7 @@ def update_policy(policy: Policy, fields: dict[str, Any]) -> Policy:
     locked.updated = timezone.now()
     locked.save()
     keep_revision(locked)
+    epochs.bump(locked.account_id)
     return locked
 
 

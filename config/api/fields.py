@@ -32,6 +32,17 @@ class Text(serializers.CharField):
         return data
 
 
+def is_http_url(text: str) -> bool:
+    """An absolute http(s) URL without white space."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # raises for what is no port
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+    return usable and text.isprintable() and " " not in text
+
+
 class Url(Text):
     """An absolute http(s) URL of up to 2,048 characters."""
 
@@ -42,13 +53,7 @@ class Url(Text):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        try:
-            parts = urlsplit(text)
-            _ = parts.port  # raises for what is no port
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            usable = False
-        if not usable or any(character.isspace() or not character.isprintable() for character in text):
+        if not is_http_url(text):
             self.fail("invalid_url")
         return text
 

@@ -74,7 +74,7 @@ class KeysetPagination(BasePagination):
         if "cursor" in query:
             moment, raw_id = decode_cursor(scope, query["cursor"])
             queryset = queryset.filter(
-                TupleLessThan(Tuple(F(created), F("id")), Tuple(moment, ids.encode(prefix, raw_id)))
+                TupleLessThan(Tuple(F(created), F("id")), (moment, ids.encode(prefix, raw_id)))
             )
         rows = list(queryset.order_by(f"-{created}", "-id")[: limit + 1])
         if len(rows) > limit:

@@ -9,7 +9,7 @@ IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 def render_timestamp(moment: datetime | None) -> str | None:
     if moment is None:
         return None
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_date(text: str) -> date:

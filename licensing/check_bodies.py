@@ -1,0 +1,169 @@
+"""The bodies of access checks (contract §10), as typed structures: what they may hold is declared, and read, once.
+
+They stand in for serializers because a check's whole budget is what a serializer takes.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from config.api.errors import ValidationFailed
+from config.api.fields import is_http_url
+from licensing.facts import parse_ip
+from licensing.rules import PERMISSION_PATTERN
+
+MAX_CHECKS = 100
+NOT_BLANK = r"\S"
+
+Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
+Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
+LicenseType = Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)]
+Permission = Annotated[str, Meta(pattern=f"^{PERMISSION_PATTERN}$")]
+Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://")]
+Address = Annotated[str, Meta(max_length=45, description="An IPv4 or IPv6 address.")]
+
+
+class Body(Struct, rename="camel", forbid_unknown_fields=True):
+    """Null and absent mean the same."""
+
+
+class RequesterBody(Body, kw_only=True):
+    id: Identifier
+    name: Name | None = None
+    license_type: Annotated[LicenseType | None, Meta(description="What the caller vouches for.")] = None
+    has_valid_license: Annotated[bool | None, Meta(description="Likewise.")] = None
+
+
+class ContextBody(Body, kw_only=True):
+    ip: Annotated[Address | None, Meta(description="The requester's address.")] = None
+    user_agent: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class CheckFields(Body, kw_only=True):
+    content_id: Annotated[Identifier | None, Meta(description="The item by its id,")] = None
+    external_id: Annotated[Identifier | None, Meta(description="by the publisher's own id,")] = None
+    source: Annotated[Url | None, Meta(description="or by its URL.")] = None
+    requester: Annotated[
+        RequesterBody | Identifier | None, Meta(description="Who asks: an object, or just the id.")
+    ] = None
+    permission: Annotated[Permission | None, Meta(description="What the requester wants to do.")] = None
+    context: ContextBody | None = None
+    dry_run: Annotated[bool | None, Meta(description="Decide, and record and count nothing.")] = None
+    explain: Annotated[bool | None, Meta(description="Add the `trace` of the rules.")] = None
+
+
+class CheckBody(CheckFields, kw_only=True):
+    """May this requester have this item?"""
+
+
+class BatchItem(CheckFields, kw_only=True):
+    correlation_id: Annotated[Identifier | None, Meta(description="Comes back with the decision.")] = None
+
+
+class BatchBody(CheckFields, kw_only=True):
+    """Up to 100 checks; the other fields are defaults for those that do not give their own."""
+
+    checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`) and its name."""
+
+    selector: tuple[str, str]
+    requester_id: str
+    requester_name: str | None = None
+    license_type: str | None = None
+    has_valid_license: bool = False
+    permission: str | None = None
+    ip: str | None = None
+    user_agent: str | None = None
+    dry_run: bool = False
+    explain: bool = False
+    correlation_id: str | None = None
+
+
+B = TypeVar("B", bound=Body)
+
+WORDED = (
+    (re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL), "There is no such field."),
+    (re.compile(r"Object missing required field `(?P<field>.*)`", re.DOTALL), "This field is required."),
+    (re.compile(re.escape(f"Expected `str` matching regex '{NOT_BLANK}'".replace("\\", "\\\\"))), "Must not be blank."),
+)
+
+
+def convert(fields: Mapping[str, Any], body: type[B]) -> B:
+    """The body as its structure. Raises ValidationFailed, which names the path of what is wrong."""
+    try:
+        return msgspec.convert(fields, body)
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$")
+        param = path.removesuffix("`").lstrip(".")
+        for pattern, message in WORDED:
+            if match := pattern.fullmatch(text):
+                field = match.groupdict().get("field")
+                at = ".".join(part for part in (param, field) if part)
+                raise ValidationFailed(message, param=at or None) from None
+        raise ValidationFailed(f"{text}.", param=param or None) from None
+
+
+def parse_check(fields: Mapping[str, Any]) -> Check:
+    """The body of POST /v1/access/check. Raises ValidationFailed."""
+    return complete(convert(fields, CheckBody), None, "")
+
+
+def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
+    """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
+    body = convert(fields, BatchBody)
+    return [complete(item, body, f"checks[{index}].") for index, item in enumerate(body.checks)]
+
+
+def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check:
+    """Raises ValidationFailed where the check does not name exactly one item, and a requester."""
+    named = selectors(own)
+    if defaults is not None:
+        named = named or selectors(defaults)
+    if len(named) != 1:
+        param = f"{path}{named[1][0] if named else 'contentId'}"
+        raise ValidationFailed("Give exactly one of contentId, externalId, source.", param=param)
+    [selector] = named
+    if selector[0] == "source" and not is_http_url(selector[1]):
+        raise ValidationFailed("Must be an http(s) URL such as https://example.com/a.", param=f"{path}source")
+
+    def pick(name: str) -> Any:
+        value = getattr(own, name)
+        return getattr(defaults, name) if value is None and defaults is not None else value
+
+    requester, context = pick("requester"), pick("context")
+    if requester is None:
+        raise ValidationFailed("This field is required.", param=f"{path}requester")
+    if isinstance(requester, str):
+        requester = RequesterBody(id=requester)
+    ip = None
+    if context is not None and context.ip is not None:
+        try:
+            ip = parse_ip(context.ip)
+        except ValueError as error:
+            raise ValidationFailed(str(error), param=f"{path}context.ip") from None
+    return Check(
+        selector=selector,
+        requester_id=requester.id,
+        requester_name=requester.name,
+        license_type=requester.license_type,
+        has_valid_license=bool(requester.has_valid_license),
+        permission=pick("permission"),
+        ip=ip,
+        user_agent=context.user_agent if context is not None else None,
+        dry_run=bool(pick("dry_run")),
+        explain=bool(pick("explain")),
+        correlation_id=getattr(own, "correlation_id", None),
+    )
+
+
+def selectors(body: CheckFields) -> list[tuple[str, str]]:
+    named = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
+    return [(name, value) for name, value in named if value is not None]

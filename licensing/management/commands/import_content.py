@@ -1,0 +1,120 @@
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.models import Account
+from config.api.resources import find
+from config.commands import ServiceCommand
+from licensing.import_mapping import parse_pairs
+from licensing.import_rows import FORMATS, open_rows
+from licensing.importing import Import, Tally
+from licensing.models import ContentType
+
+SHOW_EVERY = 0.5  # seconds
+
+
+class Command(ServiceCommand):
+    help = "Creates and updates content from a CSV or JSON Lines file, plain or gzipped (docs/importing.md)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", help="A path, or - for the standard input.")
+        parser.add_argument("--account", required=True, metavar="ID")
+        parser.add_argument("--format", choices=FORMATS, help="Where the file's name does not tell.")
+        parser.add_argument(
+            "--map",
+            action="append",
+            metavar="FIELD=COLUMN",
+            help="Repeat for several. Without it, columns are called as the API's fields are.",
+        )
+        parser.add_argument(
+            "--default",
+            action="append",
+            default=[],
+            metavar="FIELD=VALUE",
+            help="What a field gets where the row gives nothing. Repeat for several.",
+        )
+        parser.add_argument("--type", choices=ContentType.values, help="The same as --default type=TYPE.")
+        parser.add_argument(
+            "--allow-duplicates", action="store_true", help="Take rows without an externalId."
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Check and count everything, and write nothing."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.tally = Tally()
+        super().handle(*args, **options)
+        if self.tally.failed and self.tally.failed == self.tally.rows:
+            raise CommandError("No row could be loaded.")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        account = find(Account.objects.all(), options["account"])
+        columns = None if options["map"] is None else parse_pairs("--map", options["map"])
+        defaults = parse_pairs("--default", options["default"])
+        if options["type"]:
+            defaults["type"] = options["type"]
+        with open_rows(options["file"], options["format"]) as file:
+            work = Import(
+                account.pk,
+                file,
+                columns,
+                defaults,
+                allow_duplicates=options["allow_duplicates"],
+                dry_run=options["dry_run"],
+            )
+            self.tally = work.tally
+            if work.ignored and columns is None:
+                self.stderr.write(f"Columns left aside: {', '.join(filter(None, work.ignored[:30]))}.")
+            try:
+                work.run(self.report, self.progress(work.survey.rows))
+            except KeyboardInterrupt:
+                kept = f"{self.tally.rows:,} of {work.survey.rows:,} rows"
+                raise CommandError(
+                    f"Interrupted. {kept} are done and stay; run it again for the rest.", returncode=130
+                ) from None
+        return summary(self.tally, options["dry_run"]), {
+            "object": "content_import",
+            **asdict(self.tally),
+            "dryRun": options["dry_run"],
+        }
+
+    def report(self, line: int, problem: str) -> None:
+        self.stderr.write(f"{self.clear}line {line}: {problem}")
+
+    @property
+    def clear(self) -> str:
+        """What wipes the progress off a terminal's line."""
+        return "\r\x1b[K" if self.stderr.isatty() else ""
+
+    def progress(self, rows: int) -> Any:
+        began = shown = time.monotonic()
+
+        def show(tally: Tally) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if self.stderr.isatty() and (now - shown >= SHOW_EVERY or tally.rows == rows):
+                shown = now
+                rate = tally.rows / (now - began)
+                end = "\n" if tally.rows == rows else ""
+                print(
+                    f"{self.clear}{tally.rows:,} of {rows:,} rows, {rate:,.0f}/s",
+                    end=end,
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+        return show
+
+
+def summary(tally: Tally, dry_run: bool) -> str:
+    said = (
+        f"{tally.rows:,} rows: {tally.created:,} created, {tally.updated:,} updated, "
+        f"{tally.unchanged:,} unchanged, {tally.failed:,} bad"
+    )
+    if tally.superseded:
+        said += f", {tally.superseded:,} superseded by later ones with the same externalId"
+    return f"Dry run, nothing written: {said}." if dry_run else f"{said}."

@@ -1,0 +1,66 @@
+"""Decision objects, as they are sent."""
+
+from typing import Any
+
+from config.api.errors import ApiError
+from config.api.timestamps import render_timestamp
+from licensing.check_bodies import Check
+from licensing.checks import Answer
+from licensing.decisions import trace
+
+
+def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
+    """The decision object."""
+    decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
+    held = decision.license
+    shown: dict[str, Any] = {
+        "object": "access_decision",
+        "id": answer.id,
+        "allowed": decision.allowed,
+        "reason": decision.reason,
+        "message": rule.message if rule else None,
+        "contentId": answer.content_id,
+        "requester": {"id": answer.requester_id, "name": answer.requester_name},
+        "permissions": list(decision.permissions),
+        "policyId": policy.id if policy else None,
+        "policyVersion": policy.version if policy else None,
+        "matchedRule": {"index": rule.index, "priority": rule.priority, "action": rule.action} if rule else None,
+        "license": held
+        and {
+            "id": held.id,
+            "licenseType": held.license_type,
+            "expiresAt": render_timestamp(held.expires_at),
+            "source": held.source,
+        },
+        "rateLimit": present_rate(answer),
+        "charge": None,
+        "dryRun": answer.dry_run,
+        "created": render_timestamp(answer.created),
+    }
+    if explain:
+        shown["trace"] = trace(policy, answer.facts)
+    return shown
+
+
+def present_rate(answer: Answer) -> dict[str, Any] | None:
+    rule, reset = answer.decision.rule, answer.rate_reset
+    if rule is None or rule.rate_limit is None or reset is None:
+        return None
+    retry_after = None if answer.decision.allowed else max(reset - int(answer.created.timestamp()), 1)
+    return {
+        "requests": rule.rate_limit.requests,
+        "period": rule.rate_limit.period,
+        "remaining": answer.rate_remaining,
+        "reset": reset,
+        "retryAfter": retry_after,
+    }
+
+
+def present_batched(answer: Answer | ApiError, check: Check) -> dict[str, Any]:
+    if isinstance(answer, ApiError):
+        shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
+    else:
+        shown = present(answer, explain=check.explain)
+    if check.correlation_id is not None:
+        shown["correlationId"] = check.correlation_id
+    return shown

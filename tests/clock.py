@@ -1,0 +1,25 @@
+"""Time that stands still until a test moves it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+
+class Clock:
+    """What the service takes for the present: decisions, keys and idempotency records, and the plan limits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
+        self.now = now
+        monkeypatch.setattr("django.utils.timezone.now", lambda: self.now)
+        monkeypatch.setattr("accounts.limits.time.time", lambda: self.now.timestamp())
+
+    def set(self, text: str) -> None:
+        self.now = datetime.fromisoformat(text).astimezone(UTC)
+
+    def advance(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch, datetime(2026, 3, 4, 5, 6, 7, 250_000, UTC))

@@ -1,0 +1,139 @@
+"""Any policy on any facts: the decision, compared with a second implementation."""
+
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from licensing.decisions import CompiledPolicy, decide, trace
+from licensing.rules import Facts, parse_rules
+from tests.decisions import naive
+
+# Few values, so that rules and facts meet often.
+LICENSES, REQUESTERS, TAGS = (
+    ("trial", "commercial", "enterprise"),
+    ("org_a", "org_b"),
+    ("open", "paid", "news"),
+)
+CATEGORIES, PERMISSIONS, TYPES = ("finance", "art"), ("read", "print", "full_access"), ("article", "image")
+ADDRESSES = ("203.0.113.9", "198.51.100.1", "2001:db8::7")
+RANGES = ("203.0.113.0/24", "0.0.0.0/0", "198.51.100.1", "2001:db8::/32")
+MOMENTS = ("2026-06-01T00:00:00+00:00", "2026-06-01T12:00:00+00:00", "2026-07-01T00:00:00+00:00")
+
+
+def some(values: tuple[str, ...]) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values) | st.lists(st.sampled_from(values), min_size=1, max_size=3)
+
+
+CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
+    {},
+    optional={
+        "licenseType": some(LICENSES),
+        "hasValidLicense": st.booleans(),
+        "requesterId": some(REQUESTERS),
+        "contentType": some(TYPES),
+        "tags": some(TAGS),
+        "category": some(CATEGORIES),
+        "permission": some(PERMISSIONS),
+        "ip": some(RANGES),
+        "before": st.sampled_from(MOMENTS),
+        "after": st.sampled_from(MOMENTS),
+    },
+).filter(bool)
+
+
+@st.composite
+def rule_lists(draw: Any) -> list[dict[str, Any]]:
+    rules = []
+    for _ in range(draw(st.integers(0, 6))):
+        rule: dict[str, Any] = {
+            "action": draw(st.sampled_from(["allow", "deny"])),
+            "conditions": draw(CONDITIONS),
+        }
+        priority = draw(st.none() | st.sampled_from([0, 1, 2, 10]))
+        if priority is not None:
+            rule["priority"] = priority
+        if rule["action"] == "allow":
+            rule["permissions"] = draw(st.lists(st.sampled_from(PERMISSIONS), unique=True))
+        rules.append(rule)
+    return rules
+
+
+KNOWN = st.fixed_dictionaries(
+    {
+        "now": st.sampled_from(MOMENTS).map(datetime.fromisoformat),
+        "archived": st.sampled_from([False] * 9 + [True]),
+        "lapsed": st.booleans(),
+        "hasValidLicense": st.booleans(),
+        "licenseType": st.none() | st.sampled_from(LICENSES),
+        "requesterId": st.sampled_from(REQUESTERS),
+        "contentType": st.sampled_from(TYPES),
+        "tags": st.lists(st.sampled_from(TAGS), unique=True),
+        "category": st.none() | st.sampled_from(CATEGORIES),
+        "permission": st.none() | st.sampled_from(PERMISSIONS),
+        "ip": st.none() | st.sampled_from(ADDRESSES),
+    }
+)
+
+
+def facts_of(known: dict[str, Any]) -> Facts:
+    return Facts(
+        now=known["now"],
+        requester_id=known["requesterId"],
+        license_types=(known["licenseType"],) if known["licenseType"] else (),
+        has_valid_license=known["hasValidLicense"],
+        has_lapsed_license=known["lapsed"],
+        permission=known["permission"],
+        ip=ip_address(known["ip"]) if known["ip"] else None,
+        content_type=known["contentType"],
+        tags=frozenset(known["tags"]),
+        category=known["category"],
+        archived=known["archived"],
+    )
+
+
+def compiled(rules: list[dict[str, Any]], default_action: str) -> CompiledPolicy:
+    return CompiledPolicy.of("pol_any", 1, default_action, parse_rules(rules))
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(rules=rule_lists(), default_action=st.sampled_from(["allow", "deny"]), known=KNOWN)
+def test_the_decision_agrees_with_the_plain_reading_of_the_rules(
+    rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
+):
+    decision = decide(compiled(rules, default_action), facts_of(known))
+    index = decision.rule.index if decision.rule else None
+    event(f"{decision.reason or 'allowed'}, by {'a rule' if decision.rule else 'default'}")
+    seen = (decision.allowed, decision.reason, index, list(decision.permissions))
+    assert seen == naive.expected(rules, default_action, known)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(rules=rule_lists(), default_action=st.sampled_from(["allow", "deny"]), known=KNOWN)
+def test_a_denial_has_exactly_one_reason_and_no_permissions(
+    rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
+):
+    decision = decide(compiled(rules, default_action), facts_of(known))
+    assert (decision.reason is None) == decision.allowed
+    assert decision.allowed or not decision.permissions
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(rules=rule_lists(), known=KNOWN)
+def test_the_trace_names_for_each_rule_a_condition_that_fails_or_none_that_does(
+    rules: list[dict[str, Any]], known: dict[str, Any]
+):
+    steps = trace(compiled(rules, "deny"), facts_of(known))
+    assert [step["index"] for step in steps] == ([] if known["archived"] else naive.order_of_trial(rules))
+    for step in steps:
+        conditions = rules[step["index"]]["conditions"]
+        failing = [name for name, wanted in conditions.items() if not naive.holds(name, wanted, known)]
+        assert step["matched"] == (not failing)
+        assert (step["failed"] or {"condition": None})["condition"] == (failing[0] if failing else None)
+
+
+def test_no_policy_is_a_denial_of_its_own():
+    facts = Facts(now=datetime(2026, 6, 1, tzinfo=UTC), requester_id="org_a", has_valid_license=True)
+    assert decide(None, facts).reason == "no_policy"

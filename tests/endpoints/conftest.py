@@ -1,0 +1,1 @@
+from tests.clock import clock  # noqa: F401 - a fixture

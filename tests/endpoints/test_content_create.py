@@ -1,0 +1,218 @@
+"""POST /v1/content (spec §4.2, contract §8)."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests import factories
+
+FULL = {
+    "externalId": "a-1",
+    "title": "On licences",
+    "type": "report",
+    "source": "https://example.com/reports/1",
+    "metadata": {
+        "author": "Ada",
+        "publishedAt": "2026-01-31",
+        "category": "law",
+        "tags": ["inner"],
+        "wordCount": 1200,
+        "edition": "second",
+        "pages": 12,
+        "score": 4.5,
+        "peerReviewed": True,
+    },
+    "tags": ["outer", "law"],
+}
+FIELDS = {
+    "id", "object", "externalId", "title", "type", "source", "policyId", "metadata", "tags", "status", "created",
+    "updated",
+}  # fmt: skip
+A_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z").fullmatch
+
+
+def test_a_title_is_enough(api):
+    reply = api.post("/v1/content", {"title": "Alone"})
+    assert reply.status == 201
+    assert set(reply.body) == FIELDS
+    created = reply.body
+    assert re.fullmatch(r"cnt_[0-9a-z]{26}", created.pop("id"))
+    assert A_TIMESTAMP(created.pop("created"))
+    assert A_TIMESTAMP(created.pop("updated"))
+    assert created == {
+        "object": "content",
+        "externalId": None,
+        "title": "Alone",
+        "type": "article",
+        "source": None,
+        "policyId": None,
+        "metadata": {},
+        "tags": [],
+        "status": "active",
+    }
+
+
+def test_every_field_comes_back_as_it_was_sent(api, account):
+    policy = factories.policy(account)
+    reply = api.post("/v1/content", {**FULL, "policyId": policy.pk})
+    assert reply.status == 201
+    assert {name: reply[name] for name in FULL} == FULL
+    assert reply["policyId"] == policy.pk
+    assert api.get(f"/v1/content/{reply['id']}").body | {"stats": None} == reply.body | {"stats": None}
+
+
+def test_an_items_first_updated_is_its_created(api):
+    reply = api.post("/v1/content", {"title": "New"})
+    assert reply["updated"] == reply["created"]
+
+
+@pytest.mark.parametrize("content_type", ["article", "report", "image", "dataset", "video"])
+def test_each_type_is_taken(api, content_type):
+    assert api.post("/v1/content", {"title": "x", "type": content_type})["type"] == content_type
+
+
+@pytest.mark.parametrize("name", ["externalId", "source", "policyId", "metadata", "tags"])
+def test_null_means_not_given(api, name):
+    reply = api.post("/v1/content", {"title": "x", name: None})
+    assert reply.status == 201
+    assert reply[name] == {"metadata": {}, "tags": []}.get(name)
+
+
+def test_an_item_begins_as_active_whatever_is_sent(api):
+    assert api.post("/v1/content", {"title": "x", "status": "archived"})["status"] == "active"
+
+
+def test_a_missing_title_is_named(api):
+    reply = api.post("/v1/content", {"type": "article"})
+    assert reply.status == 422
+    assert (reply.error["code"], reply.error["type"]) == ("invalid_request", "validation_error")
+    assert reply.error["param"] == "title"
+
+
+WITHIN_BOUNDS: list[tuple[str, Any]] = [
+    ("title", "x"),
+    ("title", "x" * 500),
+    ("title", "  kept as it is  "),
+    ("title", "𝔘nicode — ünd \n mehr"),
+    ("externalId", "x" * 255),
+    ("source", "http://example.com"),
+    ("source", "https://example.com/" + "x" * 2028),
+    ("tags", ["x"] * 50),
+    ("tags", ["x" * 100]),
+    ("metadata", {"author": "x" * 255, "category": "y" * 255}),
+    ("metadata", {"wordCount": 0}),
+    ("metadata", {"wordCount": 2_147_483_647}),
+    ("metadata", {"publishedAt": "2024-02-29"}),
+    ("metadata", {"tags": ["x" * 100] * 50}),
+    ("metadata", {f"key{n}": n for n in range(50)}),
+    ("metadata", {"A-z_0.9": "x" * 500}),
+    ("metadata", {"k" * 64: -1.5}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WITHIN_BOUNDS)
+def test_what_is_within_bounds_is_kept(api, name, value):
+    reply = api.post("/v1/content", {"title": "x", name: value})
+    assert reply.status == 201
+    assert reply[name] == value
+
+
+OUT_OF_BOUNDS: list[tuple[str, Any, str]] = [
+    ("title", "", "title"),
+    ("title", " \t\n ", "title"),
+    ("title", None, "title"),
+    ("title", "x" * 501, "title"),
+    ("externalId", "", "externalId"),
+    ("externalId", "x" * 256, "externalId"),
+    ("type", "book", "type"),
+    ("type", "Article", "type"),
+    ("source", "https://example.com/" + "x" * 2029, "source"),
+    ("source", "ftp://example.com/a", "source"),
+    ("source", "javascript:alert(1)", "source"),
+    ("source", "https://", "source"),
+    ("source", "/a/path", "source"),
+    ("source", "https://exa mple.com/", "source"),
+    ("source", "https://example.com:99999/", "source"),
+    ("tags", ["x"] * 51, "tags"),
+    ("tags", ["ok", ""], "tags[1]"),
+    ("tags", ["ok", "x" * 101], "tags[1]"),
+    ("tags", [None], "tags[0]"),
+    ("metadata", {"author": "x" * 256}, "metadata.author"),
+    ("metadata", {"category": "x" * 256}, "metadata.category"),
+    ("metadata", {"wordCount": -1}, "metadata.wordCount"),
+    ("metadata", {"wordCount": 2_147_483_648}, "metadata.wordCount"),
+    ("metadata", {"publishedAt": "2026-02-30"}, "metadata.publishedAt"),
+    ("metadata", {"publishedAt": "2026-1-1"}, "metadata.publishedAt"),
+    ("metadata", {"publishedAt": "2026-01-01T00:00:00Z"}, "metadata.publishedAt"),
+    ("metadata", {"publishedAt": ""}, "metadata.publishedAt"),
+    ("metadata", {"tags": ["x"] * 51}, "metadata.tags"),
+    ("metadata", {"tags": ["x" * 101]}, "metadata.tags[0]"),
+    ("metadata", {f"key{n}": n for n in range(51)}, "metadata"),
+    ("metadata", {"k" * 65: 1}, f"metadata.{'k' * 65}"),
+    ("metadata", {"": 1}, "metadata"),
+    ("metadata", {"a key": 1}, "metadata.a key"),
+    ("metadata", {"key": "x" * 501}, "metadata.key"),
+    ("metadata", {"key": []}, "metadata.key"),
+    ("metadata", {"key": {"nested": 1}}, "metadata.key"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
+def test_what_is_out_of_bounds_is_refused_and_named(api, name, value, param):
+    reply = api.post("/v1/content", {"title": "x", name: value})
+    assert reply.status == 422
+    assert reply.error["param"].rstrip(".") == param
+    assert api.get("/v1/content")["totalCount"] == 0
+
+
+def test_a_field_that_content_does_not_have_is_named(api):
+    reply = api.post("/v1/content", {"title": "x", "titel": "y"})
+    assert (reply.status, reply.error["param"]) == (422, "titel")
+
+
+@pytest.mark.parametrize("policy_id", ["pol_" + "0" * 26, "pol_nonsense", "cnt_" + "0" * 26, ""])
+def test_a_policy_that_does_not_exist_cannot_be_linked(api, policy_id):
+    reply = api.post("/v1/content", {"title": "x", "policyId": policy_id})
+    assert (reply.status, reply.error["param"]) == (422, "policyId")
+
+
+def test_another_accounts_policy_cannot_be_linked(api, other_account):
+    theirs = factories.policy(other_account)
+    reply = api.post("/v1/content", {"title": "x", "policyId": theirs.pk})
+    assert (reply.status, reply.error["param"]) == (422, "policyId")
+
+
+def test_a_deleted_policy_cannot_be_linked(api, account):
+    policy = factories.policy(account)
+    api.delete(f"/v1/policies/{policy.pk}")
+    reply = api.post("/v1/content", {"title": "x", "policyId": policy.pk})
+    assert (reply.status, reply.error["param"]) == (422, "policyId")
+
+
+def test_an_external_id_is_taken_once(api):
+    api.post("/v1/content", {"title": "first", "externalId": "a"})
+    reply = api.post("/v1/content", {"title": "second", "externalId": "a"})
+    assert reply.status == 409
+    assert (reply.error["code"], reply.error["type"]) == ("resource_already_exists", "conflict_error")
+    assert api.get("/v1/content")["totalCount"] == 1
+
+
+def test_an_external_id_is_free_again_after_its_item_was_deleted(api):
+    first = api.post("/v1/content", {"title": "first", "externalId": "a"})
+    api.delete(f"/v1/content/{first['id']}")
+    assert api.post("/v1/content", {"title": "second", "externalId": "a"}).status == 201
+
+
+def test_two_accounts_may_use_the_same_external_id(api, other_api):
+    assert api.post("/v1/content", {"title": "x", "externalId": "a"}).status == 201
+    assert other_api.post("/v1/content", {"title": "x", "externalId": "a"}).status == 201
+
+
+def test_many_items_may_have_no_external_id(api):
+    assert [api.post("/v1/content", {"title": "x"}).status for _ in range(2)] == [201, 201]
+
+
+def test_ids_sort_by_time_of_creation(api):
+    made = [api.post("/v1/content", {"title": "x"})["id"] for _ in range(5)]
+    assert made == sorted(made)

@@ -1,0 +1,49 @@
+"""GET /v1/content/:id (spec §4.3)."""
+
+import pytest
+
+from tests import factories
+from tests.endpoints.test_content_create import FIELDS
+
+
+def test_an_item_comes_with_its_stats(api, account):
+    item = factories.content(account)
+    reply = api.get(f"/v1/content/{item.pk}")
+    assert reply.status == 200
+    assert set(reply.body) == FIELDS | {"stats"}
+    assert reply["stats"] == {"totalRequests": 0, "allowedRequests": 0, "deniedRequests": 0}
+
+
+def test_the_policy_is_embedded_on_request_only(api, account):
+    policy = factories.policy(account)
+    item = factories.content(account, policy_id=policy.pk)
+    reply = api.get(f"/v1/content/{item.pk}", expand="policy")
+    assert reply["policyId"] == policy.pk
+    assert reply["policy"] == api.get(f"/v1/policies/{policy.pk}").body
+    assert "policy" not in api.get(f"/v1/content/{item.pk}").body
+
+
+def test_without_a_policy_null_is_embedded(api, account):
+    reply = api.get(f"/v1/content/{factories.content(account).pk}", expand="policy")
+    assert (reply.status, reply["policy"]) == (200, None)
+
+
+@pytest.mark.parametrize("expand", ["", "polcy", "policy,stats", "policy,", "Policy"])
+def test_what_cannot_be_embedded_is_refused(api, account, expand):
+    reply = api.get(f"/v1/content/{factories.content(account).pk}", expand=expand)
+    assert (reply.status, reply.error["param"]) == (400, "expand")
+
+
+def test_stats_count_what_was_allowed_and_denied(api, account):
+    policy = factories.policy(account)
+    item = factories.content(account, policy_id=policy.pk)
+    for requester in (factories.LICENSED_REQUESTER, factories.LICENSED_REQUESTER, "org_nobody"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    stats = api.get(f"/v1/content/{item.pk}")["stats"]
+    assert stats == {"totalRequests": 3, "allowedRequests": 2, "deniedRequests": 1}
+
+
+def test_stats_are_of_the_item_alone(api, account):
+    asked, other = factories.content(account), factories.content(account)
+    api.post("/v1/access/check", {"contentId": asked.pk, "requester": "org"})
+    assert api.get(f"/v1/content/{other.pk}")["stats"]["totalRequests"] == 0

@@ -1,0 +1,149 @@
+"""PATCH /v1/content/:id (spec §4.4, contract §1 and §8)."""
+
+import pytest
+
+from tests import factories
+from tests.endpoints.test_content_create import FULL, OUT_OF_BOUNDS
+
+
+@pytest.fixture
+def item(api, account):
+    policy = factories.policy(account)
+    return api.post("/v1/content", {**FULL, "policyId": policy.pk}).body
+
+
+def without_times(body):
+    return {name: value for name, value in body.items() if name not in ("updated", "stats")}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("title", "Another"),
+        ("externalId", "b-2"),
+        ("type", "video"),
+        ("source", "https://example.com/other"),
+        ("policyId", None),
+        ("tags", ["only"]),
+        ("status", "archived"),
+    ],
+)
+def test_a_field_is_changed_and_the_others_stay(api, item, name, value):
+    reply = api.patch(f"/v1/content/{item['id']}", {name: value})
+    assert reply.status == 200
+    assert without_times(reply.body) == {**without_times(item), name: value}
+    assert api.get(f"/v1/content/{item['id']}").body == reply.body
+
+
+def test_updated_moves_and_created_stays(api, item, clock):
+    clock.set("2030-01-01T00:00:00Z")
+    reply = api.patch(f"/v1/content/{item['id']}", {"title": "Another"})
+    assert reply["updated"] == "2030-01-01T00:00:00.000000Z"
+    assert reply["created"] == item["created"]
+
+
+@pytest.mark.parametrize(
+    ("name", "empty"), [("externalId", None), ("source", None), ("policyId", None), ("tags", []), ("metadata", {})]
+)
+def test_null_clears_an_optional_field(api, item, name, empty):
+    reply = api.patch(f"/v1/content/{item['id']}", {name: None})
+    assert (reply.status, reply[name]) == (200, empty)
+
+
+@pytest.mark.parametrize("name", ["title", "type", "status"])
+def test_null_cannot_clear_what_an_item_must_have(api, item, name):
+    reply = api.patch(f"/v1/content/{item['id']}", {name: None})
+    assert (reply.status, reply.error["param"]) == (422, name)
+
+
+def test_metadata_is_merged_key_by_key(api, item):
+    change = {"author": "Grace", "edition": None, "wordCount": None, "pages": 13, "isbn": "978"}
+    reply = api.patch(f"/v1/content/{item['id']}", {"metadata": change})
+    assert reply["metadata"] == {
+        "author": "Grace",
+        "publishedAt": "2026-01-31",
+        "category": "law",
+        "tags": ["inner"],
+        "pages": 13,
+        "score": 4.5,
+        "peerReviewed": True,
+        "isbn": "978",
+    }
+
+
+def test_an_empty_metadata_object_changes_nothing(api, item):
+    assert api.patch(f"/v1/content/{item['id']}", {"metadata": {}})["metadata"] == item["metadata"]
+
+
+def test_metadata_tags_are_replaced_and_independent_of_the_items_own(api, item):
+    reply = api.patch(f"/v1/content/{item['id']}", {"metadata": {"tags": ["new"]}})
+    assert (reply["metadata"]["tags"], reply["tags"]) == (["new"], item["tags"])
+
+
+def test_the_bound_of_further_metadata_keys_holds_over_merges(api, account):
+    item = factories.content(account)
+    api.patch(f"/v1/content/{item.pk}", {"metadata": {f"key{n}": n for n in range(50)}})
+    reply = api.patch(f"/v1/content/{item.pk}", {"metadata": {"one-more": 1}})
+    assert (reply.status, reply.error["param"]) == (422, "metadata")
+    swapped = api.patch(f"/v1/content/{item.pk}", {"metadata": {"one-more": 1, "key0": None}})
+    assert (swapped.status, len(swapped["metadata"])) == (200, 50)
+
+
+def test_an_item_is_archived_and_made_active_again(api, item):
+    for status in ("archived", "archived", "active"):
+        assert api.patch(f"/v1/content/{item['id']}", {"status": status})["status"] == status
+
+
+def test_another_status_is_refused(api, item):
+    reply = api.patch(f"/v1/content/{item['id']}", {"status": "deleted"})
+    assert (reply.status, reply.error["param"]) == (422, "status")
+
+
+@pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
+def test_bounds_hold_as_they_do_on_creation(api, item, name, value, param):
+    reply = api.patch(f"/v1/content/{item['id']}", {name: value})
+    assert reply.status == 422
+    assert reply.error["param"].rstrip(".") == param
+    assert without_times(api.get(f"/v1/content/{item['id']}").body) == without_times(item)
+
+
+def test_what_was_read_can_be_sent_back(api, item):
+    read = api.get(f"/v1/content/{item['id']}", expand="policy").body
+    reply = api.patch(f"/v1/content/{item['id']}", read)
+    assert reply.status == 200
+    assert without_times(reply.body) == without_times(item)
+
+
+def test_a_body_without_fields_changes_nothing(api, item):
+    reply = api.patch(f"/v1/content/{item['id']}", {})
+    assert reply.status == 200
+    assert without_times(reply.body) == without_times(item)
+
+
+def test_what_the_service_owns_cannot_be_changed(api, item):
+    owned = {"id": "cnt_" + "0" * 26, "object": "book", "created": "1999-01-01", "stats": {"totalRequests": 9}}
+    reply = api.patch(f"/v1/content/{item['id']}", owned)
+    assert reply.status == 200
+    assert without_times(reply.body) == without_times(item)
+
+
+def test_an_external_id_that_another_item_has_is_a_conflict(api, item):
+    other = api.post("/v1/content", {"title": "x", "externalId": "taken"})
+    reply = api.patch(f"/v1/content/{item['id']}", {"externalId": "taken", "title": "Lost"})
+    assert (reply.status, reply.error["code"]) == (409, "resource_already_exists")
+    assert api.get(f"/v1/content/{item['id']}")["title"] == item["title"]
+    assert other["externalId"] == "taken"
+
+
+def test_an_item_may_be_given_its_own_external_id(api, item):
+    assert api.patch(f"/v1/content/{item['id']}", {"externalId": item["externalId"]}).status == 200
+
+
+def test_a_policy_that_does_not_exist_cannot_be_linked(api, item):
+    reply = api.patch(f"/v1/content/{item['id']}", {"policyId": "pol_" + "0" * 26})
+    assert (reply.status, reply.error["param"]) == (422, "policyId")
+
+
+def test_another_accounts_policy_cannot_be_linked(api, item, other_account):
+    reply = api.patch(f"/v1/content/{item['id']}", {"policyId": factories.policy(other_account).pk})
+    assert (reply.status, reply.error["param"]) == (422, "policyId")

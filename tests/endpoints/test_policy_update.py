@@ -1,0 +1,69 @@
+"""PATCH /v1/policies/:id (spec §4.8, contract §9)."""
+
+import pytest
+
+from tests import factories
+from tests.endpoints.test_policy_create import FULL, OUT_OF_BOUNDS
+
+
+@pytest.fixture
+def policy(api):
+    return api.post("/v1/policies", FULL).body
+
+
+def test_each_update_raises_the_version_by_one(api, policy):
+    versions = [api.patch(f"/v1/policies/{policy['id']}", {"name": f"v{n}"})["version"] for n in range(2, 5)]
+    assert versions == [2, 3, 4]
+
+
+def test_an_update_sets_updated_and_leaves_created(api, policy, clock):
+    clock.set("2030-01-01T00:00:00Z")
+    reply = api.patch(f"/v1/policies/{policy['id']}", {"name": "Other"})
+    assert reply["updated"] == "2030-01-01T00:00:00.000000Z"
+    assert reply["created"] == policy["created"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", "Other"),
+        ("description", "Changed."),
+        ("description", None),
+        ("rules", [factories.DENY_ALL]),
+        ("rules", []),
+        ("defaultAction", "allow"),
+    ],
+)
+def test_a_field_is_replaced_and_the_others_stay(api, policy, name, value):
+    reply = api.patch(f"/v1/policies/{policy['id']}", {name: value})
+    assert reply.status == 200
+    updated = reply["updated"]
+    assert reply.body == {**policy, name: value, "version": 2, "updated": updated}
+
+
+def test_what_was_read_can_be_sent_back(api, policy):
+    reply = api.patch(f"/v1/policies/{policy['id']}", {**policy, "version": 17})
+    assert (reply.status, reply["version"]) == (200, 2)
+    assert reply["rules"] == policy["rules"]
+
+
+def test_null_cannot_clear_the_name(api, policy):
+    reply = api.patch(f"/v1/policies/{policy['id']}", {"name": None})
+    assert (reply.status, reply.error["param"]) == (422, "name")
+
+
+@pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
+def test_a_refused_update_changes_nothing(api, policy, name, value, param):
+    reply = api.patch(f"/v1/policies/{policy['id']}", {"description": "Lost", name: value})
+    assert (reply.status, reply.error["param"]) == (422, param)
+    assert api.get(f"/v1/policies/{policy['id']}").body == policy
+
+
+def test_the_next_check_is_decided_by_the_new_version(api, account):
+    policy = factories.policy(account, factories.DENY_ALL)
+    item = factories.content(account, policy_id=policy.pk)
+    check = {"contentId": item.pk, "requester": "org"}
+    before = api.post("/v1/access/check", check)
+    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.ALLOW_ALL]})
+    after = api.post("/v1/access/check", check)
+    assert [(reply["allowed"], reply["policyVersion"]) for reply in (before, after)] == [(False, 1), (True, 2)]

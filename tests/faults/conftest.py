@@ -1,0 +1,55 @@
+"""A deployment of the leg's kind for the tests of this folder: its own database and server, free to be killed.
+
+On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. Nothing here touches the databases that
+the rest of the suite uses.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+
+from tests.faults.harness import Deployment, deployed
+from tests.services import postgres, valkey
+
+ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+
+# What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP to the other, so
+# that nothing runs twice.
+collect_ignore = ["test_http.py"] if ON_POSTGRESQL else ["test_processes.py", "test_outages.py"]
+
+
+@pytest.fixture(scope="session")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    directory = tmp_path_factory.mktemp("deployment")
+    if ON_POSTGRESQL:
+        with postgres(fsync=False) as database, valkey() as redis:  # a killed server is no power cut
+            with deployed(directory, workers=4, postgres=database, valkey=redis) as deployment:
+                yield deployment
+    else:
+        with deployed(directory) as deployment:
+            yield deployment
+
+
+@pytest.fixture
+def server(deployment: Deployment) -> Deployment:
+    """The deployment with everything running, whatever the test before did to it."""
+    deployment.start()
+    return deployment
+
+
+@pytest.fixture(scope="session")
+def keys(deployment: Deployment) -> Iterator[str]:
+    """Keys of accounts without tight limits, made in stock."""
+
+    def stock() -> Iterator[str]:
+        while True:
+            yield from (key for _, key in deployment.accounts(20))
+
+    return stock()
+
+
+@pytest.fixture
+def key(keys: Iterator[str]) -> str:
+    """A key that may do everything, of an account of its own."""
+    return next(keys)

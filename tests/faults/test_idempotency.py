@@ -1,0 +1,81 @@
+"""`Idempotency-Key` under simultaneous requests and kill -9 (contract §6)."""
+
+import random
+import threading
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment
+from tests.faults.traffic import Reply, at_once, request
+
+pytestmark = pytest.mark.faults
+
+ROUNDS = 100 if ON_POSTGRESQL else 20
+KILLS = 3 if ON_POSTGRESQL else 2
+
+
+def post(key: str, name: str) -> bytes:
+    return request("POST", "/v1/content", key, {"title": name}, Idempotency_Key=name)
+
+
+def items_titled(client: httpx.Client, title: str) -> list[dict[str, Any]]:
+    return client.get("/v1/content", params={"title": title}).json()["data"]
+
+
+def agree(replies: list[Reply]) -> bool:
+    """Whether each is the one creation, its replay, or the word that the first is still running."""
+    made = {reply.content for reply in replies if reply.status == 201}
+    first = [reply for reply in replies if reply.status == 201 and "idempotent-replayed" not in reply.headers]
+    conflicts = [reply for reply in replies if reply.status == 409]
+    return (
+        len(made) == 1
+        and len(first) == 1
+        and all(reply.status in (201, 409) for reply in replies)
+        and all(reply.body["error"]["code"] == "idempotency_conflict" for reply in conflicts)
+    )
+
+
+def test_simultaneous_posts_with_one_key_make_one_item_and_agree(server: Deployment, key: str) -> None:
+    disagreements = []
+    with server.client(key) as client:
+        for number in range(ROUNDS):
+            name = f"round {number}".replace(" ", "-")
+            replies = at_once(server, [post(key, name)] * 20)
+            if not agree(replies) or len(items_titled(client, name)) != 1:
+                disagreements.append((name, replies))
+
+    assert disagreements == []
+
+
+@pytest.mark.parametrize("attempt", range(KILLS))
+def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(
+    server: Deployment, key: str, attempt: int
+) -> None:
+    names = [f"kill-{attempt}-{number}" for number in range(30)]
+    answered: dict[str, bytes] = {}
+
+    def send() -> None:
+        replies = at_once(server, [post(key, name) for name in names for _ in range(4)])
+        sent = [name for name in names for _ in range(4)]
+        answered.update(
+            {name: reply.content for name, reply in zip(sent, replies, strict=True) if reply.status == 201}
+        )
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    time.sleep(random.uniform(0.05, 0.15))
+    server.kill()
+    sender.join()
+    server.start()
+
+    with server.client(key) as client:
+        for name in names:
+            again = client.post("/v1/content", json={"title": name}, headers={"Idempotency-Key": name})
+            assert again.status_code == 201, f"{name} is stuck: {again.text}"
+            assert again.content == answered.get(name, again.content)
+            assert [item["id"] for item in items_titled(client, name)] == [again.json()["id"]]
+    assert len(answered) < len(names), "The kill came too late to prove anything."

@@ -1,0 +1,55 @@
+"""Checks that touch the same rows at the same moment: one requester comes into being once, nobody deadlocks."""
+
+import pytest
+
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment
+from tests.faults.traffic import at_once, in_groups, request, statuses
+
+pytestmark = pytest.mark.faults
+
+LIMITED = {
+    "action": "allow",
+    "conditions": {"default": True},
+    "permissions": ["full_access"],
+    "rateLimit": {"requests": 1_000_000, "period": "month"},
+}
+BATCHES = 200 if ON_POSTGRESQL else 40
+
+
+def new_item(server: Deployment, key: str, number: int) -> str:
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": f"Policy {number}", "rules": [LIMITED]}).json()["id"]
+        return client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+
+
+def test_simultaneous_first_checks_by_one_requester_make_one_requester(server: Deployment, key: str) -> None:
+    item = new_item(server, key, 0)
+    for number in range(20):
+        body = {"contentId": item, "requester": {"id": f"org_{number}", "name": "Acme"}}
+
+        replies = at_once(server, [request("POST", "/v1/access/check", key, body)] * 8)
+
+        assert statuses(replies) == {200: 8}
+        # Had two come into being, each would have a count of its own against the rule's limit.
+        remaining = sorted(reply.body["rateLimit"]["remaining"] for reply in replies)
+        assert remaining == list(range(1_000_000 - 8, 1_000_000))
+
+
+def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server: Deployment, key: str) -> None:
+    items = [new_item(server, key, number) for number in range(8)]
+    requesters = [{"id": f"org_{number}", "name": f"Name {number}"} for number in range(4)]
+    pairs = [{"contentId": item, "requester": requester} for item in items for requester in requesters]
+    orders = [pairs, pairs[::-1], pairs[1::2] + pairs[::2], pairs[::-2] + pairs[-2::-2]]
+    batches = [
+        request("POST", "/v1/access/check/batch", key, {"requester": "org_default", "checks": orders[number % 4]})
+        for number in range(BATCHES)
+    ]
+
+    replies = in_groups(server, batches, 32)
+
+    assert statuses(replies) == {200: BATCHES}
+    assert all(answer["allowed"] for reply in replies for answer in reply.body["data"])
+    with server.client(key) as client:
+        stats = [client.get(f"/v1/content/{item}").json()["stats"]["totalRequests"] for item in items]
+    assert stats == [BATCHES * len(requesters)] * len(items)
