@@ -24,6 +24,7 @@ class Grant:
 
     key_id: str
     account_id: str
+    epoch: int  # of the account, when this was read
     permissions: frozenset[str]
     networks: tuple[IPv4Network | IPv6Network, ...]
     expires_at: datetime | None
@@ -36,6 +37,7 @@ class Grant:
         return cls(
             key_id=key.pk,
             account_id=key.account_id,
+            epoch=key.account.epoch,
             permissions=frozenset(key.permissions),
             networks=tuple(ip_network(text) for text in key.allowed_ips),
             expires_at=key.expires_at,
@@ -66,21 +68,36 @@ def bearer_token(header: str) -> str:
     return token
 
 
+def check_well_formed(text: str) -> None:
+    """Raises InvalidApiKey for what cannot be a key, which so never reaches the database."""
+    if not keytext.is_well_formed(text):
+        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+
+
 def find_grant(text: str) -> Grant:
-    """The grant of a key's text. Raises InvalidApiKey; a malformed key never reaches the database."""
-    if keytext.is_well_formed(text):
-        # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
-        key = ApiKey.objects.select_related("account").filter(digest=keytext.digest(text)).first()
-        if key is not None:
-            return Grant.of(key)
-    raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+    """The grant of a key's text. Raises InvalidApiKey."""
+    check_well_formed(text)
+    # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
+    key = ApiKey.objects.select_related("account").filter(digest=keytext.digest(text)).first()
+    if key is None:
+        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+    return Grant.of(key)
+
+
+noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
+
+
+def uses_to_note(grant: Grant, now: datetime) -> bool:
+    """Whether a minute has passed since the use of this key was last written, by this process or seen by it."""
+    times = [time for time in (noted.get(grant.key_id), grant.last_used_at) if time is not None]
+    return not times or now - max(times) >= LAST_USED_PRECISION
 
 
 def note_use(grant: Grant, now: datetime) -> None:
     """Keeps `lastUsedAt` to the minute: at most one write per key and minute."""
-    if grant.last_used_at is None or now - grant.last_used_at >= LAST_USED_PRECISION:
-        stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
-        ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
+    noted[grant.key_id] = now
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
+    ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -91,7 +108,8 @@ class ApiKeyAuthentication(BaseAuthentication):
         grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
         grant.check(now)
         grant.check_address(request._request.client_address)
-        note_use(grant, now)
+        if uses_to_note(grant, now):
+            note_use(grant, now)
         return None, grant
 
     def authenticate_header(self, request: Any) -> str:

@@ -6,7 +6,8 @@ room; then each counts it. A refused request consumes nothing.
 
 import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Protocol
 
@@ -49,9 +50,22 @@ class LimitState:
         return cls(allowed, window.limit, remaining, reset, None if allowed else max(reset - now, 1))
 
 
+@dataclass(frozen=True, slots=True)
+class Take:
+    """A request for `cost` passes from a bucket; of 0 only to look."""
+
+    bucket: str
+    windows: tuple[Window, ...]
+    cost: int = 1
+
+
+# How many passes were granted, and what each window had counted before.
+Taken = tuple[int, list[int]]
+
+
 class Counters(Protocol):
-    def take(self, bucket: str, windows: tuple[Window, ...], cost: int, now: int) -> tuple[bool, list[int]]:
-        """Counts `cost` in every window if all have room; says whether, and what each has counted since."""
+    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
+        """Grants each take as much of its cost as every window has room for, and counts that in all of them."""
 
     def forget_all(self) -> None: ...
 
@@ -65,62 +79,62 @@ class ProcessCounters:
         self.lock = Lock()
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (bucket, seconds) → (window number, count)
 
-    def take(self, bucket: str, windows: tuple[Window, ...], cost: int, now: int) -> tuple[bool, list[int]]:
+    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
         with self.lock:
             if len(self.buckets) > self.MAX_BUCKETS:
-                self.forget_past(now)
-            current = []
-            for window in windows:
-                number, count = self.buckets.get((bucket, window.seconds), (0, 0))
-                elapsed = now // window.seconds > number
-                current.append((now // window.seconds, 0) if elapsed else (number, count))
-            allowed = all(
-                count + cost <= window.limit for window, (_, count) in zip(windows, current, strict=True)
-            )
-            if allowed and cost:
-                for window, (number, count) in zip(windows, current, strict=True):
-                    self.buckets[bucket, window.seconds] = (number, count + cost)
-            return allowed, [count + cost * allowed for _, count in current]
+                self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
+            return [self.take_one(take, now) for take in takes]
+
+    def take_one(self, take: Take, now: int) -> Taken:
+        numbers, used = [], []
+        for window in take.windows:
+            number, count = self.buckets.get((take.bucket, window.seconds), (0, 0))
+            begun = now // window.seconds > number
+            numbers.append(now // window.seconds if begun else number)
+            used.append(0 if begun else count)
+        room = min(window.limit - count for window, count in zip(take.windows, used, strict=True))
+        granted = max(min(take.cost, room), 0)
+        if granted:
+            for window, number, count in zip(take.windows, numbers, used, strict=True):
+                self.buckets[take.bucket, window.seconds] = (number, count + granted)
+        return granted, used
 
     def forget_all(self) -> None:
         with self.lock:
             self.buckets = {}
 
-    def forget_past(self, now: int) -> None:
-        self.buckets = {key: entry for key, entry in self.buckets.items() if entry[0] >= now // key[1]}
-
 
 # One hash per bucket. A window only ever moves forward, so that a process whose clock lags cannot open an old one.
 TAKE = """
-local cost, now = tonumber(ARGV[1]), tonumber(ARGV[2])
-local numbers, counts, allowed, longest = {}, {}, 1, 0
+local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local numbers, reply, granted = {}, {}, cost
 for i = 3, #ARGV, 2 do
   local limit, seconds = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
   local kept = redis.call('HMGET', KEYS[1], 'n' .. seconds, 'c' .. seconds)
-  local number, count = math.floor(now / seconds), 0
+  local number, used = math.floor(now / seconds), 0
   if kept[1] and tonumber(kept[1]) >= number then
-    number, count = tonumber(kept[1]), tonumber(kept[2])
+    number, used = tonumber(kept[1]), tonumber(kept[2])
   end
-  if count + cost > limit then allowed = 0 end
+  granted = math.max(math.min(granted, limit - used), 0)
   longest = math.max(longest, seconds)
   table.insert(numbers, number)
-  table.insert(counts, count)
+  table.insert(reply, used)
 end
-if allowed == 1 and cost > 0 then
-  for i = 1, #counts do
+if granted > 0 then
+  for i = 1, #numbers do
     local seconds = ARGV[2 + 2 * i]
-    counts[i] = counts[i] + cost
-    redis.call('HSET', KEYS[1], 'n' .. seconds, string.format('%d', numbers[i]), 'c' .. seconds, counts[i])
+    local number, used = string.format('%d', numbers[i]), string.format('%d', reply[i] + granted)
+    redis.call('HSET', KEYS[1], 'n' .. seconds, number, 'c' .. seconds, used)
   end
   redis.call('EXPIRE', KEYS[1], longest * 2)
 end
-table.insert(counts, 1, allowed)
-return counts
+table.insert(reply, 1, granted)
+return reply
 """
 
 
 class RedisCounters:
-    """Counts in Redis, in one round trip; while Redis is away, in this process."""
+    """Counts in Redis, all takes of a call in one round trip; while Redis is away, in this process."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -129,11 +143,10 @@ class RedisCounters:
         self.away_since: float | None = None
         self.retry_at = 0.0
 
-    def take(self, bucket: str, windows: tuple[Window, ...], cost: int, now: int) -> tuple[bool, list[int]]:
+    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
         if time.monotonic() >= self.retry_at:
             try:
-                arguments = [cost, now, *(number for window in windows for number in (window.limit, window.seconds))]
-                allowed, *used = self.script(keys=[f"limit:{{{bucket}}}"], args=arguments)
+                replies = self.ask(takes, now)
             except redis.RedisError as error:
                 self.retry_at = time.monotonic() + RETRY_REDIS_AFTER
                 if self.away_since is None:
@@ -143,10 +156,17 @@ class RedisCounters:
                 if self.away_since is not None:
                     logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)
                     self.away_since = None
-                return bool(allowed), used
-        fallbacks.inc()
-        return self.fallback.take(bucket, windows, cost, now)
+                return [(granted, used) for granted, *used in replies]
+        fallbacks.inc(len(takes))
+        return self.fallback.take(takes, now)
 
+    def ask(self, takes: Sequence[Take], now: int) -> list[list[int]]:
+        if len(takes) == 1:
+            return [self.script(keys=[key_of(takes[0])], args=arguments(takes[0], now))]
+        pipeline = self.client.pipeline(transaction=False)
+        for take in takes:
+            self.script(keys=[key_of(take)], args=arguments(take, now), client=pipeline)
+        return pipeline.execute()
 
     def forget_all(self) -> None:
         self.fallback.forget_all()
@@ -154,41 +174,69 @@ class RedisCounters:
             self.client.delete(key)
 
 
+def key_of(take: Take) -> str:
+    return f"limit:{{{take.bucket}}}"
+
+
+def arguments(take: Take, now: int) -> list[int]:
+    return [take.cost, now, *(number for window in take.windows for number in (window.limit, window.seconds))]
+
+
 class Limiter:
     """The limiter of this process; its counters are made at the first use, after any fork."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.counters: Counters | None = None
+        self.made: Counters | None = None
 
-    def take(self, bucket: str, windows: tuple[Window, ...], *, cost: int = 1) -> LimitState:
-        """Counts a request; with `cost=0` only looks."""
-        counters = self.counters or self.connect()
+    @property
+    def counters(self) -> Counters:
+        if self.made is None:
+            with self.lock:
+                if self.made is None:
+                    self.made = self.make()
+        return self.made
+
+    def make(self) -> Counters:
+        if not settings.REDIS_URL:
+            return ProcessCounters()
+        from django_redis import get_redis_connection  # noqa: PLC0415 - only where Redis is configured
+
+        return RedisCounters(get_redis_connection("default"))
+
+    def take(self, take: Take) -> LimitState:
+        """Counts a request."""
+        [state] = self.take_many([take])
+        return state
+
+    def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
+        """Counts requests of the same moment; those from one bucket pass in the order given."""
+        together = {take.bucket: replace(take, cost=0) for take in takes}
+        for take in takes:
+            shared = together[take.bucket]
+            together[take.bucket] = replace(shared, cost=shared.cost + take.cost)
         now = int(time.time())
-        allowed, used = counters.take(bucket, windows, cost, now)
-        return LimitState.of(windows, used, now, allowed=allowed)
-
-    def forget_all(self) -> None:
-        """Begins all counts at zero, for tests."""
-        (self.counters or self.connect()).forget_all()
+        taken = dict(zip(together, self.counters.take(list(together.values()), now), strict=True))
+        served = dict.fromkeys(together, 0)
+        states = []
+        for take in takes:
+            granted, before = taken[take.bucket]
+            allowed = served[take.bucket] + take.cost <= granted
+            if allowed:
+                served[take.bucket] += take.cost
+            used = [count + served[take.bucket] for count in before]
+            states.append(LimitState.of(take.windows, used, now, allowed=allowed))
+        return states
 
     def state(self) -> str:
         """Where requests are counted at the moment."""
-        counters = self.counters or self.connect()
-        if isinstance(counters, RedisCounters):
-            return "redis" if counters.away_since is None else "per process: Redis does not answer"
+        if isinstance(self.counters, RedisCounters):
+            return "redis" if self.counters.away_since is None else "per process: Redis does not answer"
         return "this process"
 
-    def connect(self) -> Counters:
-        with self.lock:
-            if self.counters is None:
-                if settings.REDIS_URL:
-                    from django_redis import get_redis_connection
-
-                    self.counters = RedisCounters(get_redis_connection("default"))
-                else:
-                    self.counters = ProcessCounters()
-            return self.counters
+    def forget_all(self) -> None:
+        """Begins all counts at zero, for tests."""
+        self.counters.forget_all()
 
 
 limiter = Limiter()

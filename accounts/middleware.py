@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts import throttling
+from accounts.limits import limiter
+from accounts.throttling import headers_of, peek, take_of
 
 
 class RateLimitHeadersMiddleware:
@@ -17,9 +18,9 @@ class RateLimitHeadersMiddleware:
             state = getattr(request, "limit_state", None)
             if state is None:
                 # Whose limit it is takes a query; a failure is no time for one.
-                known = response.status_code < 500
-                state = throttling.peek(request) if known else throttling.take(request, None, cost=0)
-            response["X-RateLimit-Limit"] = str(state.limit)
-            response["X-RateLimit-Remaining"] = str(state.remaining)
-            response["X-RateLimit-Reset"] = str(state.reset)
+                address = request.client_address  # type: ignore[attr-defined]
+                failed = response.status_code >= 500
+                state = limiter.take(take_of(None, address, cost=0)) if failed else peek(request)
+            for name, value in headers_of(state).items():
+                response[name] = value
         return response

@@ -29,6 +29,12 @@ def allows(granted: frozenset[str], permission: str) -> bool:
     return ALL in granted or permission in granted
 
 
+def require(grant: Any, permission: str) -> None:
+    """Raises InsufficientPermissions, which names the permission that the key lacks."""
+    if not allows(grant.permissions, permission):
+        raise InsufficientPermissions(f"This key lacks the permission {permission}.")
+
+
 class KeyHasPermission(BasePermission):
     """The key has the permission that the view names for the method."""
 
@@ -36,6 +42,5 @@ class KeyHasPermission(BasePermission):
         permission = view.required_permission(request.method)
         if permission is None:
             raise AssertionError(f"{type(view).__name__} names no permission for {request.method}")
-        if not allows(request.auth.permissions, permission):
-            raise InsufficientPermissions(f"This key lacks the permission {permission}.")
+        require(request.auth, permission)
         return True

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from accounts.models import Account, ApiKey, KeyType
 from accounts.permissions import PERMISSIONS
 from accounts.services import MAX_OVERLAP_SECONDS
-from config.api.fields import Choice, Integer, Parsed, StrictSerializer, Text, Timestamp
+from config.api.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 
 MAX_ALLOWED_IPS = 100
 
@@ -31,25 +31,40 @@ def parse_network(text: str) -> str:
 class ApiKeySerializer(StrictSerializer):
     """An API key. `key`, its full text, exists in the reply that created it and nowhere else."""
 
-    id = serializers.CharField(read_only=True, source="pk")
-    object = serializers.CharField(read_only=True, default="api_key")
-    name = Text(max_length=255)
-    type = Choice(choices=KeyType.choices)
-    prefix = serializers.CharField(read_only=True)
-    permissions = serializers.ListField(child=Choice(choices=list(PERMISSIONS)), required=False, max_length=50)
-    allowedIps = serializers.ListField(
-        child=Parsed(parse_network), required=False, max_length=MAX_ALLOWED_IPS, source="allowed_ips"
+    id = Id("key", read_only=True, source="pk")
+    object = Choice(choices=["api_key"], read_only=True, default="api_key")
+    name = Text(max_length=255, help_text="A label for people.")
+    type = Choice(choices=KeyType.choices, help_text="`public` keys only ever read.")
+    prefix = serializers.CharField(read_only=True, help_text="The beginning of the key, to recognise it by.")
+    permissions = serializers.ListField(
+        child=Choice(choices=list(PERMISSIONS)),
+        required=False,
+        max_length=50,
+        help_text="By default `*` for a secret key, `content:read` and `policies:read` for a public one.",
     )
-    expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
+    allowedIps = serializers.ListField(
+        child=Parsed(parse_network),
+        required=False,
+        max_length=MAX_ALLOWED_IPS,
+        source="allowed_ips",
+        help_text="Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address.",
+    )
+    expiresAt = Timestamp(
+        required=False, allow_null=True, source="expires_at", help_text="From then on the key is refused."
+    )
     createdAt = Timestamp(read_only=True, source="created_at")
-    lastUsedAt = Timestamp(read_only=True, source="last_used_at")
-    revokedAt = Timestamp(read_only=True, source="revoked_at")
+    lastUsedAt = Timestamp(
+        read_only=True, allow_null=True, source="last_used_at", help_text="To the minute; null before the first use."
+    )
+    revokedAt = Timestamp(
+        read_only=True, allow_null=True, source="revoked_at", help_text="Null, or when the key was revoked."
+    )
 
     owned = frozenset({"key"})
 
 
 class CreatedApiKeySerializer(ApiKeySerializer):
-    key = serializers.CharField(read_only=True)
+    key = serializers.CharField(read_only=True, help_text="The full key. Shown in this reply and never again.")
 
     def to_representation(self, instance: ApiKey) -> dict[str, Any]:
         instance.key = self.context["key_text"]  # type: ignore[attr-defined]
@@ -57,6 +72,8 @@ class CreatedApiKeySerializer(ApiKeySerializer):
 
 
 class RotationSerializer(StrictSerializer):
+    """How the old key ends."""
+
     overlapSeconds = Integer(
         min_value=0, max_value=MAX_OVERLAP_SECONDS, default=0, source="overlap_seconds",
         help_text="For how long the old key keeps working.",

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from rest_framework.throttling import BaseThrottle
 
 from accounts.authentication import Grant, bearer_token, find_grant
-from accounts.limits import DAY, MINUTE, LimitState, Window, limiter
+from accounts.limits import DAY, MINUTE, LimitState, Take, Window, limiter
 from config.api.errors import ApiError, RateLimitExceeded
 from config.api.middleware import Address
 
@@ -22,15 +22,29 @@ def bucket_of_address(address: Address | None) -> str:
     return f"address:{address}"
 
 
-def take(request: HttpRequest, grant: Grant | None, *, cost: int = 1) -> LimitState:
+def take_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Take:
+    """What a request takes: of its account's plan, or without a key of its address's."""
     if grant is None:
-        state = limiter.take(bucket_of_address(request.client_address), ANONYMOUS, cost=cost)  # type: ignore[attr-defined]
-    else:
-        per_minute, per_day = grant.limits
-        windows = (Window(per_minute, MINUTE), Window(per_day, DAY))
-        state = limiter.take(f"account:{grant.account_id}", windows, cost=cost)
-    request.limit_state = state  # type: ignore[attr-defined]
-    return state
+        return Take(bucket_of_address(address), ANONYMOUS, cost)
+    per_minute, per_day = grant.limits
+    return Take(f"account:{grant.account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), cost)
+
+
+def refuse_beyond(state: LimitState) -> None:
+    """Raises RateLimitExceeded for a request that found no room."""
+    if not state.allowed:
+        raise RateLimitExceeded(
+            f"The limit of {state.limit} requests is used up. Try again in {state.retry_after} seconds.",
+            retry_after=state.retry_after,
+        )
+
+
+def headers_of(state: LimitState) -> dict[str, str]:
+    return {
+        "X-RateLimit-Limit": str(state.limit),
+        "X-RateLimit-Remaining": str(state.remaining),
+        "X-RateLimit-Reset": str(state.reset),
+    }
 
 
 def peek(request: HttpRequest) -> LimitState:
@@ -39,17 +53,14 @@ def peek(request: HttpRequest) -> LimitState:
         grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
     except ApiError:
         grant = None
-    return take(request, grant, cost=0)
+    return limiter.take(take_of(grant, request.client_address, cost=0))  # type: ignore[attr-defined]
 
 
 class PlanThrottle(BaseThrottle):
     """Counts a request with a key against its account's plan, any other against its client's address."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        state = take(request._request, request.auth)
-        if not state.allowed:
-            raise RateLimitExceeded(
-                f"The limit of {state.limit} requests is used up. Try again in {state.retry_after} seconds.",
-                retry_after=state.retry_after,
-            )
+        state = limiter.take(take_of(request.auth, request._request.client_address))
+        request._request.limit_state = state
+        refuse_beyond(state)
         return True

@@ -142,8 +142,8 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-WHITENOISE_USE_FINDERS = True  # a clone serves its pages without collectstatic
+STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
+WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to collect
 
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 
@@ -214,6 +214,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "PREPROCESSING_HOOKS": ["config.api.openapi.only_v1"],
     "POSTPROCESSING_HOOKS": ["config.api.openapi.shared_components"],
 }

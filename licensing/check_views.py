@@ -1,7 +1,5 @@
 """/v1/access: checks, and the decisions that they left (contract §10)."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, inline_serializer
@@ -18,13 +16,9 @@ from licensing.check_bodies import BatchBody, CheckBody, parse_batch, parse_chec
 from licensing.check_serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.checks import check_access
 from licensing.filters import DecisionFilters
-from licensing.presenting import present, present_batched
+from licensing.presenting import list_of, present, present_batched
 from licensing.records import recorded_answer
 from licensing.schemas import ONE_SELECTOR, body_schema
-
-
-def list_of(data: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}
 
 
 class AccessCheck(AccountView):

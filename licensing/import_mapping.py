@@ -61,7 +61,7 @@ class Mapping:
     is_csv: bool
 
     def body(self, row: dict[str, Any]) -> dict[str, Any]:
-        """An empty CSV cell gives nothing; a JSON null does what it does in a request. A default fills both."""
+        """An empty CSV cell gives nothing, a JSON null what it does in a request. A default fills both."""
         body: dict[str, Any] = {}
         for target, column in self.columns.items():
             if column not in row:

@@ -1,7 +1,7 @@
 """The rows of CSV and JSON Lines files, plain or gzipped, each with the line on which it begins.
 
-Nothing here knows what the rows are for. Files are read as streams: there is never more than one row in memory, and
-a row has a bound. What is wrong with a row comes with it; what is wrong with the file is an InvalidRequest.
+Nothing here knows what the rows are for. Files are read as streams: there is never more than one row in
+memory, and a row has a bound. What is wrong with a row comes with it; with the file, it is an InvalidRequest.
 """
 
 import csv
@@ -27,7 +27,7 @@ NOT_UTF8 = "Is not UTF-8."
 
 
 class Row(NamedTuple):
-    """A row by column names: text from CSV, JSON values from JSON Lines. With a `problem` it has no values."""
+    """A row by column names: text from CSV, JSON values from JSON Lines. A bad one has a problem instead."""
 
     line: int
     values: dict[str, Any]
@@ -39,8 +39,8 @@ class RowTooLongError(Exception):
 
 
 class Lines:
-    """The lines of a file, counted. A byte that is not UTF-8 becomes a lone surrogate: `is_utf8` can tell, and what
-    follows it is still read."""
+    """The lines of a file, counted. A byte that is not UTF-8 becomes a lone surrogate, which `is_utf8` finds;
+    what follows it is still read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file

@@ -1,13 +1,11 @@
 """Importing content from files: rows become items by the API's own rules (docs/importing.md).
 
-A file is read twice. The first reading tells, before anything is written, which columns there are and which rows a
-later one with the same externalId supersedes; otherwise importing a file again would write both in turn. It keeps a
-digest of each externalId, about 100 bytes a row; beyond that, memory does not grow with the file.
+A file is read twice: once to survey it, then in batches, each validated, then written in one
+transaction. Whatever ends a run leaves whole batches, and running it again does the rest.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
@@ -21,13 +19,13 @@ from config.api.errors import ApiError, InvalidRequest, ValidationFailed, first_
 from config.api.parsing import check_values
 from licensing.import_mapping import Mapping, from_text, is_target
 from licensing.import_rows import Row, RowFile
+from licensing.import_survey import survey
 from licensing.models import Content, Policy
 from licensing.serializers import ContentSerializer
 from licensing.services import apply_content, linked_policy
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
-MAX_COLUMNS = 10_000
 # What an import sets on an item; source_key follows from the source.
 SET = ["title", "type", "source", "policy_id", "author", "published_at", "category", "word_count",
        "metadata_tags", "tags", "status"]  # fmt: skip
@@ -50,44 +48,12 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Survey:
-    """What the first reading of a file tells."""
-
-    rows: int = 0
-    columns: dict[str, None] = field(default_factory=dict)  # in their order
-    last_lines: dict[bytes, int] = field(default_factory=dict)  # of the externalIds that come more than once
-
-
-@dataclass(slots=True)
 class Entry:
     """A row on its way: with the fields to set, or with the problem that it has."""
 
     line: int
     fields: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
-
-
-# --- Before anything is written ---------------------------------------------------------------------------
-
-
-def digest(row: Row, column: str | None) -> bytes | None:
-    value = row.values.get(column) if column else None
-    return blake2b(repr(value).encode(), digest_size=12).digest() if value else None
-
-
-def survey(file: RowFile, id_column: str | None) -> Survey:
-    found = Survey(columns=dict.fromkeys(file.header()))
-    seen: set[bytes] = set()
-    for row in file.rows():
-        found.rows += 1
-        if not file.is_csv and len(found.columns) < MAX_COLUMNS:
-            found.columns |= dict.fromkeys(row.values)
-        key = digest(row, id_column)
-        if key in seen:
-            found.last_lines[key] = row.line
-        elif key is not None:
-            seen.add(key)
-    return found
 
 
 class Import:
@@ -158,15 +124,14 @@ class Import:
         return Entry(row.line, fields)
 
     def entries(self) -> Iterator[Entry]:
-        last_lines = self.survey.last_lines
         for row in self.file.rows():
-            if last_lines and last_lines.get(digest(row, self.id_column) or b"", row.line) != row.line:
+            if self.survey.is_superseded(row, self.id_column):
                 self.tally.superseded += 1
             else:
                 yield self.entry(row)
 
     def run(self, report: Callable[[int, str], None], progress: Callable[[Tally], None]) -> Tally:
-        """Loads batch by batch, each in a transaction. `report` gets the line and the reason of each bad row."""
+        """Loads the file. `report` gets the line of each bad row, and its reason."""
         entries = self.entries()
         while batch := list(islice(entries, BATCH_ROWS)):
             self.load(batch)
@@ -221,9 +186,7 @@ class Import:
         if (created or updated) and not self.dry_run:
             # In one order: of two imports that insert the same items, one just waits for the other.
             rows = sorted([*created, *updated], key=lambda item: item.external_id or "")
-            Content.objects.bulk_create(
-                rows, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN
-            )
+            Content.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
             epochs.bump(self.account_id)
         return len(created), len(updated)
 

@@ -64,3 +64,8 @@ def present_batched(answer: Answer | ApiError, check: Check) -> dict[str, Any]:
     if check.correlation_id is not None:
         shown["correlationId"] = check.correlation_id
     return shown
+
+
+def list_of(data: list[dict[str, Any]]) -> dict[str, Any]:
+    """The list envelope around what comes all at once."""
+    return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}

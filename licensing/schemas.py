@@ -94,7 +94,7 @@ METADATA: dict[str, Any] = {
         "category": {"type": "string", "maxLength": 255, "nullable": True},
         "tags": {
             "type": "array",
-            "items": text(100),
+            "items": {**text(100), "pattern": r"\S"},
             "maxItems": 50,
             "nullable": True,
             "description": "Independent of the item's own `tags`.",

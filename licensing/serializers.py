@@ -83,6 +83,8 @@ class PolicyRevisionSerializer(PolicySerializer):
 
 
 class RollbackSerializer(StrictSerializer):
+    """A former version of the policy."""
+
     version = Integer(min_value=1, max_value=MAX_WORD_COUNT, help_text="The version to return to.")
 
 
@@ -128,6 +130,8 @@ class MetadataField(serializers.Field):
 
 
 class StatsSerializer(serializers.Serializer):
+    """Every decision that was answered for the item."""
+
     totalRequests = serializers.IntegerField(min_value=0)
     allowedRequests = serializers.IntegerField(min_value=0)
     deniedRequests = serializers.IntegerField(min_value=0)
@@ -180,5 +184,5 @@ class ContentSerializer(StrictSerializer):
 
 class DeletedSerializer(serializers.Serializer):
     id = serializers.CharField()
-    object = serializers.CharField()
-    deleted = serializers.BooleanField()
+    object = Choice(choices=["content", "policy"])
+    deleted = serializers.BooleanField(help_text="Always true.")

@@ -28,6 +28,11 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
+def request_id_of(sent: str) -> str:
+    """The caller's own id for a request, if it is one; otherwise a new one."""
+    return sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}"
+
+
 class RequestIdMiddleware:
     """`X-Request-Id` on every response: the caller's own, if it is 1–128 visible ASCII characters."""
 
@@ -35,8 +40,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get("X-Request-Id", "")
-        token = request_id.set(sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}")
+        token = request_id.set(request_id_of(request.headers.get("X-Request-Id", "")))
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = request_id.get()
@@ -71,22 +75,34 @@ def client_address(peer: str, forwarded_for: str, trusted: list[IPv4Network | IP
     return client
 
 
+class TrustedProxies:
+    """The networks of TRUSTED_PROXIES."""
+
+    def __init__(self) -> None:
+        self.networks = [ip_network(text) for text in settings.TRUSTED_PROXIES]
+
+    def include(self, peer: str) -> bool:
+        address = parse_address(peer)
+        return address is not None and any(address in network for network in self.networks)
+
+    def client_of(self, peer: str, forwarded_for: str) -> Address | None:
+        """The client's address. Forwarding headers count only from a trusted peer."""
+        return client_address(peer, forwarded_for, self.networks)
+
+
 class ClientAddressMiddleware:
-    """Sets `request.client_address`. Forwarding headers count only from TRUSTED_PROXIES, and are dropped otherwise."""
+    """Sets `request.client_address`; drops what only a trusted proxy may say."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
-        self.trusted = [ip_network(text) for text in settings.TRUSTED_PROXIES]
+        self.proxies = TrustedProxies()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         peer = request.META.get("REMOTE_ADDR", "")
-        address = parse_address(peer)
-        if address is None or not any(address in network for network in self.trusted):
+        if not self.proxies.include(peer):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
-            request.client_address = address  # type: ignore[attr-defined]
-        else:
-            forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
-            request.client_address = client_address(peer, forwarded_for, self.trusted)  # type: ignore[attr-defined]
+        forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        request.client_address = self.proxies.client_of(peer, forwarded_for)  # type: ignore[attr-defined]
         return self.get_response(request)
 
 

@@ -1,5 +1,6 @@
 """The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists (contract §1–2)."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.db import transaction
@@ -15,6 +16,17 @@ from config.api.pagination import KeysetPagination
 from config.api.parsing import read_object
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
+    """Refuses a parameter that the endpoint does not know, and one given twice."""
+    for name, values in parameters:
+        if name not in known:
+            raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
+        if len(values) > 1:
+            raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
+        if "\0" in values[0]:
+            raise InvalidRequest("Text must not contain the character U+0000.", param=name)
 
 
 class ApiView(GenericAPIView):
@@ -87,15 +99,7 @@ class ApiView(GenericAPIView):
         return self.query_parameters if method in SAFE_METHODS else frozenset()
 
     def check_query(self, request: Request) -> None:
-        """Refuses a parameter that this endpoint does not know, and one given twice."""
-        known = self.known_parameters(request.method)
-        for name, values in request.query_params.lists():
-            if name not in known:
-                raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
-            if len(values) > 1:
-                raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
-            if "\0" in values[0]:
-                raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+        check_query(request.query_params.lists(), self.known_parameters(request.method))
 
     def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
         """The body's fields by their Python names, checked by the serializer."""

@@ -36,7 +36,7 @@ def policy(case: Case) -> CompiledPolicy | None:
 
 
 def facts(case: Case) -> Facts:
-    """What a check that says this much makes known. That the service reads it so, the test of the endpoint shows."""
+    """What a check that says this much makes known; that the service reads it so is tested by itself."""
     item, check = case.get("item", {}), case["check"]
     requester = check["requester"] if isinstance(check["requester"], dict) else {"id": check["requester"]}
     license_type = requester.get("licenseType")

@@ -30,11 +30,11 @@ class Reply:
         return json.loads(self.content)
 
     @classmethod
-    def parse(cls, raw: bytes) -> "Reply":
+    def parse(cls, raw: bytes, *, has_body: bool = True) -> "Reply":
         head, complete, content = raw.partition(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
-        if not complete or len(content) < int(headers.get("content-length", 0)):
+        if not complete or (has_body and len(content) < int(headers.get("content-length", 0))):
             return cls(0)
         return cls(int(lines[0].split()[1]), headers, content)
 
@@ -64,16 +64,17 @@ async def exchange(port: int, requests: Sequence[bytes]) -> list[Reply]:
     for (_, writer), raw in zip(connections, requests, strict=True):
         writer.write(raw)
 
-    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
+    async def reply(sent: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
         raw = b""
         with suppress(ConnectionError):
             async with asyncio.timeout(REPLY_SECONDS):
                 while part := await reader.read(65_536):
                     raw += part
         writer.close()
-        return Reply.parse(raw)
+        return Reply.parse(raw, has_body=not sent.startswith(b"HEAD "))
 
-    return await asyncio.gather(*(reply(*connection) for connection in connections))
+    pairs = zip(requests, connections, strict=True)
+    return await asyncio.gather(*(reply(sent, *connection) for sent, connection in pairs))
 
 
 def in_groups(deployment: Deployment, requests: Sequence[bytes], size: int) -> list[Reply]:

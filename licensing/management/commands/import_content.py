@@ -38,12 +38,8 @@ class Command(ServiceCommand):
             help="What a field gets where the row gives nothing. Repeat for several.",
         )
         parser.add_argument("--type", choices=ContentType.values, help="The same as --default type=TYPE.")
-        parser.add_argument(
-            "--allow-duplicates", action="store_true", help="Take rows without an externalId."
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="Check and count everything, and write nothing."
-        )
+        parser.add_argument("--allow-duplicates", action="store_true", help="Take rows without an externalId.")
+        parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.tally = Tally()

@@ -1,0 +1,86 @@
+"""What a page of GET /v1/content costs at the begin, in the middle and at the end of a long list.
+
+    python benchmarks/list_walk.py [--items N] [--limit N]
+    python -m tests.services python benchmarks/list_walk.py    # on PostgreSQL
+
+Works in a test database that it makes and drops. Requests go through Django's test client, so the figures hold all of
+the service but the HTTP server. A page's cost includes its `totalCount`, which is the same at every depth.
+"""
+
+import argparse
+import os
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES_IN_A_SAMPLE = 40
+
+
+def main(items: int, limit: int) -> None:
+    import django
+
+    django.setup()
+    from django.db import connection
+
+    name = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    try:
+        spent = walk(items, limit)
+    finally:
+        connection.creation.destroy_test_db(name, verbosity=0)
+    print(f"{connection.vendor}, {items:,} items, {len(spent):,} pages of {limit}; milliseconds a page")
+    print(f"{'pages':<15}{'median':>8}{'fastest':>9}{'slowest':>9}")
+    size = min(PAGES_IN_A_SAMPLE, len(spent) // 3)
+    middle = (len(spent) - size) // 2
+    for label, begin in (("first", 0), ("middle", middle), ("last", len(spent) - size)):
+        sample = [seconds * 1000 for seconds in spent[begin : begin + size]]
+        print(f"{label + f' {size}':<15}{median(sample):>8.1f}{min(sample):>9.1f}{max(sample):>9.1f}")
+
+
+def walk(items: int, limit: int) -> list[float]:
+    """Seconds for each full page of the list."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from licensing.models import Content
+    from tests import factories
+    from tests.client import ApiClient
+
+    account = factories.account()
+    api = ApiClient(factories.key_text(account))
+    begin = timezone.now() - timedelta(days=30)
+    moments = (begin + timedelta(seconds=number) for number in range(items))
+    rows = [Content(account=account, title="Item", created=moment, updated=moment) for moment in moments]
+    Content.objects.bulk_create(rows, batch_size=5_000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE licensing_content")
+    api.get(f"/v1/content?limit={limit}")  # what is loaded at the first request is no page's cost
+
+    spent: list[float] = []
+    path = f"/v1/content?limit={limit}"
+    while True:
+        began = time.perf_counter()
+        page = api.get(path)
+        spent.append(time.perf_counter() - began)
+        assert page.status == 200, page
+        if not page["hasMore"]:
+            return spent[:-1] or spent  # the last may hold fewer items
+        path = f"/v1/content?limit={limit}&cursor={page['nextCursor']}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--limit", type=int, default=100)
+    options = parser.parse_args()
+    sys.path.insert(0, str(ROOT))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    with TemporaryDirectory() as directory:
+        os.environ["DATA_DIR"] = directory  # an SQLite database of its own, too
+        main(options.items, options.limit)

@@ -1,0 +1,50 @@
+"""The ASGI application: access checks on the event loop, everything else by Django in threads.
+
+Neither stalls the other: the loop never waits for the database, and a slow report has threads of its own.
+"""
+
+import gc
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from a2wsgi import WSGIMiddleware
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from config.wsgi import application as wsgi_application  # noqa: E402 - sets Django up first
+
+from django.conf import settings  # noqa: E402, I001
+
+from licensing.asgi import CheckApplication  # noqa: E402
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+django_in_threads = WSGIMiddleware(wsgi_application, workers=settings.THREADS)
+checks = CheckApplication()
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+    elif checks.serves(scope):
+        await checks(scope, receive, send)
+    else:
+        await django_in_threads(scope, receive, send)  # type: ignore[arg-type]
+
+
+async def lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            # What is loaded now stays: leaving it out of every collection takes the longest pauses away.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            # The server has let the requests under way finish, so nothing waits to be recorded.
+            await send({"type": "lifespan.shutdown.complete"})
+            return

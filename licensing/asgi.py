@@ -1,0 +1,146 @@
+"""POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+from accounts.authentication import bearer_token, check_well_formed
+from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
+from accounts.limits import LimitState
+from accounts.permissions import require
+from accounts.throttling import headers_of, refuse_beyond
+from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
+from config.api.middleware import TrustedProxies, request_id, request_id_of
+from config.api.parsing import check_length, check_media_type, parse_object
+from config.api.rendering import render_json
+from config.api.views import check_query
+from licensing.check_bodies import parse_batch, parse_check
+from licensing.gateway import Gateway
+from licensing.presenting import list_of, present, present_batched
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
+IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
+COMMON_HEADERS = {
+    "Content-Type": "application/json",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
+    "X-Frame-Options": settings.X_FRAME_OPTIONS,
+}
+
+
+@lru_cache(maxsize=1000)
+def is_served(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+class Request:
+    """The head of a request: its headers by lower-case name, and what is found out on the way."""
+
+    def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
+        self.path: str = scope["path"]
+        self.query: bytes = scope["query_string"]
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        peer = scope["client"][0] if scope.get("client") else ""
+        self.address = proxies.client_of(peer, self.header(b"x-forwarded-for"))
+        self.limit_state: LimitState | None = None
+
+    def header(self, name: bytes) -> str:
+        return self.headers.get(name, b"").decode("latin-1")
+
+
+class CheckApplication:
+    def __init__(self) -> None:
+        self.gateway = Gateway()
+        self.proxies = TrustedProxies()
+
+    def serves(self, scope: Scope) -> bool:
+        """A check without an Idempotency-Key: its reply need not be kept in the transaction that records it."""
+        return (
+            scope["type"] == "http"
+            and scope["path"] in (CHECK, BATCH)
+            and scope["method"] == "POST"
+            and not any(name == IDEMPOTENCY_KEY for name, _ in scope["headers"])
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, self.proxies)
+        token = request_id.set(request_id_of(request.header(b"x-request-id")))
+        try:
+            status, headers, body = 200, {}, b""
+            try:
+                body = render_json(await self.answer(request, receive))
+            except Exception as exc:  # noqa: BLE001 - one handler answers every error; what is unforeseen is logged there
+                error = as_api_error(exc)
+                status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
+            state = request.limit_state or await self.gateway.take(None, request.address, cost=0)
+            shown = COMMON_HEADERS | headers_of(state) | headers
+            shown["X-Request-Id"] = request_id.get()
+            shown["Content-Length"] = str(len(body))
+            raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in shown.items()]
+            await send({"type": "http.response.start", "status": status, "headers": raw})
+            await send({"type": "http.response.body", "body": body})
+        finally:
+            request_id.reset(token)
+
+    async def answer(self, request: Request, receive: Receive) -> Any:
+        """The body of the reply. The order of checks is that of config.api.views.ApiView.initial."""
+        if not is_served(request.header(b"host")):
+            raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
+        try:
+            text = bearer_token(request.header(b"authorization"))
+            check_well_formed(text)
+            grant = await self.gateway.authenticate(text, datetime.now(UTC))
+        except MissingApiKey:
+            request.limit_state = await self.gateway.take(None, request.address)
+            refuse_beyond(request.limit_state)
+            raise
+        try:
+            grant.check_address(request.address)
+        except ApiError:
+            request.limit_state = await self.gateway.take(grant, None, cost=0)
+            raise
+        request.limit_state = await self.gateway.take(grant, request.address)
+        refuse_beyond(request.limit_state)
+        require(grant, "access:check")
+        if request.query:
+            check_query(parse_qs(request.query.decode("latin-1"), keep_blank_values=True).items(), frozenset())
+        check_media_type(request.header(b"content-type"))
+        fields = parse_object(await read_body(request, receive))
+        if request.path == CHECK:
+            check = parse_check(fields)
+            [answer] = await self.gateway.check(text, grant, [check])
+            if isinstance(answer, ApiError):
+                raise answer
+            return present(answer, explain=check.explain)
+        checks = parse_batch(fields)
+        answers = await self.gateway.check(text, grant, checks)
+        return list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)])
+
+
+async def read_body(request: Request, receive: Receive) -> bytes:
+    """Raises RequestTooLarge once it is known, and InvalidRequest if the client goes before its body has come."""
+    length = request.header(b"content-length")
+    check_length(int(length) if length.isdecimal() else 0)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequest("The request ended before its body did.")
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        check_length(size)
+        if not message.get("more_body"):
+            return b"".join(parts)
+

@@ -1,0 +1,160 @@
+"""What the OpenAPI document shows of content, policies and checks: one publisher's story, from item to decision."""
+
+from typing import Any
+
+from config.api.openapi import Operation
+
+CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
+POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
+DECISION_ID = "dec_01kd9wq3y8e4sbx6t5j9w2m7ka"
+CREATED = "2026-01-31T09:00:00.000000Z"
+UPDATED = "2026-02-14T16:30:00.000000Z"
+
+RULES: list[dict[str, Any]] = [
+    {
+        "action": "allow",
+        "priority": 1,
+        "conditions": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+        "permissions": ["full_access"],
+        "rateLimit": {"requests": 100, "period": "hour"},
+    },
+    {
+        "action": "deny",
+        "priority": 99,
+        "conditions": {"default": True},
+        "message": "A commercial licence is required.",
+    },
+]
+NEW_POLICY: dict[str, Any] = {
+    "name": "Commercial use",
+    "description": "For licensed companies.",
+    "rules": RULES,
+    "defaultAction": "deny",
+}
+POLICY: dict[str, Any] = {
+    "id": POLICY_ID,
+    "object": "policy",
+    **NEW_POLICY,
+    "version": 1,
+    "created": CREATED,
+}
+NEXT_POLICY = {**POLICY, "version": 2, "updated": UPDATED}
+
+METADATA: dict[str, Any] = {
+    "author": "Ada Byron",
+    "publishedAt": "2026-01-31",
+    "category": "finance",
+    "wordCount": 1200,
+    "edition": "morning",
+}
+NEW_CONTENT: dict[str, Any] = {
+    "externalId": "article-17",
+    "title": "Markets in January",
+    "type": "article",
+    "source": "https://publisher.example/markets-in-january",
+    "policyId": POLICY_ID,
+    "metadata": METADATA,
+    "tags": ["markets", "2026"],
+}
+CONTENT: dict[str, Any] = {
+    "id": CONTENT_ID,
+    "object": "content",
+    **NEW_CONTENT,
+    "status": "active",
+    "created": CREATED,
+    "updated": CREATED,
+}
+STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
+
+REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
+CHECK: dict[str, Any] = {
+    "contentId": CONTENT_ID,
+    "requester": REQUESTER,
+    "permission": "commercial_use",
+    "context": {"ip": "203.0.113.9", "userAgent": "ExampleBot/1.0"},
+}
+ALLOWED: dict[str, Any] = {
+    "object": "access_decision",
+    "id": DECISION_ID,
+    "allowed": True,
+    "reason": None,
+    "message": None,
+    "contentId": CONTENT_ID,
+    "requester": {"id": "org_acme", "name": "Acme"},
+    "permissions": ["full_access"],
+    "policyId": POLICY_ID,
+    "policyVersion": 2,
+    "matchedRule": {"index": 0, "priority": 1, "action": "allow"},
+    "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
+    "rateLimit": {"requests": 100, "period": "hour", "remaining": 99, "reset": 1771088400, "retryAfter": None},
+    "charge": None,
+    "dryRun": False,
+    "created": UPDATED,
+}
+TRACE: list[dict[str, Any]] = [
+    {"index": 0, "priority": 1, "action": "allow", "matched": True, "decisive": True, "failed": None},
+    {"index": 1, "priority": 99, "action": "deny", "matched": True, "decisive": False, "failed": None},
+]
+UNDECIDED: dict[str, Any] = {
+    "object": "access_decision",
+    "allowed": False,
+    "error": {
+        "code": "resource_not_found",
+        "message": "There is no content item with the externalId 'article-18'.",
+        "type": "not_found_error",
+        "param": "externalId",
+    },
+    "correlationId": "second",
+}
+
+
+def page(*items: dict[str, Any], **further: Any) -> dict[str, Any]:
+    return {"object": "list", "data": list(items), "hasMore": False, "totalCount": len(items), **further}
+
+
+MORE = {
+    "hasMore": True,
+    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
+    "totalCount": 86,
+}
+
+OPERATIONS = {
+    "GET /v1/content": Operation("listContent", page(CONTENT, **MORE)),
+    "POST /v1/content": Operation("createContent", CONTENT, NEW_CONTENT, codes=("resource_already_exists",)),
+    "GET /v1/content/{id}": Operation("getContent", {**CONTENT, "stats": STATS}),
+    "PATCH /v1/content/{id}": Operation(
+        "updateContent",
+        {**CONTENT, "metadata": {**METADATA, "category": "economy"}, "updated": UPDATED, "stats": STATS},
+        {"metadata": {"category": "economy"}, "status": "active"},
+        codes=("resource_already_exists",),
+    ),
+    "DELETE /v1/content/{id}": Operation(
+        "deleteContent", {"id": CONTENT_ID, "object": "content", "deleted": True}
+    ),
+    "GET /v1/policies": Operation("listPolicies", page(NEXT_POLICY, **MORE)),
+    "POST /v1/policies": Operation("createPolicy", POLICY, NEW_POLICY),
+    "GET /v1/policies/{id}": Operation("getPolicy", NEXT_POLICY),
+    "PATCH /v1/policies/{id}": Operation("updatePolicy", NEXT_POLICY, {"rules": RULES}),
+    "DELETE /v1/policies/{id}": Operation(
+        "deletePolicy", {"id": POLICY_ID, "object": "policy", "deleted": True}, codes=("resource_in_use",)
+    ),
+    "GET /v1/policies/{id}/versions": Operation("listPolicyVersions", page(NEXT_POLICY, POLICY)),
+    "POST /v1/policies/{id}/rollback": Operation(
+        "rollbackPolicy", {**POLICY, "version": 3, "updated": UPDATED}, {"version": 1}
+    ),
+    "POST /v1/access/check": Operation("checkAccess", ALLOWED, CHECK, codes=("resource_not_found",)),
+    "POST /v1/access/check/batch": Operation(
+        "checkAccessBatch",
+        page({**ALLOWED, "correlationId": "first"}, UNDECIDED),
+        {
+            "requester": REQUESTER,
+            "permission": "commercial_use",
+            "checks": [
+                {"contentId": CONTENT_ID, "correlationId": "first"},
+                {"externalId": "article-18", "correlationId": "second"},
+            ],
+        },
+    ),
+    "GET /v1/access/decisions": Operation("listDecisions", page(ALLOWED)),
+    "GET /v1/access/decisions/{id}": Operation("getDecision", {**ALLOWED, "trace": TRACE}),
+}

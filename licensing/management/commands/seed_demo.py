@@ -1,0 +1,47 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Account
+from accounts.serializers import AccountSerializer
+from config.commands import ServiceCommand
+from licensing.demo import curl_line, seed_demo
+
+
+class Command(ServiceCommand):
+    help = "Makes a demo account with keys, policies, content and a week of decisions."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--if-empty", action="store_true", help="Do nothing if there is any account.")
+        parser.add_argument("--seed", type=int, default=1, help="Another number gives other decisions.")
+
+    @transaction.atomic
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        if options["if_empty"] and Account.objects.exists():
+            return "There are accounts already; nothing was made.", {"object": "demo", "seeded": False}
+        demo = seed_demo(timezone.now(), options["seed"])
+        curl = curl_line(demo.secret_key, address())
+        sentence = (
+            f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
+            f"  secret  {demo.secret_key}\n"
+            f"  public  {demo.public_key}\n"
+            f"Try, while the service runs:\n  {curl}"
+        )
+        return sentence, {
+            "object": "demo",
+            "seeded": True,
+            "account": AccountSerializer(demo.account).data,
+            "key": demo.secret_key,
+            "publicKey": demo.public_key,
+            "curl": curl,
+        }
+
+
+def address() -> str:
+    """Where a client on this machine reaches the service: a wildcard is no address to call."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
+    return f"http://[{host}]:{settings.PORT}" if ":" in host else f"http://{host}:{settings.PORT}"

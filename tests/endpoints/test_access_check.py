@@ -1,0 +1,228 @@
+"""POST /v1/access/check (contract §10): its body and its reply. Why access is denied is in test_access_reasons.py."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.endpoints.test_content_create import A_TIMESTAMP
+
+FIELDS = {
+    "object", "id", "allowed", "reason", "message", "contentId", "requester", "permissions", "policyId",
+    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "dryRun", "created",
+}  # fmt: skip
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
+
+
+@pytest.fixture
+def check(api, item):
+    """Checks access to `item` for a licensed requester; fields given replace or add."""
+
+    def send(**fields: Any):
+        named = {} if {"externalId", "source", "contentId"} & set(fields) else {"contentId": item.pk}
+        return api.post("/v1/access/check", {**named, "requester": factories.LICENSED_REQUESTER, **fields})
+
+    return send
+
+
+def test_an_allowed_check_says_on_what_grounds(check, item, policy):
+    reply = check(permission="commercial_use", context={"ip": "203.0.113.9", "userAgent": "ExampleBot/1.0"})
+    assert reply.status == 200
+    decision = reply.body
+    assert re.fullmatch(r"dec_[0-9a-z]{26}", decision.pop("id"))
+    assert A_TIMESTAMP(decision.pop("created"))
+    assert decision == {
+        "object": "access_decision",
+        "allowed": True,
+        "reason": None,
+        "message": None,
+        "contentId": item.pk,
+        "requester": {"id": "org_acme", "name": "Acme"},
+        "permissions": ["full_access"],
+        "policyId": policy.pk,
+        "policyVersion": 1,
+        "matchedRule": {"index": 0, "priority": 1, "action": "allow"},
+        "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
+        "rateLimit": None,
+        "charge": None,
+        "dryRun": False,
+    }
+
+
+def test_a_denied_check_is_a_200_with_the_rules_message(check):
+    reply = check(requester={"id": "org_nobody"})
+    assert (reply.status, reply["allowed"], reply["reason"]) == (200, False, "no_license")
+    assert reply["message"] == "A valid licence is required."
+    assert reply["matchedRule"] == {"index": 1, "priority": 99, "action": "deny"}
+    assert (reply["permissions"], reply["license"]) == ([], None)
+    assert set(reply.body) == FIELDS
+
+
+def test_a_bare_string_is_the_requesters_id(check):
+    assert check(requester="org_plain")["requester"] == {"id": "org_plain", "name": None}
+
+
+def test_a_requesters_name_is_remembered(check):
+    check(requester={"id": "org_1", "name": "First"})
+    assert check(requester="org_1")["requester"]["name"] == "First"
+    assert check(requester={"id": "org_1", "name": "Second"})["requester"]["name"] == "Second"
+    assert check(requester={"id": "org_1", "name": None})["requester"]["name"] == "Second"
+
+
+@pytest.mark.parametrize("named", [{"externalId": "a-1"}, {"source": "https://example.com/a"}])
+def test_an_item_can_be_named_otherwise(check, item, named):
+    reply = check(**named)
+    assert (reply.status, reply["contentId"]) == (200, item.pk)
+
+
+@pytest.mark.parametrize("other", [{"externalId": "a-1"}, {"source": "https://example.com/a"}])
+def test_an_item_is_named_in_one_way_only(check, item, other):
+    reply = check(contentId=item.pk, **other)
+    assert reply.status == 422
+    assert reply.error["param"] in {"contentId", *other}
+
+
+@pytest.mark.parametrize("named", [{"contentId": None}, {"externalId": None, "source": None}])
+def test_an_item_must_be_named(check, named):
+    reply = check(**named)
+    assert (reply.status, reply.error["param"]) == (422, "contentId")
+
+
+def test_null_beside_the_one_selector_is_no_selector(check, item):
+    assert check(contentId=item.pk, externalId=None, source=None).status == 200
+
+
+@pytest.mark.parametrize(
+    ("named", "param"),
+    [
+        ({"contentId": "cnt_" + "0" * 26}, "contentId"),
+        ({"contentId": "no-id"}, "contentId"),
+        ({"externalId": "unknown"}, "externalId"),
+        ({"source": "https://example.com/unknown"}, "source"),
+    ],
+)
+def test_unknown_content_is_not_found(check, named, param):
+    reply = check(**named)
+    assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+
+
+@pytest.mark.parametrize("name", ["contentId", "externalId", "source"])
+def test_another_accounts_content_is_not_found(other_api, item, name):
+    value = {"contentId": item.pk, "externalId": item.external_id, "source": item.source}[name]
+    assert other_api.post("/v1/access/check", {name: value, "requester": "org"}).status == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("https://example.com/a", "HTTPS://EXAMPLE.com:443/a#part"),
+        ("http://example.com", "http://example.com:80/"),
+        ("https://example.com/a?x=1", "https://example.com/a?x=1"),
+    ],
+)
+def test_spellings_of_one_url_are_one_source(api, account, sent, kept):
+    item = factories.content(account, source=kept)
+    assert api.post("/v1/access/check", {"source": sent, "requester": "org"})["contentId"] == item.pk
+
+
+@pytest.mark.parametrize("other", ["https://example.com/A", "https://example.com/a?x=2", "http://example.com/a"])
+def test_another_url_is_another_source(check, other):
+    assert check(source=other).status == 404
+
+
+def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account):
+    url = "https://example.com/shared"
+    oldest, middle, newest = (factories.content(account, source=url) for _ in range(3))
+
+    def meant() -> str:
+        return api.post("/v1/access/check", {"source": url, "requester": "org"})["contentId"]
+
+    assert meant() == newest.pk
+    api.patch(f"/v1/content/{newest.pk}", {"status": "archived"})
+    assert meant() == middle.pk
+    api.delete(f"/v1/content/{middle.pk}")
+    assert meant() == oldest.pk
+    api.patch(f"/v1/content/{oldest.pk}", {"status": "archived"})
+    reply = api.post("/v1/access/check", {"source": url, "requester": "org"})
+    assert (reply.status, reply["reason"]) == (200, "content_archived")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"requester": "x" * 255},
+        {"requester": {"id": "x", "name": "n" * 255, "licenseType": None, "hasValidLicense": None}},
+        {"permission": "a" * 64},
+        {"permission": None},
+        {"context": None},
+        {"context": {}},
+        {"context": {"ip": "2001:db8::1", "userAgent": ""}},
+        {"context": {"ip": None, "userAgent": None}},
+        {"dryRun": False, "explain": False},
+    ],
+)
+def test_what_is_within_bounds_is_decided(check, fields):
+    assert check(**fields).status == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"requester": None}, "requester"),
+        ({"requester": 7}, "requester"),
+        ({"requester": []}, "requester"),
+        ({"requester": ""}, "requester"),
+        ({"requester": "x" * 256}, "requester"),
+        ({"requester": {}}, "requester.id"),
+        ({"requester": {"name": "Acme"}}, "requester.id"),
+        ({"requester": {"id": ""}}, "requester.id"),
+        ({"requester": {"id": 7}}, "requester.id"),
+        ({"requester": {"id": None}}, "requester.id"),
+        ({"requester": {"id": "x" * 256}}, "requester.id"),
+        ({"requester": {"id": "x", "name": 7}}, "requester.name"),
+        ({"requester": {"id": "x", "licenseType": ["commercial"]}}, "requester.licenseType"),
+        ({"requester": {"id": "x", "hasValidLicense": "true"}}, "requester.hasValidLicense"),
+        ({"requester": {"id": "x", "hasValidLicense": 1}}, "requester.hasValidLicense"),
+        ({"requester": {"id": "x", "licence": "commercial"}}, "requester.licence"),
+        ({"permission": "Read"}, "permission"),
+        ({"permission": ""}, "permission"),
+        ({"permission": "a" * 65}, "permission"),
+        ({"permission": ["read"]}, "permission"),
+        ({"context": "1.2.3.4"}, "context"),
+        ({"context": {"ip": "1.2.3"}}, "context.ip"),
+        ({"context": {"ip": "1.2.3.0/24"}}, "context.ip"),
+        ({"context": {"ip": 1}}, "context.ip"),
+        ({"context": {"userAgent": 1}}, "context.userAgent"),
+        ({"context": {"referrer": "x"}}, "context.referrer"),
+        ({"dryRun": "true"}, "dryRun"),
+        ({"dryRun": 1}, "dryRun"),
+        ({"explain": 0}, "explain"),
+        ({"contentId": 7}, "contentId"),
+        ({"externalId": 7}, "externalId"),
+        ({"source": "not a url"}, "source"),
+        ({"content": "cnt_1"}, "content"),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused_and_named(check, api, fields, param):
+    reply = check(**fields)
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+
+def test_a_requester_is_required(api, item):
+    reply = api.post("/v1/access/check", {"contentId": item.pk})
+    assert (reply.status, reply.error["param"]) == (422, "requester")
+
+
+def test_every_decision_has_an_id_of_its_own(check):
+    assert check()["id"] != check()["id"]

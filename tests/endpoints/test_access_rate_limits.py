@@ -1,0 +1,172 @@
+"""The rate limit of a rule (contract §9.5): per rule and requester, on allow only, and last."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.factories import ALLOW_ALL, DENY_ALL
+
+
+def limited(requests: int, period: str, **fields: Any) -> dict[str, Any]:
+    return {**ALLOW_ALL, "priority": 1, "rateLimit": {"requests": requests, "period": period}, **fields}
+
+
+class Item:
+    """An item under a policy of these rules, and checks of it."""
+
+    def __init__(self, api, account, *rules):
+        self.api = api
+        self.policy = factories.policy(account, *rules)
+        self.item = factories.content(account, policy_id=self.policy.pk)
+
+    def check(self, requester="org", **fields):
+        return self.api.post("/v1/access/check", {"contentId": self.item.pk, "requester": requester, **fields})
+
+    def is_allowed(self, requester="org", **fields):
+        return self.check(requester, **fields)["allowed"]
+
+    def edit(self, **fields):
+        assert self.api.patch(f"/v1/policies/{self.policy.pk}", fields).status == 200
+
+
+@pytest.fixture
+def under(api, account):
+    return lambda *rules: Item(api, account, *rules)
+
+
+def test_the_reply_tells_what_is_left(under, clock):
+    item = under(limited(2, "hour"))
+    reset = int(datetime.fromisoformat("2026-03-04T06:00:00+00:00").timestamp())
+    first, second, third = (item.check() for _ in range(3))
+    shown = {"requests": 2, "period": "hour", "reset": reset}
+    assert first["rateLimit"] == {**shown, "remaining": 1, "retryAfter": None}
+    assert second["rateLimit"] == {**shown, "remaining": 0, "retryAfter": None}
+    assert third["rateLimit"] == {**shown, "remaining": 0, "retryAfter": 53 * 60 + 53}
+    assert [reply["allowed"] for reply in (first, second, third)] == [True, True, False]
+
+
+def test_the_denial_keeps_its_rule_and_has_its_reason(under):
+    item = under(limited(1, "month"))
+    item.check()
+    reply = item.check()
+    assert (reply.status, reply["reason"], reply["permissions"]) == (200, "rate_limit_exceeded", [])
+    assert reply["matchedRule"]["index"] == 0
+    assert reply["rateLimit"]["retryAfter"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("period", "now", "still", "again"),
+    [
+        ("second", "2026-03-04T05:06:07.100Z", "2026-03-04T05:06:07.999Z", "2026-03-04T05:06:08Z"),
+        ("minute", "2026-03-04T05:06:07Z", "2026-03-04T05:06:59.999Z", "2026-03-04T05:07:00Z"),
+        ("hour", "2026-03-04T05:06:07Z", "2026-03-04T05:59:59.999Z", "2026-03-04T06:00:00Z"),
+        ("day", "2026-03-04T05:06:07Z", "2026-03-04T23:59:59.999Z", "2026-03-05T00:00:00Z"),
+        ("week", "2026-03-04T05:06:07Z", "2026-03-08T23:59:59.999Z", "2026-03-09T00:00:00Z"),
+        ("month", "2026-01-31T05:06:07Z", "2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00Z"),
+        ("month", "2026-12-01T00:00:00Z", "2026-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z"),
+    ],
+)
+def test_a_window_ends_with_its_utc_period(under, clock, period, now, still, again):
+    item = under(limited(1, period))
+    clock.set(now)
+    first = item.check()
+    assert first["allowed"]
+    assert first["rateLimit"]["reset"] == datetime.fromisoformat(again).timestamp()
+    clock.set(still)
+    assert not item.is_allowed()
+    clock.set(again)
+    assert item.is_allowed()
+
+
+def test_each_requester_has_a_count_of_its_own(under):
+    item = under(limited(1, "month"))
+    assert [item.is_allowed(who) for who in ("org_a", "org_b", "org_a", "org_b")] == [True, True, False, False]
+
+
+def test_each_rule_has_a_count_of_its_own(under):
+    item = under(
+        limited(1, "month", conditions={"permission": "read"}),
+        limited(1, "month", conditions={"permission": "print"}),
+    )
+    assert [item.is_allowed(permission=name) for name in ("read", "print", "read")] == [True, True, False]
+
+
+def test_the_count_is_shared_by_all_items_of_the_policy(under, account):
+    item = under(limited(1, "month"))
+    other = factories.content(account, policy_id=item.policy.pk)
+    assert item.is_allowed()
+    assert not item.api.post("/v1/access/check", {"contentId": other.pk, "requester": "org"})["allowed"]
+
+
+def test_there_is_no_fall_through_to_the_next_rule(under):
+    item = under(limited(1, "month"), {**ALLOW_ALL, "priority": 2})
+    assert [item.check()["reason"] for _ in range(2)] == [None, "rate_limit_exceeded"]
+
+
+def test_what_is_denied_consumes_nothing(under):
+    item = under(limited(1, "month", permissions=["read"]))
+    assert item.check(permission="print")["reason"] == "permission_not_granted"
+    assert item.is_allowed(permission="read")
+
+
+def test_a_denial_for_a_missing_permission_does_not_look_at_the_limit(under):
+    item = under(limited(1, "month", permissions=["read"]))
+    item.check()
+    reply = item.check(permission="print")
+    assert (reply["reason"], reply["rateLimit"]) == ("permission_not_granted", None)
+
+
+def test_a_dry_run_looks_and_consumes_nothing(under):
+    item = under(limited(1, "month"))
+    assert [item.is_allowed(dryRun=True) for _ in range(2)] == [True, True]
+    assert item.is_allowed()
+    reply = item.check(dryRun=True)
+    assert (reply["allowed"], reply["reason"]) == (False, "rate_limit_exceeded")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"name": "Renamed", "description": "Other words."},
+        {"rules": [{**DENY_ALL, "priority": 50}, limited(1, "month")]},
+        {"rules": [limited(1, "month", priority=7, message="Slow down.", permissions=["read", "print"])]},
+        {"defaultAction": "allow"},
+    ],
+    ids=["name", "another rule", "priority, message, permissions", "default action"],
+)
+def test_the_count_survives_an_unrelated_edit_of_the_policy(under, edit):
+    item = under(limited(1, "month"))
+    assert item.is_allowed()
+    item.edit(**edit)
+    assert item.check()["reason"] == "rate_limit_exceeded"
+
+
+def test_raising_the_limit_leaves_room_for_the_difference(under):
+    item = under(limited(1, "month"))
+    item.check()
+    item.edit(rules=[limited(3, "month")])
+    assert [item.is_allowed() for _ in range(3)] == [True, True, False]
+
+
+def test_the_count_survives_a_rollback(under):
+    item = under(limited(1, "month"))
+    item.check()
+    item.edit(rules=[])
+    item.api.post(f"/v1/policies/{item.policy.pk}/rollback", {"version": 1})
+    assert not item.is_allowed()
+
+
+def test_a_denial_by_limit_is_recorded_and_counted(under):
+    item = under(limited(1, "month"))
+    item.check()
+    denied = item.check()
+    kept = item.api.get(f"/v1/access/decisions/{denied['id']}")
+    assert (kept["reason"], kept["rateLimit"]) == (denied["reason"], denied["rateLimit"])
+    stats = item.api.get(f"/v1/content/{item.item.pk}")["stats"]
+    assert stats == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
+
+
+def test_a_rule_without_a_limit_shows_none(under):
+    assert under(ALLOW_ALL).check()["rateLimit"] is None

@@ -1,0 +1,195 @@
+"""The reason of a denial, and what an allow grants (contract §9, Evaluation), as a caller of the API sees them."""
+
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
+
+
+@pytest.fixture
+def decide(api, account):
+    """Checks access to a new item under a new policy of these rules; None for no policy."""
+
+    def send(rules: list[dict[str, Any]] | None, requester: Any = "org", default: str = "deny", **fields: Any):
+        item = factories.content(account, **fields.pop("item", {}))
+        if rules is not None:
+            body = {"name": "Policy", "rules": rules, "defaultAction": default}
+            policy = api.post("/v1/policies", body)
+            api.patch(f"/v1/content/{item.pk}", {"policyId": policy["id"]})
+        if fields.pop("archived", False):
+            api.patch(f"/v1/content/{item.pk}", {"status": "archived"})
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **fields})
+
+    return send
+
+
+def outcome(reply):
+    return reply["allowed"], reply["reason"]
+
+
+def test_archived_content_is_denied_before_any_rule(decide):
+    reply = decide([ALLOW_ALL], archived=True)
+    assert outcome(reply) == (False, "content_archived")
+    assert (reply["matchedRule"], reply["permissions"]) == (None, [])
+
+
+def test_archived_content_without_a_policy_is_archived_first(decide):
+    assert outcome(decide(None, archived=True)) == (False, "content_archived")
+
+
+def test_content_without_a_policy_is_denied(decide):
+    reply = decide(None)
+    assert outcome(reply) == (False, "no_policy")
+    assert (reply["policyId"], reply["policyVersion"], reply["matchedRule"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "requester", ["org", {"id": "org", "hasValidLicense": False}, {"id": "org", "licenseType": "personal"}]
+)
+def test_without_a_valid_licence_the_reason_is_no_license(decide, requester):
+    assert outcome(decide([ALLOW_LICENSED, DENY_ALL], requester)) == (False, "no_license")
+
+
+def test_with_a_valid_licence_that_does_not_suit_the_reason_is_policy_denied(decide):
+    personal = {"id": "org", "licenseType": "personal", "hasValidLicense": True}
+    assert outcome(decide([ALLOW_LICENSED, DENY_ALL], personal)) == (False, "policy_denied")
+
+
+def test_a_denial_by_default_has_the_same_reasons_and_no_rule(decide):
+    reply = decide([ALLOW_LICENSED])
+    assert (outcome(reply), reply["matchedRule"], reply["message"]) == ((False, "no_license"), None, None)
+    licensed = {"id": "org", "hasValidLicense": True}
+    assert outcome(decide([ALLOW_LICENSED], licensed)) == (False, "policy_denied")
+
+
+def test_a_policy_without_rules_does_what_its_default_says(decide):
+    assert outcome(decide([], default="deny")) == (False, "no_license")
+    reply = decide([], default="allow")
+    assert (outcome(reply), reply["permissions"], reply["matchedRule"]) == ((True, None), [], None)
+
+
+def test_an_allow_by_default_grants_no_permission(decide):
+    assert outcome(decide([], default="allow", permission="read")) == (False, "permission_not_granted")
+
+
+@pytest.mark.parametrize(
+    ("granted", "asked", "expected"),
+    [
+        (["read"], "read", (True, None)),
+        (["read"], "print", (False, "permission_not_granted")),
+        (["full_access"], "print", (True, None)),
+        ([], "print", (False, "permission_not_granted")),
+        ([], None, (True, None)),
+    ],
+)
+def test_the_rule_must_grant_what_is_asked_for(decide, granted, asked, expected):
+    reply = decide([{**ALLOW_ALL, "permissions": granted}], permission=asked)
+    assert outcome(reply) == expected
+    assert reply["permissions"] == (granted if expected[0] else [])
+
+
+def test_there_is_no_fall_through_to_a_rule_that_would_grant_it(decide):
+    narrow = {**ALLOW_ALL, "priority": 1, "permissions": ["read"]}
+    assert outcome(decide([narrow, {**ALLOW_ALL, "priority": 2}], permission="print")) == (
+        False,
+        "permission_not_granted",
+    )
+
+
+def test_the_lowest_priority_number_is_tried_first(decide):
+    reply = decide([{**DENY_ALL, "priority": 2}, {**ALLOW_ALL, "priority": 1}])
+    assert reply["matchedRule"] == {"index": 1, "priority": 1, "action": "allow"}
+
+
+def test_a_rule_without_priority_is_tried_last(decide):
+    reply = decide([ALLOW_ALL, {**DENY_ALL, "priority": 1_000_000}])
+    assert reply["matchedRule"] == {"index": 1, "priority": 1_000_000, "action": "deny"}
+
+
+def test_of_equal_priorities_deny_comes_first(decide):
+    reply = decide([{**ALLOW_ALL, "priority": 5}, {**DENY_ALL, "priority": 5}])
+    assert reply["matchedRule"]["index"] == 1
+
+
+def test_of_equal_rules_the_first_in_the_list_decides(decide):
+    reply = decide([{**ALLOW_ALL, "permissions": ["a"]}, {**ALLOW_ALL, "permissions": ["b"]}])
+    assert (reply["matchedRule"]["index"], reply["permissions"]) == (0, ["a"])
+
+
+def test_a_missing_priority_is_shown_as_null(decide):
+    assert decide([ALLOW_ALL])["matchedRule"] == {"index": 0, "priority": None, "action": "allow"}
+
+
+ITEM = {"type": "report", "tags": ["law", "eu"], "metadata": {"category": "news"}}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fields", "allowed"),
+    [
+        ({"requesterId": "org"}, {}, True),
+        ({"requesterId": ["org_b", "org"]}, {}, True),
+        ({"requesterId": "org_b"}, {}, False),
+        ({"contentType": ["image", "report"]}, {}, True),
+        ({"contentType": "image"}, {}, False),
+        ({"tags": ["sport", "eu"]}, {}, True),
+        ({"tags": "sport"}, {}, False),
+        ({"category": "news"}, {}, True),
+        ({"category": ["sport"]}, {}, False),
+        ({"permission": "read"}, {"permission": "read"}, True),
+        ({"permission": "read"}, {"permission": "print"}, False),
+        ({"permission": "read"}, {}, False),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.113.9"}}, True),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "::ffff:203.0.113.9"}}, True),
+        ({"ip": ["10.0.0.0/8", "2001:db8::/32"]}, {"context": {"ip": "2001:db8::1"}}, True),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.114.1"}}, False),
+        ({"ip": "0.0.0.0/0"}, {}, False),
+        ({"hasValidLicense": False}, {}, True),
+        ({"hasValidLicense": True}, {}, False),
+        ({"hasValidLicense": True}, {"requester": {"id": "org", "hasValidLicense": True}}, True),
+        ({"licenseType": "personal"}, {"requester": {"id": "org", "licenseType": "personal"}}, True),
+        ({"licenseType": "personal"}, {}, False),
+        ({"before": "2999-01-01"}, {}, True),
+        ({"before": "2001-01-01"}, {}, False),
+        ({"after": "2001-01-01"}, {}, True),
+        ({"after": "2999-01-01"}, {}, False),
+        ({"tags": "law", "category": "news"}, {}, True),
+        ({"tags": "law", "category": "sport"}, {}, False),
+    ],
+)
+def test_a_condition_matches_what_is_known(decide, conditions, fields, allowed):
+    rule = {"action": "allow", "conditions": conditions, "permissions": ["full_access"]}
+    assert decide([rule], item=ITEM, **fields)["allowed"] is allowed
+
+
+def test_an_unknown_fact_matches_nothing(decide):
+    for name, value in {"category": "news", "tags": "law", "permission": "read", "ip": "::/0"}.items():
+        assert decide([{"action": "allow", "conditions": {name: value}}])["allowed"] is False
+
+
+def test_explain_tells_for_each_rule_what_it_wanted_and_saw(decide):
+    reply = decide([DENY_ALL, ALLOW_LICENSED], {"id": "org", "licenseType": "personal"}, explain=True)
+    assert reply["trace"] == [
+        {
+            "index": 1,
+            "priority": 1,
+            "action": "allow",
+            "matched": False,
+            "decisive": False,
+            "failed": {
+                "condition": "licenseType",
+                "wanted": ["commercial", "enterprise"],
+                "saw": ["personal"],
+            },
+        },
+        {"index": 0, "priority": 99, "action": "deny", "matched": True, "decisive": True, "failed": None},
+    ]
+
+
+def test_there_is_no_trace_unless_asked_for(decide):
+    assert "trace" not in decide([DENY_ALL]).body
+
+
+def test_the_trace_without_a_policy_is_empty(decide):
+    assert decide(None, explain=True)["trace"] == []

@@ -1,0 +1,115 @@
+"""A list of 100,000 items, walked to its end while others are inserted (contract §7)."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Account
+from config.api import ids
+from licensing.models import Content
+from tests import factories
+from tests.client import ApiClient
+
+pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
+
+ITEMS, IN_ONE_MICROSECOND = 100_000, 3_000
+
+
+def fill(account: Account) -> set[str]:
+    """The ids of the items: most a second apart, those in the middle of one microsecond."""
+    begin = timezone.now() - timedelta(days=30)
+    middle = range((ITEMS - IN_ONE_MICROSECOND) // 2, (ITEMS + IN_ONE_MICROSECOND) // 2)
+    items = []
+    for number in range(ITEMS):
+        created = begin + timedelta(seconds=middle.start if number in middle else number)
+        items.append(Content(account=account, title="Item", created=created, updated=created))
+    Content.objects.bulk_create(items, batch_size=5_000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE licensing_content")
+    return {item.pk for item in items}
+
+
+@contextmanager
+def inserting(account: Account) -> Iterator[list[str]]:
+    """Creates items in another thread while the block runs, and lists their ids."""
+    inserted: list[str] = []
+    stop = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stop.wait(0.02):
+                inserted.append(factories.content(account).pk)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield inserted
+    finally:
+        stop.set()
+        thread.join()
+
+
+def plan_of_page(api: ApiClient, path: str) -> str:
+    """How the database finds the rows of that page, in its own words."""
+    plans: list[str] = []
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        if "ORDER BY" in sql and 'FROM "licensing_content"' in sql:
+            with connection.cursor().cursor as cursor:
+                how = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+                cursor.execute(f"{how} {sql}", params)
+                plans.append("\n".join(str(row) for row in cursor.fetchall()))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        assert api.get(path).status == 200
+    [plan] = plans
+    return plan
+
+
+def test_a_walk_of_100_000_items_meets_each_older_item_exactly_once_while_others_are_inserted(
+    api: ApiClient, account: Account
+) -> None:
+    older = fill(account)
+    met: list[str] = []
+    with inserting(account) as inserted:
+        page = api.get("/v1/content?limit=100")
+        while page.status == 200:
+            met += [item["id"] for item in page["data"]]
+            if not page["hasMore"]:
+                break
+            deepest = f"/v1/content?limit=100&cursor={page['nextCursor']}"
+            page = api.get(deepest)
+
+    assert page.status == 200
+    assert inserted, "Nothing was inserted during the walk."
+    assert len(met) == len(set(met))
+    assert older <= set(met)
+    assert set(met) - older <= set(inserted)
+    plan = plan_of_page(api, deepest)
+    assert "content_newest_first" in plan
+    assert "sort" not in plan.lower()
+    assert "temp b-tree" not in plan.lower()
+
+
+def test_a_cursor_within_one_microsecond_goes_on_at_the_next_id(api: ApiClient, account: Account) -> None:
+    moment = timezone.now() - timedelta(days=1)
+    made = [ids.new_id("cnt") for _ in range(250)]
+    Content.objects.bulk_create(
+        Content(id=id_, account=account, title="Item", created=moment, updated=moment) for id_ in made
+    )
+
+    first = api.get("/v1/content?limit=100")
+    Content.objects.create(account=account, title="Late", created=moment, updated=moment)  # the highest id so far
+    second = api.get(f"/v1/content?limit=100&cursor={first['nextCursor']}")
+    third = api.get(f"/v1/content?limit=100&cursor={second['nextCursor']}")
+
+    assert [item["id"] for page in (first, second, third) for item in page["data"]] == sorted(made, reverse=True)
