@@ -16,7 +16,8 @@ class AccountView(ApiView):
 
     @property
     def grant(self) -> Grant:
-        return self.request.auth
+        grant: Any = self.request.auth
+        return grant
 
     @property
     def account_id(self) -> str:

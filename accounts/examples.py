@@ -25,9 +25,7 @@ KEY: dict[str, Any] = {
 CREATED = {**KEY, "lastUsedAt": None, "key": "svc_sk_7Qf2LxEXAMPLEEXAMPLEEXAMPLE0000000"}
 
 OPERATIONS = {
-    "GET /v1/api-keys": Operation(
-        "listApiKeys", {"object": "list", "data": [KEY], "hasMore": False, "totalCount": 1}
-    ),
+    "GET /v1/api-keys": Operation("listApiKeys", {"object": "list", "data": [KEY], "hasMore": False, "totalCount": 1}),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
     "GET /v1/api-keys/{id}": Operation("getApiKey", KEY),
     "DELETE /v1/api-keys/{id}": Operation("revokeApiKey", {**KEY, "revokedAt": "2026-02-14T16:45:00.000000Z"}),

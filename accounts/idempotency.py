@@ -9,6 +9,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import blake2b, sha256
+from typing import Any
 
 import orjson
 from cryptography.fernet import Fernet
@@ -82,7 +83,8 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
 def answer_once(request: Request, key: str, act: Callable[[], Response]) -> HttpResponse:
     """The reply of `act`, or of the request that used this key before. Call it inside a transaction."""
     digest = fingerprint(request)
-    record, mine = claim(request.auth.account_id, key, digest)
+    grant: Any = request.auth
+    record, mine = claim(grant.account_id, key, digest)
     if mine:
         response = act()
         record.status = response.status_code

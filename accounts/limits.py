@@ -151,7 +151,7 @@ class RedisCounters:
                 self.retry_at = time.monotonic() + RETRY_REDIS_AFTER
                 if self.away_since is None:
                     self.away_since = time.monotonic()
-                    logger.error("Redis does not answer (%s): limits hold per process until it returns", error)
+                    logger.warning("Redis does not answer (%s): limits hold per process until it returns", error)
             else:
                 if self.away_since is not None:
                     logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)

@@ -41,7 +41,7 @@ class Account(models.Model):
                 name="enterprise_has_its_own_limits",
                 condition=Q(plan=Plan.ENTERPRISE, requests_per_minute__gte=1, requests_per_day__gte=1)
                 | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
-                violation_error_message="An enterprise account, and no other, has its own limits per minute and per day.",
+                violation_error_message="An enterprise account, and no other, has limits of its own.",
             ),
         ]
 
@@ -57,7 +57,7 @@ class Account(models.Model):
 
 
 class KeyType(models.TextChoices):
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - the name of a type
     PUBLIC = "public"
 
 

@@ -75,7 +75,10 @@ class RotationSerializer(StrictSerializer):
     """How the old key ends."""
 
     overlapSeconds = Integer(
-        min_value=0, max_value=MAX_OVERLAP_SECONDS, default=0, source="overlap_seconds",
+        min_value=0,
+        max_value=MAX_OVERLAP_SECONDS,
+        default=0,
+        source="overlap_seconds",
         help_text="For how long the old key keeps working.",
     )
 
@@ -85,12 +88,12 @@ class AccountSerializer(serializers.Serializer):
     object = serializers.CharField(default="account")
     name = serializers.CharField()
     plan = serializers.CharField()
-    requestsPerMinute = serializers.SerializerMethodField()
-    requestsPerDay = serializers.SerializerMethodField()
+    requestsPerMinute = serializers.SerializerMethodField("per_minute")
+    requestsPerDay = serializers.SerializerMethodField("per_day")
     created = Timestamp()
 
-    def get_requestsPerMinute(self, account: Account) -> int:
+    def per_minute(self, account: Account) -> int:
         return account.limits[0]
 
-    def get_requestsPerDay(self, account: Account) -> int:
+    def per_day(self, account: Account) -> int:
         return account.limits[1]

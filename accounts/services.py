@@ -73,9 +73,7 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
 
 
 @transaction.atomic
-def rotate_api_key(
-    key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None
-) -> tuple[ApiKey, str]:
+def rotate_api_key(key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None) -> tuple[ApiKey, str]:
     """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway."""
     old = ApiKey.objects.select_for_update().get(pk=key.pk)
     now = timezone.now()
@@ -104,9 +102,7 @@ def create_account(
     name: str, *, plan: str, requests_per_minute: int | None = None, requests_per_day: int | None = None
 ) -> Account:
     """A new account. Raises Django's ValidationError, which names the field."""
-    account = Account(
-        name=name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day
-    )
+    account = Account(name=name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day)
     account.full_clean()
     account.save()
     return account
@@ -116,4 +112,3 @@ def purge_idempotency_keys(now: datetime | None = None) -> int:
     """Deletes the records whose 24 hours are over; returns how many."""
     oldest = (now or timezone.now()) - IdempotencyRecord.LIFETIME
     return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]
-

@@ -20,7 +20,7 @@ class NewestKeysFirst(KeysetPagination):
 
 
 class ApiKeyView(AccountView):
-    serializer_class = ApiKeySerializer
+    serializer_class: Any = ApiKeySerializer
     queryset = ApiKey.objects.none()
 
     def owned(self) -> QuerySet[ApiKey]:
@@ -47,9 +47,7 @@ class ApiKeys(ApiKeyView, AccountListView):
         A secret key has every permission by default, a public key reads content and policies. No key can grant a
         permission that it lacks itself.
         """
-        return self.created(
-            services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant)
-        )
+        return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 
 
 class ApiKeyById(ApiKeyView):

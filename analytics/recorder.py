@@ -109,7 +109,8 @@ WITH entry AS MATERIALIZED (
 ), counted AS ({
     COUNT.format(
         source='''
-  SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed, least(claimed, allowance)
+  SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed,
+    least(claimed, allowance)
   FROM counter WHERE account NOT IN (SELECT account FROM stale) ORDER BY requester, policy, rule''',
         base=BASE,
         least="least",
@@ -137,7 +138,7 @@ WITH entry AS MATERIALIZED (
 })
 SELECT (SELECT json_agg(json_build_array(replace(account::text, '-', ''), epoch)) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text
-"""
+"""  # noqa: S608 - made of constants
 
 
 class Batch:
@@ -232,7 +233,9 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     """The same steps one by one: SQLite has one writer at a time, and its statements cost no round trip."""
     accounts = {record.account: record.epoch for record in batch.records}
     epochs = {account: current_epoch(cursor, account) for account in sorted(accounts)}
-    stale = {record.account: epochs[record.account] for record in batch.records if record.epoch != epochs[record.account]}
+    stale = {
+        record.account: epochs[record.account] for record in batch.records if record.epoch != epochs[record.account]
+    }
     settled = {
         number: count_on_sqlite(cursor, claimants[0].claim, len(claimants))
         for number, claimants in enumerate(batch.claims)

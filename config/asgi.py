@@ -8,21 +8,22 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import django
 from a2wsgi import WSGIMiddleware
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
 
-from config.wsgi import application as wsgi_application  # noqa: E402 - sets Django up first
-
-from django.conf import settings  # noqa: E402, I001
-
-from licensing.asgi import CheckApplication  # noqa: E402
+from config.wsgi import application as django_application  # noqa: E402 - needs the settings
+from licensing.asgi import CheckApplication  # noqa: E402 - needs the models
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-django_in_threads = WSGIMiddleware(wsgi_application, workers=settings.THREADS)
+wsgi: Any = django_application
+django_in_threads = WSGIMiddleware(wsgi, workers=settings.THREADS)
 checks = CheckApplication()
 
 

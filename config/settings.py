@@ -75,7 +75,10 @@ SECURE_HSTS_SECONDS = 31_536_000  # sent over HTTPS only
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")  # ClientAddressMiddleware drops it unless a proxy is trusted
+SECURE_PROXY_SSL_HEADER = (
+    "HTTP_X_FORWARDED_PROTO",
+    "https",
+)  # ClientAddressMiddleware drops it unless a proxy is trusted
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains is for the owner of the domain to decide, at the proxy
     "security.W008",  # an API must not redirect: the key would have crossed the wire in the clear by then
@@ -157,7 +160,7 @@ def database() -> dict[str, Any]:
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": name,
             "OPTIONS": {
-                # A transaction that may write takes the write lock when it begins: one that upgrades later can only fail.
+                # A transaction takes the write lock when it begins: one that upgrades later can only fail.
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
                 # FULL: a commit is on disk before the reply that tells of it leaves.
@@ -197,7 +200,9 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.KeyHasPermission"],
     "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the OpenAPI document; see config.api.parsing
+    "DEFAULT_PARSER_CLASSES": [
+        "rest_framework.parsers.JSONParser"
+    ],  # for the OpenAPI document; see config.api.parsing
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.rendering.AlwaysJSON",
     "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.ApiSchema",

@@ -9,7 +9,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from config.api.parsing import MAX_BYTES  # noqa: E402 - imports Django's exceptions, which need the settings
+from config.api.parsing import MAX_BYTES
 
 django_application = get_wsgi_application()
 

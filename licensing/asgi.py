@@ -79,7 +79,7 @@ class CheckApplication:
             status, headers, body = 200, {}, b""
             try:
                 body = render_json(await self.answer(request, receive))
-            except Exception as exc:  # noqa: BLE001 - one handler answers every error; what is unforeseen is logged there
+            except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
             state = request.limit_state or await self.gateway.take(None, request.address, cost=0)
@@ -143,4 +143,3 @@ async def read_body(request: Request, receive: Receive) -> bytes:
         check_length(size)
         if not message.get("more_body"):
             return b"".join(parts)
-

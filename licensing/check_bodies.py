@@ -92,7 +92,10 @@ B = TypeVar("B", bound=Body)
 WORDED = (
     (re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL), "There is no such field."),
     (re.compile(r"Object missing required field `(?P<field>.*)`", re.DOTALL), "This field is required."),
-    (re.compile(re.escape(f"Expected `str` matching regex '{NOT_BLANK}'".replace("\\", "\\\\"))), "Must not be blank."),
+    (
+        re.compile(re.escape(f"Expected `str` matching regex '{NOT_BLANK}'".replace("\\", "\\\\"))),
+        "Must not be blank.",
+    ),
 )
 
 

@@ -17,7 +17,7 @@ class LicenseBehind(serializers.Serializer):
     id = Id("lic", allow_null=True)
     licenseType = serializers.CharField(allow_null=True)
     expiresAt = Timestamp(allow_null=True)
-    source = Choice(choices=["service", "caller"])
+    source = Choice(choices=["service", "caller"])  # type: ignore[assignment]
 
 
 class RuleRateLimit(serializers.Serializer):

@@ -15,7 +15,8 @@ from accounts.models import Account, ApiKey
 from licensing import services
 from licensing.check_bodies import Check
 from licensing.checks import check_access
-from licensing.demo_data import CUSTOMERS, ITEMS, LICENSED, PUBLISHER, SHOWN, Customer, Item, policies
+from licensing.demo_data import CUSTOMERS, PUBLISHER, SHOWN, SITE, Customer, policies, read_items
+from licensing.import_mapping import Mapping, is_target
 from licensing.models import Content, Policy, PolicyRevision
 from licensing.serializers import ContentSerializer, PolicySerializer
 
@@ -44,27 +45,33 @@ def seed_demo(now: datetime, seed: int = 1, days: int = DAYS) -> Demo:
     )
     _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
-    register(account, opened)
+    external_ids = register(account, opened)
     backdate(account, opened)
-    for moment, checks in visits(Random(seed), opened, now):  # noqa: S311 - nothing secret hangs on it
+    for moment, checks in visits(Random(seed), external_ids, opened, now):  # noqa: S311 - nothing secret hangs on it
         check_access(account.pk, checks, moment)
     return Demo(account, secret_key, public_key)
 
 
-def register(account: Account, opened: datetime) -> None:
-    linked = {}
+def register(account: Account, opened: datetime) -> list[str]:
+    """Creates policies and items; returns the items' externalIds, the most popular first."""
+    linked = {"": None}
     for name, body in policies((opened + EMBARGO).date()).items():
-        linked[name] = services.create_policy(account.pk, validated(PolicySerializer, body))
-    for item in reversed(ITEMS):  # the first one is the newest
-        fields = validated(ContentSerializer, item.body((opened - timedelta(days=item.age)).date()))
-        policy_id = linked[item.policy].pk if item.policy else None
-        services.create_content(account.pk, {**fields, "policy_id": policy_id})
+        linked[name] = services.create_policy(account.pk, validated(PolicySerializer, body)).pk
+    items = read_items()
+    mapping = Mapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
+    for item in reversed(items):  # lists begin with the newest
+        body = mapping.body(item)
+        body["policyId"] = linked[item["policy"]]
+        body["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
+        body["metadata"]["publishedAt"] = (opened - timedelta(days=int(item["age"]))).date().isoformat()
+        services.create_content(account.pk, validated(ContentSerializer, body))
+    return [item["externalId"] for item in items]
 
 
 def validated(serializer: type[Serializer], body: dict[str, Any]) -> dict[str, Any]:
     checked = serializer(data=body)
     checked.is_valid(raise_exception=True)
-    return checked.validated_data  # type: ignore[no-any-return]
+    return checked.validated_data
 
 
 def backdate(account: Account, opened: datetime) -> None:
@@ -76,29 +83,28 @@ def backdate(account: Account, opened: datetime) -> None:
     Content.objects.filter(account=account).update(created=opened, updated=opened)
 
 
-def visits(random: Random, begin: datetime, end: datetime) -> Iterator[tuple[datetime, list[Check]]]:
+def visits(
+    random: Random, external_ids: list[str], begin: datetime, end: datetime
+) -> Iterator[tuple[datetime, list[Check]]]:
     """Who asked for what and when, in the order of time: rule limits are counted forwards."""
     moments = []
     for day in range((end.date() - begin.date()).days + 1):
         midnight = datetime.combine(begin.date() + timedelta(days=day), time.min, begin.tzinfo)
         for hour in random.choices(range(24), HOURS, k=VISITS_PER_DAY):
             moments.append(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)))
+    # A few items are asked for much more often than the rest.
+    weights = [1 / (rank + 3) for rank in range(len(external_ids))]
     for moment in sorted(moments):
         [customer] = random.choices(CUSTOMERS, [customer.weight for customer in CUSTOMERS])
-        items = random.choices(ITEMS, popularity(len(ITEMS)), k=random.randint(1, customer.burst))
-        checks = [check_of(customer, item, random) for item in items]
+        wanted = random.choices(external_ids, weights, k=random.randint(1, customer.burst))
+        checks = [check_of(customer, external_id, random) for external_id in wanted]
         if begin <= moment < end:
             yield moment, checks
 
 
-def popularity(count: int) -> list[float]:
-    """Weights by rank, as readers have it: the second half as often as the first, the third a third as often."""
-    return [1 / (rank + 3) for rank in range(count)]
-
-
-def check_of(customer: Customer, item: Item, random: Random) -> Check:
+def check_of(customer: Customer, external_id: str, random: Random) -> Check:
     return Check(
-        selector=("externalId", item.external_id),
+        selector=("externalId", external_id),
         requester_id=customer.id,
         requester_name=customer.name,
         license_type=customer.license_type,

@@ -128,9 +128,7 @@ OPERATIONS = {
         {"metadata": {"category": "economy"}, "status": "active"},
         codes=("resource_already_exists",),
     ),
-    "DELETE /v1/content/{id}": Operation(
-        "deleteContent", {"id": CONTENT_ID, "object": "content", "deleted": True}
-    ),
+    "DELETE /v1/content/{id}": Operation("deleteContent", {"id": CONTENT_ID, "object": "content", "deleted": True}),
     "GET /v1/policies": Operation("listPolicies", page(NEXT_POLICY, **MORE)),
     "POST /v1/policies": Operation("createPolicy", POLICY, NEW_POLICY),
     "GET /v1/policies/{id}": Operation("getPolicy", NEXT_POLICY),

@@ -8,7 +8,6 @@ was decided on facts that still hold; a decision on others is made again.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from django.db import connection, transaction
 
@@ -97,7 +96,9 @@ class Gateway:
             self.snapshot.advance(grant.account_id, found.epoch + 1)
             grant = await self.authenticate(text, now)  # the key may be what has changed
             require(grant, "access:check")
-        raise ServiceUnavailable("The account changes faster than its checks can be decided. Try again.", retry_after=1)
+        raise ServiceUnavailable(
+            "The account changes faster than its checks can be decided. Try again.", retry_after=1
+        )
 
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
@@ -207,4 +208,3 @@ def check_now(many: Sequence[tuple[str, Sequence[Check], datetime]]) -> list[lis
         return [check_access(*one) for one in many]
     finally:
         connection.close()
-

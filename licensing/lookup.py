@@ -98,6 +98,6 @@ def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[st
     for requester_id in sorted(known):
         name, row = named[requester_id], known[requester_id]
         if name is not None and row.name != name:
-            Requester.objects.filter(pk=row.pk).update(name=name)
+            Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
             known[requester_id] = KnownRequester(row.pk, name)
     return known

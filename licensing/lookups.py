@@ -11,8 +11,8 @@ class Has(Lookup):
     lookup_name = "has"
     prepare_rhs = False
 
-    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, list[Any]]:
-        return "%s", [value]
+    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        return "%s", (value,)
 
     def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         column, params = self.process_lhs(compiler, connection)
@@ -20,4 +20,4 @@ class Has(Lookup):
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         column, params = self.process_lhs(compiler, connection)
-        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = %s)", [*params, self.rhs]
+        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = %s)", [*params, self.rhs]  # noqa: S608

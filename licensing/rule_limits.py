@@ -27,6 +27,8 @@ def window(period: str, now: datetime) -> tuple[int, int]:
 def room(policy_id: str, fingerprint: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
     """How often the requester could still be allowed in the window under way."""
     begin, _ = window(limit.period, now)
+    if requester is None:
+        return limit.requests
     counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=fingerprint).first()
     used = counted.used if counted is not None and counted.window_start >= begin else 0
     return max(limit.requests - used, 0)

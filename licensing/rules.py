@@ -92,7 +92,7 @@ class Rule:
     permissions: tuple[str, ...]
     rate_limit: RateLimit | None
     message: str | None
-    # What its rate limit is counted under: the count outlives every edit that leaves action, conditions and period alone.
+    # What its rate limit is counted under: edits that leave action, conditions and period alone keep the count.
     fingerprint: bytes
 
     def first_failing(self, facts: Facts) -> Condition | None:

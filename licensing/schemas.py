@@ -36,7 +36,9 @@ CONDITIONS: dict[str, Any] = {
         "tags": one_or_more(text(100)),
         "category": one_or_more(text(255)),
         "permission": one_or_more(PERMISSION),
-        "ip": one_or_more({"type": "string", "description": "An address or a CIDR range.", "example": "203.0.113.0/24"}),
+        "ip": one_or_more(
+            {"type": "string", "description": "An address or a CIDR range.", "example": "203.0.113.0/24"}
+        ),
         "before": TIMESTAMP,
         "after": TIMESTAMP,
     },
@@ -127,7 +129,6 @@ REQUESTER: dict[str, Any] = {
     ],
     "example": {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True},
 }
-
 
 
 def openapi(schema: Any) -> Any:

@@ -65,9 +65,9 @@ class PolicySerializer(StrictSerializer):
 
 
 class PolicyRevisionSerializer(PolicySerializer):
-    """A policy as it was in one of its versions; `updated` is when that version was written, if it is not the first."""
+    """A policy as it was in one of its versions; `updated` is when that was written, but for the first."""
 
-    def to_representation(self, revision: PolicyRevision) -> dict[str, Any]:
+    def to_representation(self, revision: PolicyRevision) -> dict[str, Any]:  # type: ignore[override]
         return super().to_representation(
             Policy(
                 id=revision.policy_id,
@@ -145,7 +145,7 @@ class ContentSerializer(StrictSerializer):
     externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
     title = Text(max_length=500)
     type = Choice(choices=ContentType.choices, required=False)
-    source = Url(required=False, allow_null=True)
+    source = Url(required=False, allow_null=True)  # type: ignore[assignment]
     policyId = Text(required=False, allow_null=True, source="policy_id", max_length=100)
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
     metadata = MetadataField(required=False, allow_null=True)

@@ -84,7 +84,7 @@ class ContentById(ContentView):
 
 
 class PolicyView(AccountView):
-    serializer_class = PolicySerializer
+    serializer_class: Any = PolicySerializer
     queryset = Policy.objects.none()
 
     def owned(self) -> QuerySet[Policy]:

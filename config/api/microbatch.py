@@ -47,7 +47,7 @@ class MicroBatch(Generic[T, R]):
             batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
             try:
                 results = await loop.run_in_executor(self.thread, self.call, [item for item, _ in batch])
-            except Exception as error:  # noqa: BLE001 - each waiting request answers it
+            except Exception as error:  # each waiting request answers it
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(error)

@@ -212,7 +212,10 @@ def response_name(status: str, codes: tuple[str, ...]) -> str:
 
 def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
     names = [*EVERY_RESPONSE, *FURTHER_HEADERS.get(status, [])]
-    of_status = {"type": "object", "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}}}
+    of_status = {
+        "type": "object",
+        "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}},
+    }
     return {
         "description": ERRORS[status]["description"],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
 from rest_framework.pagination import BasePagination
 from rest_framework.response import Response
@@ -63,7 +63,7 @@ class KeysetPagination(BasePagination):
     parameters = frozenset({"limit", "cursor"})
     created_field = "created"
 
-    def paginate_queryset(self, queryset: QuerySet, request: Any, view: Any = None) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Any, view: Any = None) -> list[Any]:
         query = request.query_params
         limit = parse_limit(query.get("limit"))
         filters = sorted((name, value) for name, value in query.items() if name not in self.parameters)
@@ -73,9 +73,7 @@ class KeysetPagination(BasePagination):
         created, prefix = self.created_field, queryset.model._meta.pk.prefix
         if "cursor" in query:
             moment, raw_id = decode_cursor(scope, query["cursor"])
-            queryset = queryset.filter(
-                TupleLessThan(Tuple(F(created), F("id")), (moment, ids.encode(prefix, raw_id)))
-            )
+            queryset = queryset.filter(TupleLessThan(Tuple(F(created), F("id")), (moment, ids.encode(prefix, raw_id))))
         rows = list(queryset.order_by(f"-{created}", "-id")[: limit + 1])
         if len(rows) > limit:
             del rows[limit:]

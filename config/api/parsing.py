@@ -35,7 +35,9 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidRequest("The body has a key twice in one object.", param=twice.encode("ascii", "replace").decode())
+        raise InvalidRequest(
+            "The body has a key twice in one object.", param=twice.encode("ascii", "replace").decode()
+        )
     return fields
 
 

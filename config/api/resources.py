@@ -1,6 +1,6 @@
 """Looking a resource up by the id in the path."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 
@@ -15,7 +15,7 @@ def find(queryset: QuerySet[M], id: str) -> M:  # noqa: A002
 
     NotFound says the same of another account's resource, of one that never existed, and of what cannot be an id.
     """
-    pk = queryset.model._meta.pk
+    pk: Any = queryset.model._meta.pk
     if ids.decode(pk.prefix, id) is not None:
         resource = queryset.filter(pk=id).first()
         if resource is not None:

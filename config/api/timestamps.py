@@ -1,4 +1,4 @@
-"""Points in time on the wire: ISO 8601, always with an offset on the way in and `Z` with microseconds on the way out."""
+"""Points in time on the wire: ISO 8601, with an offset on the way in, with `Z` and microseconds on the way out."""
 
 import re
 from datetime import UTC, date, datetime
@@ -23,7 +23,7 @@ def parse_date(text: str) -> date:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Any ISO 8601 date-time with an offset, or a bare date, which is its midnight UTC; ValueError says what is wrong."""
+    """Any ISO 8601 date-time with an offset, or a bare date: its midnight UTC. ValueError says what is wrong."""
     if IS_DATE(text):
         return datetime.combine(parse_date(text), datetime.min.time(), UTC)
     try:

@@ -36,6 +36,7 @@ class ApiView(GenericAPIView):
     """
 
     permissions_required: ClassVar[dict[str, str]] = {}
+    serializer_class: Any = None
     query_parameters: ClassVar[frozenset[str]] = frozenset()
     filter_backends = (StrictFilterBackend,)
     pagination_class = KeysetPagination
@@ -63,7 +64,7 @@ class ApiView(GenericAPIView):
         self.check_permissions(request)
         self.check_query(request)
 
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         raise AssertionError("initial() refuses such a method")
 
     @property
@@ -81,7 +82,7 @@ class ApiView(GenericAPIView):
                 response = handler(wrapped, *args, **kwargs)
             else:
                 response = self.write(handler, wrapped, *args, **kwargs)
-        except Exception as exc:  # noqa: BLE001 - one handler answers every error; what is unforeseen is logged there
+        except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
             response = self.handle_exception(exc)
         self.response = self.finalize_response(wrapped, response, *args, **kwargs)
         return self.response

@@ -76,6 +76,7 @@ class Deployment:
             "WORKERS": str(workers),
             "DATABASE_URL": database or (postgres.url if postgres else ""),
             "REDIS_URL": valkey.url if valkey else "",
+            "TRUSTED_PROXIES": "127.0.0.1",  # a test can come from many addresses, by X-Forwarded-For
             "DJANGO_SETTINGS_MODULE": "config.settings",
         }
 

@@ -30,9 +30,7 @@ def decisions(client: httpx.Client) -> list[dict[str, Any]]:
         query["cursor"] = page["nextCursor"]
 
 
-def test_what_was_answered_is_stored_exactly_once_whenever_the_server_is_killed(
-    server: Deployment, key: str
-) -> None:
+def test_what_was_answered_is_stored_exactly_once_whenever_the_server_is_killed(server: Deployment, key: str) -> None:
     with server.client(key) as client:
         policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [ALLOW_LICENSED]}).json()["id"]
         items = [

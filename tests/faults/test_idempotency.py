@@ -52,9 +52,7 @@ def test_simultaneous_posts_with_one_key_make_one_item_and_agree(server: Deploym
 
 
 @pytest.mark.parametrize("attempt", range(KILLS))
-def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(
-    server: Deployment, key: str, attempt: int
-) -> None:
+def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(server: Deployment, key: str, attempt: int) -> None:
     names = [f"kill-{attempt}-{number}" for number in range(30)]
     answered: dict[str, bytes] = {}
 

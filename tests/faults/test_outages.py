@@ -138,7 +138,9 @@ def test_restarting_postgresql_under_load_gives_at_most_enveloped_503s_and_heals
             assert reply.json()["error"]["code"] == "service_unavailable"
             assert {"x-request-id", "x-ratelimit-limit", "retry-after"} <= set(reply.headers)
     assert set(statuses(load.replies[begin:])) <= {200, 201}
-    acknowledged = {reply.json()["id"] for reply in load.replies if reply.status_code == 200 and "allowed" in reply.json()}
+    acknowledged = {
+        reply.json()["id"] for reply in load.replies if reply.status_code == 200 and "allowed" in reply.json()
+    }
     with server.client(key) as client:
         stats = client.get(f"/v1/content/{item}").json()["stats"]
         stored = client.get("/v1/access/decisions", params={"contentId": item, "limit": 1}).json()["totalCount"]

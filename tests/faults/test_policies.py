@@ -8,9 +8,7 @@ from tests.faults.traffic import at_once, request, statuses
 pytestmark = pytest.mark.faults
 
 
-def test_50_simultaneous_patches_raise_the_version_by_50_and_leave_51_revisions(
-    server: Deployment, key: str
-) -> None:
+def test_50_simultaneous_patches_raise_the_version_by_50_and_leave_51_revisions(server: Deployment, key: str) -> None:
     with server.client(key) as client:
         path = f"/v1/policies/{client.post('/v1/policies', json={'name': 'before'}).json()['id']}"
 

@@ -1,0 +1,133 @@
+"""Every endpoint with a request that it answers well, and every endpoint that the URL resolver knows.
+
+What all endpoints promise is tested on each of them by parametrising over ENDPOINTS. A new endpoint without a sample
+here fails test_samples.py.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from accounts.models import Account
+from tests import factories
+from tests.client import ApiClient, Reply
+
+WRITES = {"POST", "PATCH", "PUT", "DELETE"}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`{content}` and the like, in the path or the body, stand for ids of the account's own resources."""
+
+    method: str
+    path: str
+    permission: str | None  # None: no key is asked for
+    body: dict[str, Any] | None = None
+    status: int = 200
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def names_a_resource(self) -> bool:
+        return "{" in self.path
+
+    def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
+        """The path and the body with the ids of these resources."""
+        body = self.body and {
+            name: value.format(**ids) if isinstance(value, str) else value for name, value in self.body.items()
+        }
+        return self.path.format(**ids), body
+
+    def send(self, api: ApiClient, ids: dict[str, str], **options: Any) -> Reply:
+        path, body = self.filled(ids)
+        return api.request(self.method, path, options.pop("json", body), **options)
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/v1/openapi.json", None),
+    Endpoint("GET", "/v1/content", "content:read"),
+    Endpoint("POST", "/v1/content", "content:write", {"title": "New"}, 201),
+    Endpoint("GET", "/v1/content/{content}", "content:read"),
+    Endpoint("PATCH", "/v1/content/{content}", "content:write", {"title": "Changed"}),
+    Endpoint("DELETE", "/v1/content/{content}", "content:write"),
+    Endpoint("GET", "/v1/policies", "policies:read"),
+    Endpoint("POST", "/v1/policies", "policies:write", {"name": "New"}, 201),
+    Endpoint("GET", "/v1/policies/{policy}", "policies:read"),
+    Endpoint("PATCH", "/v1/policies/{policy}", "policies:write", {"name": "Changed"}),
+    Endpoint("DELETE", "/v1/policies/{policy}", "policies:write"),
+    Endpoint("GET", "/v1/policies/{policy}/versions", "policies:read"),
+    Endpoint("POST", "/v1/policies/{policy}/rollback", "policies:write", {"version": 1}),
+    Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
+    Endpoint(
+        "POST", "/v1/access/check/batch", "access:check", {"contentId": "{content}", "requester": "org", "checks": [{}]}
+    ),
+    Endpoint("GET", "/v1/access/decisions", "analytics:read"),
+    Endpoint("GET", "/v1/access/decisions/{decision}", "access:check"),
+    Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
+    Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
+    Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
+    Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
+    Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
+]
+
+
+def each(endpoints: list[Endpoint]) -> pytest.MarkDecorator:
+    """Parametrises a test by `endpoint`."""
+    return pytest.mark.parametrize("endpoint", endpoints, ids=str)
+
+
+WITH_KEY = [endpoint for endpoint in ENDPOINTS if endpoint.permission]
+each_endpoint = partial(each, ENDPOINTS)
+each_endpoint_with_key = partial(each, WITH_KEY)
+each_with_id = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.names_a_resource])
+each_with_body = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.body is not None])
+each_post = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "POST"])
+each_read = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET"])
+LISTS = [
+    "/v1/content",
+    "/v1/policies",
+    "/v1/policies/{policy}/versions",
+    "/v1/access/decisions",
+    "/v1/api-keys",
+]
+each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
+
+
+def make_resources(account: Account) -> dict[str, str]:
+    """One of each resource: the names that stand in braces in ENDPOINTS, and their ids."""
+    item, policy = factories.content(account), factories.policy(account)
+    key, _ = factories.api_key(account)
+    check = {"contentId": item.pk, "requester": "org"}
+    decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
+    return {"content": item.pk, "policy": policy.pk, "key": key.pk, "decision": decision["id"]}
+
+
+# --- What the URL resolver knows -------------------------------------------------------------------------------------
+
+
+def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[tuple[str, Any]]:
+    """Path and view of every route, converters as `{}`; regular expressions aside (they catch what is no endpoint)."""
+    for pattern in patterns:
+        route = getattr(pattern.pattern, "_route", None)
+        if route is None:
+            continue
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, before + route)
+        else:
+            yield before + re.sub(r"<[^>]+>", "{}", route), pattern.callback
+
+
+def known_to_the_resolver() -> set[tuple[str, str]]:
+    """Method and path of every endpoint under /v1, HEAD aside."""
+    found = set()
+    for path, callback in routes(get_resolver().url_patterns):
+        if path.startswith("/v1/"):
+            view = getattr(callback, "cls", None) or callback.view_class
+            found |= {(name.upper(), path) for name in view.http_method_names if hasattr(view, name)}
+    return {(method, path) for method, path in found if method not in {"HEAD", "OPTIONS"}}

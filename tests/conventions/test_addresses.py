@@ -1,0 +1,103 @@
+"""IP allowlists, and which address counts as the client's (contract §4)."""
+
+from ipaddress import ip_address, ip_network
+
+import pytest
+from django.test.client import ClientHandler
+
+from config.api.middleware import client_address
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import each_endpoint_with_key
+
+
+def ask(api, peer, **headers):
+    api.client.defaults["REMOTE_ADDR"] = peer
+    return api.get("/v1/content", headers=headers)
+
+
+@pytest.fixture
+def only_from(account):
+    """A client whose key is allowed from these addresses only."""
+    return lambda *addresses: ApiClient(factories.key_text(account, allowed_ips=list(addresses)))
+
+
+@each_endpoint_with_key()
+def test_an_address_outside_the_list_is_refused_and_named(only_from, ids, endpoint):
+    reply = endpoint.send(only_from("203.0.113.0/24"), ids)
+    assert (reply.status, reply.error["code"]) == (403, "ip_not_allowed")
+    assert reply.error["type"] == "authorization_error"
+    assert "127.0.0.1" in reply.error["message"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "peer", "status"),
+    [
+        ("203.0.113.9", "203.0.113.9", 200),
+        ("203.0.113.9", "203.0.113.8", 403),
+        ("203.0.113.0/24", "203.0.113.255", 200),
+        ("203.0.113.0/24", "203.0.114.0", 403),
+        ("203.0.113.0/24", "::ffff:203.0.113.9", 200),
+        ("203.0.113.0/24", "::ffff:203.0.114.9", 403),
+        ("2001:db8::/32", "2001:db8::1", 200),
+        ("2001:db8::/32", "2001:db9::1", 403),
+        ("0.0.0.0/0", "2001:db8::1", 403),
+        ("::/0", "203.0.113.9", 403),
+        ("203.0.113.9", "", 403),
+        ("203.0.113.9", "unix:", 403),
+    ],
+)
+def test_the_peer_must_be_in_the_list(only_from, allowed, peer, status):
+    assert ask(only_from(allowed), peer).status == status
+
+
+def test_any_entry_of_the_list_will_do(only_from):
+    assert ask(only_from("10.0.0.0/8", "2001:db8::/32", "203.0.113.9"), "203.0.113.9").status == 200
+
+
+def test_without_a_list_every_address_is_allowed(api):
+    assert ask(api, "198.51.100.7").status == 200
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP"])
+def test_forwarding_headers_of_strangers_do_not_count(only_from, name):
+    reply = ask(only_from("203.0.113.9"), "198.51.100.7", **{name: "203.0.113.9"})
+    assert reply.error["code"] == "ip_not_allowed"
+    assert "198.51.100.7" in reply.error["message"]
+
+
+def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings):
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    api = only_from("203.0.113.9")
+    api.client.handler = ClientHandler(enforce_csrf_checks=False)  # the middleware reads the setting when it is made
+    assert ask(api, "10.0.0.1", **{"X-Forwarded-For": "203.0.113.9"}).status == 200
+    assert ask(api, "10.0.0.1", **{"X-Forwarded-For": "203.0.113.9, 198.51.100.7"}).status == 403
+    assert ask(api, "198.51.100.7", **{"X-Forwarded-For": "203.0.113.9"}).status == 403
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "client"),
+    [
+        ("198.51.100.7", "", "198.51.100.7"),
+        ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.9.9.9", "203.0.113.9"),
+        ("10.0.0.1", "10.1.1.1, 10.2.2.2", "10.1.1.1"),
+        ("10.0.0.1", "203.0.113.9, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9, ", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
+        ("10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"),
+        ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("fd00::1", "2001:db8::1", "2001:db8::1"),
+    ],
+)
+def test_the_client_is_the_right_most_untrusted_address(peer, forwarded_for, client):
+    trusted = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+    assert client_address(peer, forwarded_for, trusted) == ip_address(client)
+
+
+def test_a_peer_without_an_address_is_nobody():
+    assert client_address("", "203.0.113.9", [ip_network("10.0.0.0/8")]) is None

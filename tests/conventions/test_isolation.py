@@ -1,0 +1,80 @@
+"""Nothing crosses accounts (contract §2 and §4)."""
+
+import pytest
+
+from tests.conventions.endpoints import each_list, each_with_id, make_resources
+
+KINDS = {"content": "cnt", "policy": "pol", "key": "key", "decision": "dec"}
+
+
+def same_but_for_the_id(reply, theirs, unknown):
+    return reply.content.decode().replace(theirs, unknown)
+
+
+@each_with_id()
+def test_another_accounts_resource_is_as_if_it_had_never_been(api, other_account, endpoint):
+    theirs = make_resources(other_account)
+    unknown = {kind: f"{prefix}_{'0' * 26}" for kind, prefix in KINDS.items()}
+    [kind] = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]
+    never_was, other = endpoint.send(api, unknown), endpoint.send(api, theirs)
+    assert (never_was.status, never_was.error["code"], never_was.error["type"]) == (
+        404,
+        "resource_not_found",
+        "not_found_error",
+    )
+    assert other.status == 404
+    assert same_but_for_the_id(other, theirs[kind], unknown[kind]) == never_was.content.decode()
+    assert set(other.headers) == set(never_was.headers)
+
+
+@each_with_id()
+def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_api, other_account, endpoint):
+    theirs = make_resources(other_account)
+    paths = [
+        f"/v1/content/{theirs['content']}",
+        f"/v1/policies/{theirs['policy']}",
+        f"/v1/api-keys/{theirs['key']}",
+        f"/v1/access/decisions/{theirs['decision']}",
+    ]
+    before = [other_api.get(path).body for path in paths]
+    endpoint.send(api, theirs)
+    assert [other_api.get(path).body for path in paths] == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "cnt_",
+        "pol_" + "0" * 25,
+        "key_" + "0" * 27,
+        "dec_" + "u" * 26,
+        "cnt_" + "8" + "0" * 25,
+        "CNT_" + "0" * 26,
+        "..",
+        "%00",
+        "%FF",
+        "é",
+        "a" * 3000,
+    ],
+)
+@each_with_id()
+def test_what_cannot_be_an_id_is_not_found(api, endpoint, text):
+    reply = endpoint.send(api, dict.fromkeys(KINDS, text))
+    assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+
+
+@each_with_id()
+def test_an_id_of_another_kind_is_not_found(api, ids, endpoint):
+    [kind] = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]
+    swapped = ids["content" if kind != "content" else "policy"]
+    assert endpoint.send(api, {**ids, kind: swapped}).status == 404
+
+
+@each_list()
+def test_lists_hold_nothing_of_another_account(api, ids, other_account, endpoint):
+    before = endpoint.send(api, ids)
+    theirs = make_resources(other_account)
+    after = endpoint.send(api, ids)
+    assert after.body == before.body
+    assert not any(id_.encode() in after.content for id_ in theirs.values())

@@ -1,0 +1,66 @@
+"""Each endpoint asks for one permission, before it looks at anything else (contract §2 and §4)."""
+
+import pytest
+
+from accounts.permissions import PERMISSIONS
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import WITH_KEY, each, each_endpoint_with_key, each_with_id
+
+
+def but_for(endpoint):
+    return sorted(set(PERMISSIONS) - {"*", endpoint.permission})
+
+
+def denied(reply, permission):
+    error = reply.error
+    return (
+        (reply.status, error["code"], error["type"]) == (403, "insufficient_permissions", "authorization_error")
+        and permission in error["message"]
+        and "param" not in error
+    )
+
+
+@each_endpoint_with_key()
+def test_the_one_permission_is_enough(account, ids, endpoint):
+    # A key grants no more than it has: so what is created here has nothing either.
+    body = {**endpoint.body, "permissions": []} if endpoint.path == "/v1/api-keys" and endpoint.body else None
+    if endpoint.path.endswith("/rotate"):
+        ids["key"] = factories.api_key(account, permissions=[])[0].pk
+    holder = ApiClient(factories.key_text(account, permissions=[endpoint.permission]))
+    reply = endpoint.send(holder, ids, **({"json": body} if body else {}))
+    assert reply.status == endpoint.status
+
+
+@each_endpoint_with_key()
+def test_all_the_others_are_not(account, ids, endpoint):
+    reply = endpoint.send(ApiClient(factories.key_text(account, permissions=but_for(endpoint))), ids)
+    assert denied(reply, endpoint.permission)
+
+
+@each_endpoint_with_key()
+def test_without_the_permission_a_refused_write_leaves_everything(api, account, ids, endpoint):
+    before = [api.get(path).body for path in ("/v1/content", "/v1/policies", "/v1/access/decisions")]
+    endpoint.send(ApiClient(factories.key_text(account, permissions=but_for(endpoint))), ids)
+    assert [api.get(path).body for path in ("/v1/content", "/v1/policies", "/v1/access/decisions")] == before
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"unknown": 1}', b"\xff", b'"' + b"x" * 1_100_000 + b'"'])
+@each([endpoint for endpoint in WITH_KEY if endpoint.body is not None])
+def test_the_permission_is_asked_for_before_the_body_is_read(account, ids, endpoint, body):
+    holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
+    assert denied(endpoint.send(holder, ids, json=body), endpoint.permission)
+
+
+@pytest.mark.parametrize("unknown", ["no-id", "cnt_" + "0" * 26])
+@each_with_id()
+def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids, endpoint, unknown):
+    holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
+    reply = endpoint.send(holder, dict.fromkeys(ids, unknown))
+    assert denied(reply, endpoint.permission)
+
+
+@each_endpoint_with_key()
+def test_the_permission_is_asked_for_before_the_query_is_read(account, ids, endpoint):
+    holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
+    assert denied(endpoint.send(holder, ids, unknown="1"), endpoint.permission)

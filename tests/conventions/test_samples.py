@@ -1,0 +1,24 @@
+"""The samples of tests/conventions/endpoints.py cover the service and work."""
+
+import re
+
+from tests.conventions.endpoints import ENDPOINTS, LISTS, each_endpoint, known_to_the_resolver
+
+
+def test_every_endpoint_has_a_sample():
+    sampled = {(endpoint.method, re.sub(r"\{\w+\}", "{}", endpoint.path)) for endpoint in ENDPOINTS}
+    assert sampled == known_to_the_resolver()
+
+
+@each_endpoint()
+def test_every_sample_is_answered_well(api, ids, endpoint):
+    reply = endpoint.send(api, ids)
+    assert reply.status == endpoint.status
+    assert reply.headers["Content-Type"] == "application/json"
+
+
+@each_endpoint()
+def test_every_list_is_known_as_one(api, ids, endpoint):
+    if endpoint.method == "GET":
+        is_list = endpoint.send(api, ids).body.get("object") == "list"
+        assert is_list == (endpoint.path in LISTS)

@@ -1,0 +1,150 @@
+"""POST /v1/access/check/batch (contract §10)."""
+
+import pytest
+
+from tests import factories
+from tests.factories import LICENSED_REQUESTER
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
+
+
+@pytest.fixture
+def batch(api):
+    return lambda checks, **defaults: api.post("/v1/access/check/batch", {"checks": checks, **defaults})
+
+
+def test_decisions_come_in_the_order_of_the_checks(batch, account, item):
+    other = factories.content(account)
+    reply = batch(
+        [
+            {"contentId": item.pk, "requester": LICENSED_REQUESTER, "correlationId": "first"},
+            {"contentId": other.pk, "requester": "org_b"},
+            {"externalId": "a-1", "requester": "org_c", "correlationId": "third"},
+            {"source": "https://example.com/a", "requester": LICENSED_REQUESTER},
+        ]
+    )
+    assert reply.status == 200
+    assert (reply["object"], reply["hasMore"], reply["totalCount"]) == ("list", False, 4)
+    assert "nextCursor" not in reply.body
+    assert [one["allowed"] for one in reply["data"]] == [True, False, False, True]
+    assert [one["reason"] for one in reply["data"]] == [None, "no_policy", "no_license", None]
+    assert [one["contentId"] for one in reply["data"]] == [item.pk, other.pk, item.pk, item.pk]
+    assert [one.get("correlationId") for one in reply["data"]] == ["first", None, "third", None]
+
+
+def test_a_batched_decision_is_what_a_check_alone_answers(api, batch, item):
+    check = {"contentId": item.pk, "requester": LICENSED_REQUESTER, "permission": "print"}
+    [batched] = batch([check])["data"]
+    alone = api.post("/v1/access/check", check).body
+    assert {**batched, "id": None, "created": None} == {**alone, "id": None, "created": None}
+
+
+def test_the_other_fields_are_defaults(batch, item):
+    reply = batch(
+        [{}, {"requester": "org_b"}, {"permission": "print"}, {"explain": False, "dryRun": False}],
+        contentId=item.pk,
+        requester=LICENSED_REQUESTER,
+        permission="read",
+        dryRun=True,
+        explain=True,
+        context={"ip": "203.0.113.9"},
+    )
+    first, second, third, fourth = reply["data"]
+    assert [one["requester"]["id"] for one in reply["data"]] == ["org_acme", "org_b", "org_acme", "org_acme"]
+    assert (first["allowed"], second["allowed"], third["allowed"]) == (True, False, True)
+    assert (first["dryRun"], first["id"]) == (True, None)
+    assert "trace" in first
+    assert fourth["dryRun"] is False
+    assert fourth["id"] is not None
+    assert "trace" not in fourth
+
+
+def test_a_check_that_names_its_own_item_drops_the_default_one(batch, account, item):
+    other = factories.content(account, external_id="b-2")
+    reply = batch([{"externalId": "b-2"}, {}], contentId=item.pk, requester="org")
+    assert [one["contentId"] for one in reply["data"]] == [other.pk, item.pk]
+
+
+def test_an_item_that_cannot_be_decided_carries_its_error(batch, item):
+    unknown = {"contentId": "cnt_" + "0" * 26, "requester": "org", "correlationId": "lost"}
+    lost, found = batch([unknown, {"contentId": item.pk, "requester": "org"}])["data"]
+    assert (lost["object"], lost["allowed"], lost["correlationId"]) == ("access_decision", False, "lost")
+    assert lost["error"]["code"] == "resource_not_found"
+    assert lost["error"]["type"] == "not_found_error"
+    assert lost["error"]["message"]
+    assert found["reason"] == "no_license"
+    assert "error" not in found
+
+
+def test_another_accounts_item_cannot_be_decided(batch, other_account):
+    theirs = factories.content(other_account)
+    unknown = "cnt_" + "0" * 26
+    first, second = batch([{"contentId": theirs.pk}, {"contentId": unknown}], requester="org")["data"]
+    assert first["error"]["code"] == second["error"]["code"] == "resource_not_found"
+
+
+def test_each_decision_is_recorded(api, batch, item):
+    made = batch([{"requester": "org_a"}, {"requester": "org_b"}, {"dryRun": True}], contentId=item.pk, requester="org_c")
+    listed = api.get("/v1/access/decisions")
+    assert listed["totalCount"] == 2
+    assert {one["id"] for one in listed["data"]} == {one["id"] for one in made["data"]} - {None}
+    assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 2
+
+
+def test_a_batch_is_one_request_for_the_plan_limit(api, batch, item):
+    before = api.get("/v1/content").headers["X-RateLimit-Remaining"]
+    reply = batch([{"contentId": item.pk, "requester": "org"}] * 50)
+    assert int(reply.headers["X-RateLimit-Remaining"]) == int(before) - 1
+
+
+def test_a_rules_limit_holds_within_a_batch(batch, account):
+    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    reply = batch([{}] * 5, contentId=item.pk, requester="org")
+    assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
+    assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
+
+
+def test_100_checks_are_taken(batch, item):
+    assert batch([{"correlationId": "x" * 255}] * 100, contentId=item.pk, requester="org")["totalCount"] == 100
+
+
+@pytest.mark.parametrize(
+    ("checks", "defaults", "param"),
+    [
+        ([], {}, "checks"),
+        ([{}] * 101, {}, "checks"),
+        (None, {}, "checks"),
+        ({}, {}, "checks"),
+        (["cnt_1"], {}, "checks[0]"),
+        ([{}, None], {}, "checks[1]"),
+        ([{"correlationId": 7}], {}, "checks[0].correlationId"),
+        ([{"correlationId": "x" * 256}], {}, "checks[0].correlationId"),
+        ([{}, {"permission": "Read"}], {}, "checks[1].permission"),
+        ([{}, {"requester": {"name": "x"}}], {}, "checks[1].requester.id"),
+        ([{"checks": []}], {}, "checks[0].checks"),
+        ([{}, {"externalId": "a", "source": "https://example.com/"}], {}, "checks[1].source"),
+        ([{}], {"contentId": None}, "checks[0].contentId"),
+        ([{}], {"requester": {}}, "requester.id"),
+        ([{}], {"explain": "yes"}, "explain"),
+        ([{}], {"correlationId": "x"}, "correlationId"),
+    ],
+)
+def test_a_malformed_batch_is_refused_whole(api, batch, item, checks, defaults, param):
+    reply = batch(checks, **{"contentId": item.pk, "requester": "org", **defaults})
+    assert (reply.status, reply.error["param"]) == (422, param)
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+
+def test_checks_and_a_requester_are_required(api, batch, item):
+    assert api.post("/v1/access/check/batch", {"requester": "org"}).error["param"] == "checks"
+    reply = batch([{"contentId": item.pk}])
+    assert (reply.status, reply.error["param"]) == (422, "checks[0].requester")

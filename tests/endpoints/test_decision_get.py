@@ -1,0 +1,71 @@
+"""GET /v1/access/decisions/:id (contract §10)."""
+
+import pytest
+
+from tests import factories
+from tests.client import ApiClient
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, tags=["law"])
+
+
+def check(api, item, **fields):
+    body = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER, "explain": True, **fields}
+    return api.post("/v1/access/check", body).body
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"requester": "org_b"},
+        {"requester": {"id": "org_c", "licenseType": "personal"}, "permission": "print"},
+        {"context": {"ip": "203.0.113.9", "userAgent": "Bot"}},
+    ],
+)
+def test_a_decision_is_read_as_it_was_answered_with_its_trace(api, item, fields):
+    made = check(api, item, **fields)
+    reply = api.get(f"/v1/access/decisions/{made['id']}")
+    assert (reply.status, reply.body) == (200, made)
+
+
+def test_the_trace_is_there_though_nobody_asked_for_it_then(api, item):
+    made = check(api, item, explain=False)
+    trace = api.get(f"/v1/access/decisions/{made['id']}")["trace"]
+    assert [(step["index"], step["matched"]) for step in trace] == [(0, True), (1, True)]
+
+
+def test_it_stays_what_it_was_when_everything_else_changes(api, item, policy):
+    made = check(api, item)
+    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL], "name": "Closed"})
+    api.patch(f"/v1/content/{item.pk}", {"status": "archived", "tags": [], "policyId": None})
+    check(api, item, requester={"id": "org_acme", "name": "Renamed"})
+    api.delete(f"/v1/content/{item.pk}")
+    assert api.get(f"/v1/access/decisions/{made['id']}").body == made
+
+
+def test_a_decision_on_archived_content_has_no_trace(api, item):
+    api.patch(f"/v1/content/{item.pk}", {"status": "archived"})
+    made = check(api, item)
+    kept = api.get(f"/v1/access/decisions/{made['id']}").body
+    assert kept == made
+    assert (kept["reason"], kept["trace"]) == ("content_archived", [])
+
+
+def test_a_decision_without_a_policy_is_kept_too(api, account):
+    made = check(api, factories.content(account))
+    assert api.get(f"/v1/access/decisions/{made['id']}").body == made
+
+
+def test_a_decision_is_read_by_who_may_check_access(api, account, item):
+    made = check(api, item)
+    path = f"/v1/access/decisions/{made['id']}"
+    assert ApiClient(factories.key_text(account, permissions=["access:check"])).get(path).status == 200
+    assert ApiClient(factories.key_text(account, permissions=["analytics:read"])).get(path).status == 403
