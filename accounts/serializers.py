@@ -3,6 +3,7 @@
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Account, ApiKey, KeyType
@@ -28,6 +29,12 @@ def parse_network(text: str) -> str:
     return str(network.network_address) if network.num_addresses == 1 else str(network)
 
 
+@extend_schema_field({"type": "string", "format": "ip-range", "example": "203.0.113.0/24"})
+class Network(Parsed):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(parse_network, **kwargs)
+
+
 class ApiKeySerializer(StrictSerializer):
     """An API key. `key`, its full text, exists in the reply that created it and nowhere else."""
 
@@ -43,7 +50,7 @@ class ApiKeySerializer(StrictSerializer):
         help_text="By default `*` for a secret key, `content:read` and `policies:read` for a public one.",
     )
     allowedIps = serializers.ListField(
-        child=Parsed(parse_network),
+        child=Network(),
         required=False,
         max_length=MAX_ALLOWED_IPS,
         source="allowed_ips",

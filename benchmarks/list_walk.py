@@ -16,16 +16,26 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+directory = TemporaryDirectory()
+os.environ["DATA_DIR"] = directory.name  # an SQLite database is made there
+
+import django  # noqa: E402 - the settings read the environment
+
+django.setup()
+
+from django.db import connection  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from licensing.models import Content  # noqa: E402
+from tests import factories  # noqa: E402
+from tests.client import ApiClient  # noqa: E402
+
 PAGES_IN_A_SAMPLE = 40
 
 
 def main(items: int, limit: int) -> None:
-    import django
-
-    django.setup()
-    from django.db import connection
-
     name = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     try:
@@ -43,13 +53,6 @@ def main(items: int, limit: int) -> None:
 
 def walk(items: int, limit: int) -> list[float]:
     """Seconds for each full page of the list."""
-    from django.db import connection
-    from django.utils import timezone
-
-    from licensing.models import Content
-    from tests import factories
-    from tests.client import ApiClient
-
     account = factories.account()
     api = ApiClient(factories.key_text(account))
     begin = timezone.now() - timedelta(days=30)
@@ -77,8 +80,5 @@ if __name__ == "__main__":
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--limit", type=int, default=100)
     options = parser.parse_args()
-    sys.path.insert(0, str(ROOT))
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    with TemporaryDirectory() as directory:
-        os.environ["DATA_DIR"] = directory  # an SQLite database of its own, too
+    with directory:
         main(options.items, options.limit)

@@ -172,7 +172,7 @@ def database() -> dict[str, Any]:
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
     options = parsed.setdefault("OPTIONS", {})
     # A lost server is noticed within seconds, and a request never waits longer than that for a connection.
-    options["pool"] = {"min_size": 1, "max_size": THREADS, "timeout": 5, "max_idle": 300}
+    options["pool"] = {"min_size": 1, "max_size": THREADS + 5, "timeout": 5, "max_idle": 300}
     options.setdefault("connect_timeout", 5)
     return parsed
 

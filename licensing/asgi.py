@@ -1,13 +1,13 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
+from django.utils import timezone
 
 from accounts.authentication import bearer_token, check_well_formed
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
@@ -99,7 +99,7 @@ class CheckApplication:
         try:
             text = bearer_token(request.header(b"authorization"))
             check_well_formed(text)
-            grant = await self.gateway.authenticate(text, datetime.now(UTC))
+            grant = await self.gateway.authenticate(text, timezone.now())
         except MissingApiKey:
             request.limit_state = await self.gateway.take(None, request.address)
             refuse_beyond(request.limit_state)

@@ -5,11 +5,17 @@ while they hold, plan limits take one shared round trip, and the record one shar
 was decided on facts that still hold; a decision on others is made again.
 """
 
-from collections.abc import Iterable, Sequence
+import logging
+from asyncio import Future
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import wraps
+from typing import TypeVar
 
+from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts import keytext
 from accounts.authentication import Grant, find_grant, note_use, uses_to_note
@@ -26,6 +32,11 @@ from licensing.checks import MAX_ATTEMPTS, Answer, check_access, not_found, prep
 from licensing.facts import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, hex_of, keep_requesters
 from licensing.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +85,17 @@ class Gateway:
         return grant
 
     async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
-        return await self.limits.submit(take_of(grant, address, cost))
+        take = take_of(grant, address, cost)
+        # Without Redis counting is a matter of microseconds, and no reason to change threads.
+        return await self.limits.submit(take) if settings.REDIS_URL else limiter.take(take)
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
     async def check(self, text: str, grant: Grant, checks: Sequence[Check]) -> list[Answer | ApiError]:
         """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk."""
-        now = datetime.now(UTC)
+        now = timezone.now()
         if uses_to_note(grant, now):
-            self.uses.submit(grant)
+            self.uses.submit(grant).add_done_callback(log_failure)
         if any(check.dry_run for check in checks):
             return await self.unhurried.submit((grant.account_id, checks, now))
         for _ in range(MAX_ATTEMPTS):
@@ -143,9 +156,30 @@ class Gateway:
         return found
 
 
-# --- In threads ------------------------------------------------------------------------------------------------------
+def log_failure(future: Future[None]) -> None:
+    """A use that could not be noted fails no request: the next one after a minute tries again."""
+    if not future.cancelled() and (error := future.exception()) is not None:
+        logger.warning("The last use of a key could not be written: %s", error)
 
 
+# --- In threads ----------------------------------------------------------------------------------------------------
+
+
+def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
+    """Keeps the thread's database connection from call to call; after a failure it is looked at, and left if broken."""
+
+    @wraps(call)
+    def wrapped(items: Sequence[T]) -> list[R]:
+        try:
+            return call(items)
+        except Exception:
+            connection.close_if_unusable_or_obsolete()
+            raise
+
+    return wrapped
+
+
+@on_own_connection
 def look_up_now(many: Sequence[Wanted]) -> list[Found]:
     """One look-up for each account, shared by its requests."""
     together: dict[str, tuple[set[Selector], dict[str, str | None]]] = {}
@@ -154,10 +188,7 @@ def look_up_now(many: Sequence[Wanted]) -> list[Found]:
         selectors |= wanted.selectors
         for requester_id, name in wanted.requesters.items():
             requesters[requester_id] = name if name is not None else requesters.get(requester_id)
-    try:
-        found = {account_id: look_up_account(account_id, *wanted) for account_id, wanted in together.items()}
-    finally:
-        connection.close()
+    found = {account_id: look_up_account(account_id, *wanted) for account_id, wanted in together.items()}
     return [found[wanted.account_id] for wanted in many]
 
 
@@ -166,45 +197,36 @@ def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: 
     return Found(epoch, find_items(account_id, selectors), keep_requesters(account_id, requesters))
 
 
+@on_own_connection
 def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
     grants: list[Grant | ApiError] = []
-    try:
-        for text in texts:
-            try:
-                grants.append(find_grant(text))
-            except ApiError as error:
-                grants.append(error)
-    finally:
-        connection.close()
+    for text in texts:
+        try:
+            grants.append(find_grant(text))
+        except ApiError as error:
+            grants.append(error)
     return grants
 
 
+@on_own_connection
 def note_uses_now(grants: Sequence[Grant]) -> list[None]:
-    try:
-        for grant in {grant.key_id: grant for grant in grants}.values():
-            note_use(grant, datetime.now(UTC))
-    finally:
-        connection.close()
+    for grant in {grant.key_id: grant for grant in grants}.values():
+        note_use(grant, timezone.now())
     return [None] * len(grants)
 
 
+@on_own_connection
 def record_now(many: Sequence[Sequence[Record]]) -> list[list[Outcome]]:
     """One commit for all."""
     records = [record for records in many for record in records]
-    try:
-        if connection.vendor == "postgresql":
-            outcomes = iter(recorder.record(records))  # one statement is a transaction of its own
-        else:
-            with transaction.atomic():
-                outcomes = iter(recorder.record(records))
-    except Exception:
-        connection.close()
-        raise
+    if connection.vendor == "postgresql":
+        outcomes = iter(recorder.record(records))  # one statement is a transaction of its own
+    else:
+        with transaction.atomic():
+            outcomes = iter(recorder.record(records))
     return [[next(outcomes) for _ in records] for records in many]
 
 
+@on_own_connection
 def check_now(many: Sequence[tuple[str, Sequence[Check], datetime]]) -> list[list[Answer | ApiError]]:
-    try:
-        return [check_access(*one) for one in many]
-    finally:
-        connection.close()
+    return [check_access(*one) for one in many]

@@ -129,13 +129,14 @@ def parse_line(text: str) -> dict[str, Any]:
     if not is_utf8(text):
         raise ValueError(NOT_UTF8)
     try:
-        value = DECODER.decode(text)
+        value = DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
         raise ValueError(f"Is not JSON: {error.msg} (column {error.colno}).") from None
     except RecursionError:
         raise ValueError("Is nested too deeply.") from None
     except InvalidRequest as error:
-        raise ValueError(error.message.replace("The body", "The row")) from None
+        where = f"{error.param}: " if error.param else ""
+        raise ValueError(where + error.message.replace("The body", "The row")) from None
     if not isinstance(value, dict):
         raise ValueError("Is not a JSON object.")  # noqa: TRY004 - of the input, as above
     return value

@@ -22,60 +22,88 @@ PERMISSION: dict[str, Any] = {
 }
 TIMESTAMP = {"type": "string", "format": "date-time"}
 
+IP_RANGE = {
+    "type": "string",
+    "format": "ip-range",
+    "description": "An address or a CIDR range without host bits.",
+    "example": "203.0.113.0/24",
+}
+
 CONDITIONS: dict[str, Any] = {
-    "type": "object",
     "description": "All must hold; of several values any. What is not known matches nothing.",
-    "minProperties": 1,
-    "additionalProperties": False,
-    "properties": {
-        "licenseType": one_or_more(text(100)),
-        "hasValidLicense": {"type": "boolean"},
-        "default": {"type": "boolean", "enum": [True], "description": "Matches always; stands alone."},
-        "requesterId": one_or_more(text(255)),
-        "contentType": one_or_more({"type": "string", "enum": list(rules.CONTENT_TYPES)}),
-        "tags": one_or_more(text(100)),
-        "category": one_or_more(text(255)),
-        "permission": one_or_more(PERMISSION),
-        "ip": one_or_more(
-            {"type": "string", "description": "An address or a CIDR range.", "example": "203.0.113.0/24"}
-        ),
-        "before": TIMESTAMP,
-        "after": TIMESTAMP,
-    },
+    "oneOf": [
+        {
+            "type": "object",
+            "title": "ConditionsOnFacts",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                "licenseType": one_or_more(text(100)),
+                "hasValidLicense": {"type": "boolean"},
+                "requesterId": one_or_more(text(255)),
+                "contentType": one_or_more({"type": "string", "enum": list(rules.CONTENT_TYPES)}),
+                "tags": one_or_more(text(100)),
+                "category": one_or_more(text(255)),
+                "permission": one_or_more(PERMISSION),
+                "ip": one_or_more(IP_RANGE),
+                "before": TIMESTAMP,
+                "after": TIMESTAMP,
+            },
+        },
+        {
+            "type": "object",
+            "title": "Always",
+            "description": "Matches always.",
+            "required": ["default"],
+            "additionalProperties": False,
+            "properties": {"default": {"type": "boolean", "enum": [True]}},
+        },
+    ],
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
 }
 
-RULE: dict[str, Any] = {
-    "type": "object",
-    "required": ["action", "conditions"],
-    "additionalProperties": False,
-    "properties": {
-        "action": {"type": "string", "enum": list(rules.ACTIONS)},
-        "priority": {
-            "type": "integer",
-            "minimum": 0,
-            "maximum": rules.MAX_PRIORITY,
-            "description": "Lower ones are tried first; a missing one last.",
-        },
-        "conditions": CONDITIONS,
-        "permissions": {
-            "type": "array",
-            "maxItems": rules.MAX_PERMISSIONS,
-            "items": PERMISSION,
-            "description": "What an allow rule grants; `full_access` grants all.",
-        },
-        "rateLimit": {
-            "type": "object",
-            "description": "How often an allow rule allows, for each requester.",
-            "required": ["requests", "period"],
-            "additionalProperties": False,
-            "properties": {
-                "requests": {"type": "integer", "minimum": 1, "maximum": rules.MAX_REQUESTS},
-                "period": {"type": "string", "enum": list(rules.PERIODS)},
-            },
-        },
-        "message": {"type": "string", "maxLength": rules.MAX_MESSAGE},
+RULE_FIELDS: dict[str, Any] = {
+    "priority": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": rules.MAX_PRIORITY,
+        "description": "Lower ones are tried first; a missing one last.",
     },
+    "conditions": CONDITIONS,
+    "message": {"type": "string", "maxLength": rules.MAX_MESSAGE, "description": "Comes with the decision."},
+}
+ALLOW_FIELDS: dict[str, Any] = {
+    "permissions": {
+        "type": "array",
+        "maxItems": rules.MAX_PERMISSIONS,
+        "items": PERMISSION,
+        "description": "What the rule grants; `full_access` grants all.",
+    },
+    "rateLimit": {
+        "type": "object",
+        "description": "How often the rule allows, for each requester.",
+        "required": ["requests", "period"],
+        "additionalProperties": False,
+        "properties": {
+            "requests": {"type": "integer", "minimum": 1, "maximum": rules.MAX_REQUESTS},
+            "period": {"type": "string", "enum": list(rules.PERIODS)},
+        },
+    },
+}
+
+
+def rule(action: str, fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "title": f"{action.title()}Rule",
+        "required": ["action", "conditions"],
+        "additionalProperties": False,
+        "properties": {"action": {"type": "string", "enum": [action]}, **fields},
+    }
+
+
+RULE: dict[str, Any] = {
+    "oneOf": [rule("allow", RULE_FIELDS | ALLOW_FIELDS), rule("deny", RULE_FIELDS)],
     "example": {
         "action": "allow",
         "priority": 1,

@@ -111,8 +111,9 @@ class OperatorFilter(django_filters.Filter):
         self.operand, self.operator = operand, operator
         many = operator == "in"
         super().__init__(field_name=operand.field_name or name, parse=operand.kind.parse, many=many)
-        schema = {"type": "string", "description": "Comma-separated."} if many else operand.kind.schema
-        extend_schema_field(schema)(self)
+        one = operand.kind.schema
+        many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}
+        extend_schema_field(many_of if many else one)(self)
 
     def filter(self, qs: QuerySet, value: Any) -> QuerySet:
         if value is None:

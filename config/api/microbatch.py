@@ -41,12 +41,14 @@ class MicroBatch(Generic[T, R]):
             self.task = loop.create_task(self.run())
         return future
 
+    async def in_thread(self, items: Sequence[T]) -> Sequence[R]:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
+
     async def run(self) -> None:
-        loop = asyncio.get_running_loop()
         while self.waiting:
             batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
             try:
-                results = await loop.run_in_executor(self.thread, self.call, [item for item, _ in batch])
+                results = await self.in_thread([item for item, _ in batch])
             except Exception as error:  # each waiting request answers it
                 for _, future in batch:
                     if not future.done():

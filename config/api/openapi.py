@@ -141,8 +141,11 @@ class ApiSchema(AutoSchema):
             operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
-                parameter["schema"] = self.path_id()
-                parameter["description"] = "The resource's id."
+                parameter |= {"schema": self.path_id(), "description": "The resource's id."}
+            elif parameter["schema"].get("type") == "array":
+                parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
+        if "requestBody" in operation:
+            operation["requestBody"]["required"] = True
         permission = self.view.required_permission(self.method.upper())
         if permission:
             text = operation.get("description", "")

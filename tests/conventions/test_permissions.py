@@ -1,11 +1,9 @@
 """Each endpoint asks for one permission, before it looks at anything else (contract §2 and §4)."""
 
-import pytest
-
 from accounts.permissions import PERMISSIONS
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import WITH_KEY, each, each_endpoint_with_key, each_with_id
+from tests.conventions.endpoints import each_endpoint_with_key, each_with_body, each_with_id
 
 
 def but_for(endpoint):
@@ -45,19 +43,18 @@ def test_without_the_permission_a_refused_write_leaves_everything(api, account, 
     assert [api.get(path).body for path in ("/v1/content", "/v1/policies", "/v1/access/decisions")] == before
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b'{"unknown": 1}', b"\xff", b'"' + b"x" * 1_100_000 + b'"'])
-@each([endpoint for endpoint in WITH_KEY if endpoint.body is not None])
-def test_the_permission_is_asked_for_before_the_body_is_read(account, ids, endpoint, body):
+@each_with_body()
+def test_the_permission_is_asked_for_before_the_body_is_read(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
-    assert denied(endpoint.send(holder, ids, json=body), endpoint.permission)
+    for body in (b"", b"{", b'{"unknown": 1}', b"\xff", b'"' + b"x" * 1_100_000 + b'"'):
+        assert denied(endpoint.send(holder, ids, json=body), endpoint.permission)
 
 
-@pytest.mark.parametrize("unknown", ["no-id", "cnt_" + "0" * 26])
 @each_with_id()
-def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids, endpoint, unknown):
+def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
-    reply = endpoint.send(holder, dict.fromkeys(ids, unknown))
-    assert denied(reply, endpoint.permission)
+    for unknown in ("no-id", "cnt_" + "0" * 26):
+        assert denied(endpoint.send(holder, dict.fromkeys(ids, unknown)), endpoint.permission)
 
 
 @each_endpoint_with_key()

@@ -23,9 +23,12 @@ collect_ignore = ["test_http.py"] if ON_POSTGRESQL else ["test_processes.py", "t
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     directory = tmp_path_factory.mktemp("deployment")
     if ON_POSTGRESQL:
-        with postgres(fsync=False) as database, valkey() as redis:  # a killed server is no power cut
-            with deployed(directory, workers=4, postgres=database, valkey=redis) as deployment:
-                yield deployment
+        with (
+            postgres(fsync=False) as database,  # a killed process is no power cut
+            valkey() as redis,
+            deployed(directory, workers=4, postgres=database, valkey=redis) as deployment,
+        ):
+            yield deployment
     else:
         with deployed(directory) as deployment:
             yield deployment

@@ -1,4 +1,5 @@
-"""A list of 100,000 items, walked to its end while others are inserted (contract §7)."""
+"""A long list, walked to its end while others are inserted (contract §7): 100,000 items on PostgreSQL, fewer on SQLite,
+which has no planner to mislead; benchmarks/list_walk.py walks and times 100,000 on either."""
 
 import threading
 from collections.abc import Iterator
@@ -15,10 +16,12 @@ from config.api import ids
 from licensing.models import Content
 from tests import factories
 from tests.client import ApiClient
+from tests.faults.conftest import ON_POSTGRESQL
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
-ITEMS, IN_ONE_MICROSECOND = 100_000, 3_000
+ITEMS = 100_000 if ON_POSTGRESQL else 15_000
+IN_ONE_MICROSECOND = 3_000
 
 
 def fill(account: Account) -> set[str]:
@@ -75,7 +78,7 @@ def plan_of_page(api: ApiClient, path: str) -> str:
     return plan
 
 
-def test_a_walk_of_100_000_items_meets_each_older_item_exactly_once_while_others_are_inserted(
+def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserted(
     api: ApiClient, account: Account
 ) -> None:
     older = fill(account)
@@ -86,15 +89,17 @@ def test_a_walk_of_100_000_items_meets_each_older_item_exactly_once_while_others
             met += [item["id"] for item in page["data"]]
             if not page["hasMore"]:
                 break
-            deepest = f"/v1/content?limit=100&cursor={page['nextCursor']}"
-            page = api.get(deepest)
+            following = f"/v1/content?limit=100&cursor={page['nextCursor']}"
+            if len(met) == ITEMS * 9 // 10:
+                deep = following
+            page = api.get(following)
 
     assert page.status == 200
     assert inserted, "Nothing was inserted during the walk."
     assert len(met) == len(set(met))
     assert older <= set(met)
     assert set(met) - older <= set(inserted)
-    plan = plan_of_page(api, deepest)
+    plan = plan_of_page(api, deep)
     assert "content_newest_first" in plan
     assert "sort" not in plan.lower()
     assert "temp b-tree" not in plan.lower()

@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL going away under load (contract §5, issue-level promise): callers see no more than a 503."""
+"""Redis and PostgreSQL going away under load (contract §5): callers see no more than a 503."""
 
 import time
 from typing import Any
@@ -138,9 +138,8 @@ def test_restarting_postgresql_under_load_gives_at_most_enveloped_503s_and_heals
             assert reply.json()["error"]["code"] == "service_unavailable"
             assert {"x-request-id", "x-ratelimit-limit", "retry-after"} <= set(reply.headers)
     assert set(statuses(load.replies[begin:])) <= {200, 201}
-    acknowledged = {
-        reply.json()["id"] for reply in load.replies if reply.status_code == 200 and "allowed" in reply.json()
-    }
+    checks = [reply.json() for reply in load.replies if reply.request.url.path == "/v1/access/check"]
+    acknowledged = [check["id"] for check in checks if "id" in check]
     with server.client(key) as client:
         stats = client.get(f"/v1/content/{item}").json()["stats"]
         stored = client.get("/v1/access/decisions", params={"contentId": item, "limit": 1}).json()["totalCount"]

@@ -1,4 +1,4 @@
-"""A rule's rate limit is a licence term (contract §9.5): exact under simultaneous checks, and it outlasts everything."""
+"""A rule's rate limit is a licence term (contract §9.5): exact under simultaneous checks, and it outlasts what fails."""
 
 from typing import Any
 

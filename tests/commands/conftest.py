@@ -1,0 +1,26 @@
+"""What the tests of import_content share."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from accounts.models import Account
+from tests.commands.importing import Import, Run
+
+
+@pytest.fixture
+def load(account: Account, tmp_path: Path) -> Import:
+    """Writes a file of that name and imports it."""
+
+    def run(name: str, data: str | bytes, *options: str) -> Run:
+        path = tmp_path / name
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        out, errors = io.StringIO(), io.StringIO()
+        arguments = [str(path), "--account", account.pk, "--json", *options]
+        call_command("import_content", *arguments, stdout=out, stderr=errors)
+        return Run(json.loads(out.getvalue().splitlines()[-1]), errors.getvalue())
+
+    return run

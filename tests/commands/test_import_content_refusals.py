@@ -1,0 +1,139 @@
+"""manage.py import_content: bad rows, and files that are wrong as a whole."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import Account
+from tests.client import ApiClient
+from tests.commands.importing import Import, items, lines
+
+
+def test_bad_rows_are_reported_with_their_lines_and_the_good_ones_go_in(load: Import, account: Account) -> None:
+    run = load(
+        "a.csv",
+        "externalId,title,source,type,metadata.wordCount,metadata.publishedAt\n"
+        '1,"Two\nlines",,,,\n'
+        ",No id,,,,\n"
+        "3,,,,,\n"
+        "4,D,ftp://example.com,,,\n"
+        "5,E,,book,,\n"
+        "6,F,,,many,\n"
+        "7,G,,,,31.1.2026\n"
+        f"8,{'x' * 501},,,,\n"
+        "9,I\n"
+        "10,J,,,7,\n",
+    )
+    assert sorted(items(account)) == ["1", "10"]
+    assert (run["created"], run["failed"]) == (2, 8)
+    assert run.errors == [
+        "line 4: externalId: Is needed, to know the item again.",
+        "line 5: title: This field is required.",
+        "line 6: source: Must be an http(s) URL such as https://example.com/a.",
+        "line 7: type: Must be one of: article, report, image, dataset, video.",
+        "line 8: metadata.wordCount: Must be an integer.",
+        "line 9: metadata.publishedAt: Must be a date such as 2026-01-31.",
+        "line 10: title: Ensure this field has no more than 500 characters.",
+        "line 11: Has 2 cells where the header has 6.",
+    ]
+
+
+def test_a_row_is_held_to_the_rules_of_the_api(load: Import, api: ApiClient) -> None:
+    body = {"externalId": "1", "title": "A", "metadata": {"a b": 1}}
+    refused = api.post("/v1/content", body).error
+    run = load("a.jsonl", lines({"externalId": "0", "title": "A"}, body))
+    assert run.errors == [f"line 2: {refused['param']}: {refused['message']}"]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (b'{"externalId": "2", "title": "B"', "Is not JSON: Expecting ',' delimiter (column 33)."),
+        (b"[]", "Is not a JSON object."),
+        (b'{"externalId": "2", "title": "\xff"}', "Is not UTF-8."),
+        (b'{"externalId": "2", "title": "\\u0000"}', "title: Text must not contain the character U+0000."),
+        (b'{"externalId": "2", "title": "\\ud800"}', "The row has half of a surrogate pair, which is no character."),
+        (b'{"externalId": "2", "title": "B", "title": "C"}', "title: The row has a key twice in one object."),
+        (b'{"externalId": 2, "title": "B"}', "externalId: Must be a string."),
+        (b'{"externalId": "2", "title": "B", "tags": "a;b"}', "tags: Must be an array."),
+        (b"[" * 100_000, "Is nested too deeply."),
+        (b'"' + b"x" * 2**20 + b'"', "Is longer than 1,048,576 bytes."),
+    ],
+)
+def test_a_line_that_is_no_row_is_reported(load: Import, row: bytes, problem: str) -> None:
+    good = b'{"externalId": "%d", "title": "A"}\n'
+    run = load("a.jsonl", good % 1 + b"\n" + row + b"\n" + good % 3)
+    assert run["created"] == 2
+    assert [error for error in run.errors if error.startswith("line")] == [f"line 3: {problem}"]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (b"2,\xe9t\xe9", "Is not UTF-8."),
+        (b'2,"B" or not', "Is not CSV: ',' expected after '\"'."),
+        (b"2," + b"x" * 2**20, "Is longer than 1,048,576 bytes."),
+        (b'2,"' + b"x\n" * 2**17, "Is not CSV, read up to line 65539: field larger than field limit (131072)."),
+    ],
+)
+def test_a_csv_row_that_cannot_be_read_is_reported(load: Import, row: bytes, problem: str) -> None:
+    run = load("a.csv", b"externalId,title\n1,A\n" + row + b"\n3,C\n")
+    assert run["created"] == 2
+    assert run.errors[0] == f"line 3: {problem}"
+
+
+def test_a_quote_that_is_never_closed_is_reported(load: Import) -> None:
+    run = load("a.csv", 'externalId,title\n1,A\n2,"B\n3,C\n')
+    assert run["created"] == 1
+    assert run.errors == ["line 3: Is not CSV, read up to line 4: unexpected end of data."]
+
+
+def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
+    with pytest.raises(CommandError, match="No row could be loaded"):
+        load("a.csv", "externalId,title,type\n1,A,book\n")
+
+
+# --- Before anything is written --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "options", "message"),
+    [
+        ("a.csv", "id,name\n1,A\n", ["--map=externalId=id", "--map=title=nmae"], "no column 'nmae'. It has: id, name"),
+        ("a.jsonl", '{"id": "1"}\n', ["--map=externalId=id", "--map=title=name"], "no column 'name'"),
+        ("a.csv", "id,name\n1,A\n", ["--map=heading=name"], "no field 'heading'"),
+        ("a.csv", "id,name\n1,A\n", ["--map=created=name"], "no field 'created'"),
+        ("a.csv", "id,name\n1,A\n", ["--map=title"], "write it as --map title="),
+        ("a.csv", "id,name\n1,A\n", ["--map=title=id", "--map=title=name"], "title is given twice"),
+        ("a.csv", "id,id,name\n1,2,A\n", ["--map=title=name", "--map=externalId=id"], "more than once"),
+        ("a.csv", "title\nA\n", [], "externalId=COLUMN, or say --allow-duplicates"),
+        ("a.csv", "", [], "The file is empty"),
+        ("a.csv", b"\xff\xfet\0", [], "not UTF-8"),
+        ("a.csv", "externalId,title\n1,A\n", ["--default=policyId=pol_none"], "policyId: There is no policy"),
+        ("a.csv", "externalId,title\n1,A\n", ["--default=metadata.wordCount=-1"], "metadata.wordCount"),
+        ("a.txt", "externalId,title\n1,A\n", [], "Say --format"),
+        ("a.csv.gz", gzip.compress(b"externalId,title\n1,A\n" * 2000)[:-20], [], "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_the_whole_stops_it_before_anything_is_written(
+    load: Import, account: Account, name: str, data: str | bytes, options: list[str], message: str
+) -> None:
+    with pytest.raises(CommandError, match=re.escape(message)):
+        load(name, data, *options)
+    assert not items(account)
+
+
+def test_a_file_that_is_not_there_and_an_unknown_account_are_named(account: Account, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("import_content", str(tmp_path / "none.csv"), "--account", account.pk)
+    with pytest.raises(CommandError, match="There is no account 'acc_none'"):
+        call_command("import_content", str(tmp_path / "none.csv"), "--account", "acc_none")
+
+
+def test_a_column_that_only_some_rows_have_is_enough(load: Import, account: Account) -> None:
+    rows = {"externalId": "1", "title": "A"}, {"externalId": "2", "title": "B", "by": "Ben"}
+    load("a.jsonl", lines(*rows), "--map=externalId=externalId", "--map=title=title", "--map=metadata.author=by")
+    assert [items(account)[name].author for name in "12"] == [None, "Ben"]

@@ -1,0 +1,120 @@
+"""manage.py seed_demo: an account to look around in."""
+
+import io
+import json
+import shlex
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from accounts.models import Account
+from analytics.models import AccessEvent
+from licensing import demo
+from licensing.models import Content, Policy
+from tests import factories
+from tests.client import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+def seed(*options: str) -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("seed_demo", "--json", *options, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def curl(line: str) -> tuple[str, dict[str, str], bytes]:
+    """The URL, headers and body of a curl line, read as a shell does."""
+    words = shlex.split(line)
+    assert words[:2] == ["curl", "-s"]
+    headers = dict(words[index + 1].split(": ", 1) for index, word in enumerate(words) if word == "-H")
+    return words[2], headers, words[words.index("-d") + 1].encode()
+
+
+def decided() -> list[tuple[Any, ...]]:
+    events = AccessEvent.objects.order_by("created").values_list(
+        "created", "requester__requester_id", "allowed", "reason"
+    )
+    return [(created.isoformat()[11:], *rest) for created, *rest in events]
+
+
+def test_its_curl_line_is_allowed_again_and_again(settings: Any) -> None:
+    settings.HOST, settings.PORT = "0.0.0.0", 8123  # noqa: S104
+    url, headers, body = curl(seed()["curl"])
+    assert url == "http://127.0.0.1:8123/v1/access/check"
+    client = ApiClient(None, **headers)
+    for _ in range(20):
+        reply = client.post("/v1/access/check", body)
+        assert (reply.status, reply["allowed"]) == (200, True)
+
+
+def test_its_account_has_something_of_everything() -> None:
+    shown = seed()
+    api = ApiClient(shown["key"])
+    assert (shown["object"], shown["seeded"], shown["account"]["object"]) == ("demo", True, "account")
+    content = api.get("/v1/content", limit=100)["data"]
+    assert len(content) == 30
+    assert {item["type"] for item in content} == {"article", "report", "image", "dataset", "video"}
+    assert api.get("/v1/policies")["totalCount"] == 3
+    assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
+    assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
+
+
+def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
+    api = ApiClient(seed()["key"])
+    decisions = api.get("/v1/access/decisions", limit=1)
+    assert decisions["totalCount"] > 200
+    assert len({event.created.date() for event in AccessEvent.objects.all()}) >= demo.DAYS
+    reasons = {event.reason for event in AccessEvent.objects.all()}
+    assert reasons >= {None, "no_license", "policy_denied", "rate_limit_exceeded", "content_archived"}
+    newest = decisions["data"][0]
+    assert newest["created"] <= api.post("/v1/access/check", {"externalId": demo.SHOWN, "requester": "a"})["created"]
+
+
+def test_nothing_was_decided_before_it_was_there() -> None:
+    seed()
+    first = AccessEvent.objects.earliest("created").created
+    for model in (Content, Policy):
+        assert not model.objects.filter(created__gt=first).exists()
+
+
+def test_the_same_seed_decides_the_same_and_another_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.utils import timezone
+
+    now = timezone.now()
+    runs = []
+    for number in (3, 3, 4):
+        demo.seed_demo(now, number)
+        runs.append(decided())
+        AccessEvent.objects.all().delete()
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_if_empty_does_nothing_where_there_is_an_account() -> None:
+    factories.account()
+    assert seed("--if-empty") == {"object": "demo", "seeded": False}
+    assert (Account.objects.count(), Content.objects.count()) == (1, 0)
+
+
+def test_if_empty_seeds_an_empty_database() -> None:
+    assert seed("--if-empty")["seeded"] is True
+
+
+def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(demo, "check_access", fail)
+    with pytest.raises(RuntimeError):
+        seed()
+    assert not Account.objects.exists()
+
+
+def test_people_get_the_account_the_keys_and_the_line() -> None:
+    out = io.StringIO()
+    call_command("seed_demo", stdout=out)
+    text = out.getvalue()
+    assert Account.objects.get().pk in text
+    assert "svc_sk_" in text
+    assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")

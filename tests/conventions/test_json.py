@@ -1,0 +1,124 @@
+"""Bodies as they must not be (contract §1): the same for every endpoint that takes one."""
+
+import json
+
+import pytest
+
+from config.api.parsing import MAX_BYTES, MAX_DEPTH
+from tests.conventions.endpoints import each_with_body
+
+NO_JSON = {
+    "no body": b"",
+    "white space": b" \n ",
+    "truncated": b'{"title": "x"',
+    "truncated text": b'{"title": "x',
+    "trailing text": b'{"title": "x"} x',
+    "two objects": b'{"title": "x"}{"title": "x"}',
+    "trailing comma": b'{"title": "x",}',
+    "single quotes": b"{'title': 'x'}",
+    "comment": b'{"title": "x"} // y',
+    "NaN": b'{"title": NaN}',
+    "Infinity": b'{"title": Infinity}',
+    "-Infinity": b'{"title": -Infinity}',
+    "float past its range": b'{"title": 1e400}',
+    "duplicate keys": b'{"title": "x", "title": "y"}',
+    "duplicate keys further in": b'{"metadata": {"a": 1, "a": 1}}',
+    "duplicate keys spelt differently": b'{"title": "x", "t\\u0069tle": "y"}',
+    "deeper than 32": b'{"title": ' + b"[" * 32 + b"]" * 32 + b"}",
+    "very deep": b'{"title": ' + b"[" * 200_000,
+    "very deep and whole": b'{"title": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "integer past 64 bits": b'{"title": 9223372036854775808}',
+    "negative integer past 64 bits": b'{"title": -9223372036854775809}',
+    "very long integer": b'{"title": ' + b"9" * 100_000 + b"}",
+    "invalid UTF-8": b'{"title": "\xff"}',
+    "overlong UTF-8": b'{"title": "\xc0\xaf"}',
+    "UTF-16": '{"title": "x"}'.encode("utf-16"),
+    "surrogate in UTF-8": b'{"title": "\xed\xa0\x80"}',
+    "lone high surrogate": b'{"title": "\\ud800"}',
+    "lone low surrogate": b'{"title": "\\udc00 x"}',
+    "lone surrogate in a key": b'{"\\ud800": 1}',
+    "control character": b'{"title": "\x01"}',
+    "array": b"[]",
+    "array of objects": b'[{"title": "x"}]',
+    "string": b'"x"',
+    "number": b"1",
+    "null": b"null",
+    "true": b"true",
+}
+
+
+@each_with_body()
+def test_what_is_not_one_strict_json_object_is_a_400(api, ids, endpoint):
+    for what, body in NO_JSON.items():
+        reply = endpoint.send(api, ids, json=body)
+        assert (what, reply.status) == (what, 400)
+        assert reply.error["code"] == "invalid_request"
+        assert reply.error["type"] == "validation_error"
+
+
+@each_with_body()
+def test_a_nul_in_a_text_is_a_422(api, ids, endpoint):
+    for body in (b'{"title": "a\\u0000b"}', b'{"rules": [{"message": "\\u0000"}]}', b'{"a\\u0000": 1}'):
+        reply = endpoint.send(api, ids, json=body)
+        assert (reply.status, reply.error["code"]) == (422, "invalid_request")
+
+
+def test_the_parameter_with_the_nul_is_named(api):
+    reply = api.post("/v1/content", b'{"title": "x", "metadata": {"tags": ["a", "\\u0000"]}}')
+    assert (reply.status, reply.error["param"]) == (422, "metadata.tags[1]")
+
+
+def padded(size: int) -> bytes:
+    body = b'{"title": "x"}'
+    return body + b" " * (size - len(body))
+
+
+def test_a_body_of_one_mebibyte_is_read(api):
+    assert api.post("/v1/content", padded(MAX_BYTES)).status == 201
+
+
+def test_a_body_of_one_byte_more_is_a_413(api):
+    reply = api.post("/v1/content", padded(MAX_BYTES + 1))
+    assert (reply.status, reply.error["code"]) == (413, "request_too_large")
+    assert reply.error["type"] == "invalid_request_error"
+
+
+def test_nesting_of_32_levels_is_read(api):
+    body = b'{"title": "x", "tags": ' + b"[" * (MAX_DEPTH - 1) + b"]" * (MAX_DEPTH - 1) + b"}"
+    reply = api.post("/v1/content", body)
+    assert (reply.status, reply.error["param"].partition("[")[0]) == (422, "tags")
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 0.1, 1e300, -0.0])
+def test_numbers_that_fit_are_kept_exactly(api, number):
+    reply = api.post("/v1/content", {"title": "x", "metadata": {"number": number}})
+    assert reply["metadata"]["number"] == number
+
+
+@pytest.mark.parametrize("text", ["\U0001f600", "\\ud83d\\ude00", "é", "\\u00e9", "\u2028", "\ufffe", "\x7f"])
+def test_any_other_character_is_kept(api, text):
+    reply = api.post("/v1/content", f'{{"title": "{text}"}}'.encode())
+    assert (reply.status, reply["title"]) == (201, json.loads(f'"{text}"'))
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8", ""]
+)
+@each_with_body()
+def test_json_may_be_called_so_or_nothing(api, ids, endpoint, media_type):
+    assert endpoint.send(api, ids, headers={"Content-Type": media_type}).status == endpoint.status
+
+
+@each_with_body()
+def test_another_media_type_is_a_415(api, ids, endpoint):
+    for media_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+                       "application/jsonp", "application/merge-patch+json"):  # fmt: skip
+        reply = endpoint.send(api, ids, headers={"Content-Type": media_type})
+        assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
+        assert reply.error["type"] == "invalid_request_error"
+
+
+def test_a_refused_body_writes_nothing(api):
+    for body in NO_JSON.values():
+        api.post("/v1/content", body)
+    assert api.get("/v1/content")["totalCount"] == 0

@@ -1,0 +1,120 @@
+"""Types are strict: each field takes JSON values of its own type and no other (contract §1)."""
+
+from typing import Any
+
+import pytest
+
+from tests.conventions.endpoints import ENDPOINTS
+
+TEXT, NUMBER, TRUTH, ARRAY, OBJECT = "12", 12, True, [], {}
+NOT_A_TEXT = (NUMBER, 1.5, TRUTH, ARRAY, OBJECT)
+NOT_AN_INTEGER = (TEXT, 1.5, 12.0, TRUTH, ARRAY, OBJECT)
+NOT_A_BOOLEAN = ("true", 1, 0, ARRAY, OBJECT)
+NOT_AN_ARRAY = (TEXT, NUMBER, TRUTH, OBJECT)
+NOT_AN_OBJECT = (TEXT, NUMBER, TRUTH, ARRAY)
+RULE = {"action": "allow", "conditions": {"default": True}}
+
+# Of each body: the fields, as paths, and values that are none of theirs.
+CONTENT: dict[str, tuple[Any, ...]] = {
+    "externalId": NOT_A_TEXT,
+    "title": NOT_A_TEXT,
+    "type": NOT_A_TEXT,
+    "source": NOT_A_TEXT,
+    "policyId": NOT_A_TEXT,
+    "status": NOT_A_TEXT,
+    "metadata": NOT_AN_OBJECT,
+    "metadata.author": NOT_A_TEXT,
+    "metadata.publishedAt": NOT_A_TEXT,
+    "metadata.category": NOT_A_TEXT,
+    "metadata.tags": NOT_AN_ARRAY,
+    "metadata.wordCount": NOT_AN_INTEGER,
+    "tags": NOT_AN_ARRAY,
+    "tags[0]": (*NOT_A_TEXT, None),
+}
+POLICY: dict[str, tuple[Any, ...]] = {
+    "name": NOT_A_TEXT,
+    "description": NOT_A_TEXT,
+    "defaultAction": NOT_A_TEXT,
+    "rules": NOT_AN_ARRAY,
+    "rules[0]": NOT_AN_OBJECT,
+    "rules[0].action": (*NOT_A_TEXT, None),
+    "rules[0].priority": (*NOT_AN_INTEGER, None),
+    "rules[0].conditions": (*NOT_AN_OBJECT, None),
+    "rules[0].conditions.licenseType": (NUMBER, TRUTH, OBJECT, None),
+    "rules[0].conditions.hasValidLicense": (*NOT_A_BOOLEAN, None),
+    "rules[0].conditions.default": (*NOT_A_BOOLEAN, None),
+    "rules[0].permissions": (*NOT_AN_ARRAY, None),
+    "rules[0].permissions[0]": (*NOT_A_TEXT, None),
+    "rules[0].rateLimit": (*NOT_AN_OBJECT, None),
+    "rules[0].message": (*NOT_A_TEXT, None),
+}
+CHECK: dict[str, tuple[Any, ...]] = {
+    "contentId": NOT_A_TEXT,
+    "externalId": NOT_A_TEXT,
+    "source": NOT_A_TEXT,
+    "requester": (NUMBER, TRUTH, ARRAY),
+    "requester.id": (*NOT_A_TEXT, None),
+    "requester.name": NOT_A_TEXT,
+    "requester.licenseType": NOT_A_TEXT,
+    "requester.hasValidLicense": NOT_A_BOOLEAN,
+    "permission": NOT_A_TEXT,
+    "context": NOT_AN_OBJECT,
+    "context.ip": NOT_A_TEXT,
+    "context.userAgent": NOT_A_TEXT,
+    "dryRun": NOT_A_BOOLEAN,
+    "explain": NOT_A_BOOLEAN,
+}
+BATCH = {**CHECK, "checks": NOT_AN_ARRAY, "checks[0]": NOT_AN_OBJECT, "checks[0].correlationId": NOT_A_TEXT}
+BATCH |= {f"checks[0].{name}": values for name, values in CHECK.items()}
+KEY: dict[str, tuple[Any, ...]] = {
+    "name": NOT_A_TEXT,
+    "type": NOT_A_TEXT,
+    "permissions": NOT_AN_ARRAY,
+    "permissions[0]": (*NOT_A_TEXT, None),
+    "allowedIps": NOT_AN_ARRAY,
+    "allowedIps[0]": (*NOT_A_TEXT, None),
+    "expiresAt": NOT_A_TEXT,
+}
+BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
+    "POST /v1/content": CONTENT,
+    "PATCH /v1/content/{content}": CONTENT,
+    "POST /v1/policies": POLICY,
+    "PATCH /v1/policies/{policy}": POLICY,
+    "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
+    "POST /v1/access/check": CHECK,
+    "POST /v1/access/check/batch": BATCH,
+    "POST /v1/api-keys": KEY,
+    "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
+}
+CASES = [(name, path) for name, fields in BODIES.items() for path in fields]
+
+
+def test_every_body_has_its_fields_here():
+    assert set(BODIES) == {str(endpoint) for endpoint in ENDPOINTS if endpoint.body is not None}
+
+
+def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy of the body that has the value at the path, and what is needed around it."""
+    name, _, rest = path.partition(".")
+    name, is_member, _ = name.partition("[")
+    if is_member:
+        whole = {**RULE} if name == "rules" else {}
+        return {**body, name: [with_value(whole, rest, value) if rest else value]}
+    if not rest:
+        return {**body, name: value}
+    around = body.get(name) if isinstance(body.get(name), dict) else {"id": "org"} if name == "requester" else {}
+    if name == "conditions":
+        around = {}
+    return {**body, name: with_value(around, rest, value)}
+
+
+@pytest.mark.parametrize(("endpoint", "path"), CASES, ids=[f"{name} {path}" for name, path in CASES])
+def test_a_value_of_another_type_is_refused_and_named(api, ids, endpoint, path):
+    [sample] = [one for one in ENDPOINTS if str(one) == endpoint]
+    body = sample.filled(ids)[1]
+    if path.endswith(("externalId", "source")) and "access" in endpoint:
+        body.pop("contentId")
+    for value in BODIES[endpoint][path]:
+        reply = sample.send(api, ids, json=with_value(body, path, value))
+        assert (value, reply.status) == (value, 422)
+        assert reply.error["param"].startswith(path)

@@ -1,0 +1,82 @@
+"""The same API as elsewhere, its checks answered on the event loop (licensing.gateway) as a server answers them."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.utils.datastructures import CaseInsensitiveMapping
+
+from accounts.models import Account
+from config.api.microbatch import MicroBatch
+from licensing.asgi import CheckApplication
+from tests import factories
+from tests.client import ApiClient, Reply
+from tests.clock import clock  # noqa: F401 - a fixture
+
+
+class Response:
+    """What Reply reads of a response."""
+
+    def __init__(self, start: dict[str, Any], body: bytes) -> None:
+        self.status_code = start["status"]
+        self.headers = CaseInsensitiveMapping({name.decode(): value.decode() for name, value in start["headers"]})
+        self.content = body
+
+
+class GatewayClient(ApiClient):
+    """Sends checks to the ASGI application, everything else to Django."""
+
+    def __init__(self, key: str | None, application: CheckApplication) -> None:
+        super().__init__(key)
+        self.application = application
+
+    def request(self, method: str, path: str, json: Any = None, *, headers: Any = None, **query: Any) -> Reply:
+        given = {"Host": "localhost", "Content-Type": "application/json", **self.headers, **(headers or {})}
+        address = urlsplit(path)
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": address.path,
+            "query_string": address.query.encode(),
+            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+            "client": ("127.0.0.1", 12345),
+        }
+        if query or not self.application.serves(scope):
+            return super().request(method, path, json, headers=headers, **query)
+        body = json if isinstance(json, bytes) else b"" if json is None else orjson.dumps(json)
+        return Reply(async_to_sync(self.exchange)(scope, body))
+
+    async def exchange(self, scope: dict[str, Any], body: bytes) -> Response:
+        sent: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.application(scope, receive, send)
+        return Response(sent[0], sent[1]["body"])
+
+
+@pytest.fixture
+def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
+    """Its blocking calls run on the thread of the test, whose transaction no other thread sees."""
+
+    async def in_thread(self: MicroBatch, items: Any) -> Any:
+        return await sync_to_async(self.call)(items)
+
+    monkeypatch.setattr(MicroBatch, "in_thread", in_thread)
+    return CheckApplication()
+
+
+@pytest.fixture
+def api(account: Account, application: CheckApplication) -> GatewayClient:
+    return GatewayClient(factories.key_text(account), application)
+
+
+@pytest.fixture
+def other_api(other_account: Account, application: CheckApplication) -> GatewayClient:
+    return GatewayClient(factories.key_text(other_account), application)

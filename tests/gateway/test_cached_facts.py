@@ -1,0 +1,92 @@
+"""What a process has cached never outlives a change: the check that begins after it sees it."""
+
+import pytest
+
+from accounts import services as accounts
+from accounts.models import ApiKey
+from licensing import services
+from tests import factories
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account, factories.ALLOW_ALL)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, source="https://example.com/a")
+
+
+@pytest.fixture
+def check(api, item):
+    """Checks access once before the test begins, so that everything is cached."""
+
+    def send(**fields):
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})
+
+    assert send()["allowed"]
+    return send
+
+
+def test_a_warm_check_reads_no_sql_but_its_record(check, django_assert_num_queries, settings):
+    with django_assert_num_queries(1 if "postgresql" in settings.DATABASES["default"]["ENGINE"] else 5):
+        assert check()["allowed"]
+
+
+def test_a_changed_policy_decides_the_next_check(check, policy):
+    services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+    reply = check()
+    assert (reply["allowed"], reply["policyVersion"]) == (False, 2)
+
+
+def test_a_policy_taken_off_an_item_decides_the_next_check(check, item):
+    services.update_content(item, {"policy_id": None})
+    assert check()["reason"] == "no_policy"
+
+
+def test_an_archived_item_is_denied_at_once(check, item):
+    services.set_content_status(item, "archived")
+    assert check()["reason"] == "content_archived"
+
+
+def test_a_deleted_item_is_gone_at_once(check, item):
+    services.delete_content(item)
+    assert check().status == 404
+
+
+def test_a_revoked_key_is_refused_at_once(check, account):
+    accounts.revoke_api_key(ApiKey.objects.get(account=account))
+    reply = check()
+    assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+
+
+def test_a_newer_item_at_the_same_url_takes_its_place_at_once(api, account, policy, item):
+    body = {"source": "https://example.com/a", "requester": "org_acme"}
+    assert api.post("/v1/access/check", body)["contentId"] == item.pk
+    newer = factories.content(account, policy_id=policy.pk, source="https://example.com/a")
+    assert api.post("/v1/access/check", body)["contentId"] == newer.pk
+
+
+def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_again(
+    api, check, item, policy, application, monkeypatch
+):
+    records = application.gateway.records
+    write = records.call
+
+    def write_after_the_policy_has_changed(many):
+        monkeypatch.setattr(records, "call", write)
+        services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+        return write(many)
+
+    monkeypatch.setattr(records, "call", write_after_the_policy_has_changed)
+    assert check()["reason"] == "no_license"
+    assert api.get("/v1/access/decisions")["totalCount"] == 2
+
+
+def test_memory_for_what_is_cached_is_bounded(api, account, policy, application):
+    application.gateway.snapshot.max_entries = 20
+    for number in range(30):
+        item = factories.content(account, policy_id=policy.pk)
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{number}"})["allowed"]
+    assert len(application.gateway.snapshot.entries) <= 20

@@ -1,0 +1,7 @@
+"""Every test of the check's view holds for the gateway too: they are collected here again, with its client."""
+
+# ruff: noqa: F403
+from tests.endpoints.test_access_batch import *
+from tests.endpoints.test_access_check import *
+from tests.endpoints.test_access_rate_limits import *
+from tests.endpoints.test_access_reasons import *
