@@ -11,6 +11,7 @@ from rest_framework.authentication import BaseAuthentication
 
 from accounts import keytext
 from accounts.models import ApiKey
+from config.api import ids
 from config.api.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
 from config.api.middleware import Address
 
@@ -24,6 +25,7 @@ class Grant:
 
     key_id: str
     account_id: str
+    account_key: str  # its UUID in hex
     epoch: int  # of the account, when this was read
     permissions: frozenset[str]
     networks: tuple[IPv4Network | IPv6Network, ...]
@@ -37,6 +39,7 @@ class Grant:
         return cls(
             key_id=key.pk,
             account_id=key.account_id,
+            account_key=ids.hex_of("acc", key.account_id),
             epoch=key.account.epoch,
             permissions=frozenset(key.permissions),
             networks=tuple(ip_network(text) for text in key.allowed_ips),

@@ -7,12 +7,13 @@ room; then each counts it. A refused request consumes nothing.
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Protocol
 
 import redis
 from django.conf import settings
+from msgspec import Struct
+from msgspec.structs import replace
 from prometheus_client import Counter
 
 logger = logging.getLogger(__name__)
@@ -23,16 +24,14 @@ RETRY_REDIS_AFTER = 1.0  # seconds
 fallbacks = Counter("limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """`limit` requests in each span of `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
 
     limit: int
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class LimitState:
+class LimitState(Struct, frozen=True):
     """What the rate-limit headers say: of the window that has the least left."""
 
     allowed: bool
@@ -43,15 +42,17 @@ class LimitState:
 
     @classmethod
     def of(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
-        left = [(max(window.limit - count, 0), window) for window, count in zip(windows, used, strict=True)]
-        # Of two that are used up, the longer one says when to come back.
-        remaining, window = min(left, key=lambda pair: (pair[0], -pair[1].seconds))
+        remaining, window = -1, windows[0]
+        for one, count in zip(windows, used, strict=True):
+            left = max(one.limit - count, 0)
+            # Of two that are used up, the longer one says when to come back; it stands last.
+            if remaining < 0 or left < remaining or left == 0:
+                remaining, window = left, one
         reset = (now // window.seconds + 1) * window.seconds
         return cls(allowed, window.limit, remaining, reset, None if allowed else max(reset - now, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(Struct, frozen=True):
     """A request for `cost` passes from a bucket; of 0 only to look."""
 
     bucket: str
@@ -211,13 +212,15 @@ class Limiter:
 
     def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
         """Counts requests of the same moment; those from one bucket pass in the order given."""
-        together = {take.bucket: replace(take, cost=0) for take in takes}
+        costs: dict[str, int] = {}
+        first: dict[str, Take] = {}
         for take in takes:
-            shared = together[take.bucket]
-            together[take.bucket] = replace(shared, cost=shared.cost + take.cost)
+            costs[take.bucket] = costs.get(take.bucket, 0) + take.cost
+            first.setdefault(take.bucket, take)
+        together = [replace(take, cost=costs[bucket]) for bucket, take in first.items()]
         now = int(time.time())
-        taken = dict(zip(together, self.counters.take(list(together.values()), now), strict=True))
-        served = dict.fromkeys(together, 0)
+        taken = dict(zip(first, self.counters.take(together, now), strict=True))
+        served = dict.fromkeys(first, 0)
         states = []
         for take in takes:
             granted, before = taken[take.bucket]

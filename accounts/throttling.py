@@ -1,8 +1,10 @@
 """Which limit a request counts against, and the headers that tell of it (spec §8, contract §5)."""
 
+from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest
+from msgspec.structs import replace
 from rest_framework.throttling import BaseThrottle
 
 from accounts.authentication import Grant, bearer_token, find_grant
@@ -22,12 +24,17 @@ def bucket_of_address(address: Address | None) -> str:
     return f"address:{address}"
 
 
+@lru_cache(maxsize=10_000)
+def plan_take(account_id: str, per_minute: int, per_day: int) -> Take:
+    return Take(f"account:{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+
+
 def take_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Take:
     """What a request takes: of its account's plan, or without a key of its address's."""
     if grant is None:
         return Take(bucket_of_address(address), ANONYMOUS, cost)
-    per_minute, per_day = grant.limits
-    return Take(f"account:{grant.account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), cost)
+    take = plan_take(grant.account_id, *grant.limits)
+    return take if cost == take.cost else replace(take, cost=cost)
 
 
 def refuse_beyond(state: LimitState) -> None:

@@ -5,36 +5,33 @@ on still hold is checked, rule limits are counted, and events and totals are ins
 a decision leaves after that has committed.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 import orjson
 from django.db import connection
+from msgspec import Struct
+from msgspec.json import Encoder as JsonEncoder
 
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A use of a rule's limit: of `allowance` in the window that began at `window_start` (Unix seconds)."""
 
+    account: str
     requester: int
     policy: str  # UUID in hex
-    rule: bytes  # the rule's fingerprint
+    rule: str  # the rule's fingerprint in hex
     window_start: int
     allowance: int
 
-    @property
-    def counter(self) -> tuple[int, str, bytes]:
-        return self.requester, self.policy, self.rule
 
+class Record(Struct):
+    """A decision to be recorded. Ids are UUIDs in hex; `epoch` is the one that its facts were read at.
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A decision to be recorded. Ids are UUIDs in hex; `epoch` is the one that its facts were read at."""
+    `counter` and `ordinal` say which of the batch's counters it claims from, and as which in turn.
+    """
 
     id: str
     account: str
@@ -49,12 +46,15 @@ class Record:
     permission: str | None
     facts: dict[str, Any]
     created: str  # ISO 8601
-    claim: Claim | None
     rate_reset: int | None
+    counter: int | None = None
+    ordinal: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+Entry = tuple[Record, Claim | None]
+
+
+class Outcome(Struct, frozen=True):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
     `remaining` is what the rule's limit has left; None without a claim.
@@ -141,87 +141,83 @@ SELECT (SELECT json_agg(json_build_array(replace(account::text, '-', ''), epoch)
 """  # noqa: S608 - made of constants
 
 
+INSERT_EVENT = f"INSERT INTO analytics_accessevent ({EVENT_COLUMNS}) VALUES ({', '.join(['%s'] * 14)})"  # noqa: S608
+COUNT_ON_SQLITE = (
+    COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
+    + "RETURNING used, granted"
+)
+encode = JsonEncoder().encode
+
+
+class Counter(Struct):
+    """All claims of a batch on one rule's limit for one requester."""
+
+    number: int
+    account: str
+    requester: int
+    policy: str
+    rule: str
+    window_start: int
+    allowance: int
+    claimed: int = 0
+
+
 class Batch:
     """Decisions to be recorded together, their claims on the same counter numbered in the order given."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        self.records = records
-        self.counters: dict[tuple[int, str, bytes], int] = {}
-        self.claims: list[list[Record]] = []
-        self.places: list[tuple[int | None, int | None]] = []
-        for record in records:
-            if record.claim is None:
-                self.places.append((None, None))
-                continue
-            number = self.counters.setdefault(record.claim.counter, len(self.claims))
-            if number == len(self.claims):
-                self.claims.append([])
-            self.claims[number].append(record)
-            self.places.append((number, len(self.claims[number])))
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.records = [record for record, _ in entries]
+        self.counters: dict[tuple[int, str, str], Counter] = {}
+        for record, claim in entries:
+            if claim is not None:
+                counter = self.counter(claim)
+                counter.claimed += 1
+                record.counter, record.ordinal = counter.number, counter.claimed
+
+    def counter(self, claim: Claim) -> Counter:
+        key = (claim.requester, claim.policy, claim.rule)
+        counter = self.counters.get(key)
+        if counter is None:
+            counter = self.counters[key] = Counter(
+                len(self.counters),
+                claim.account,
+                claim.requester,
+                claim.policy,
+                claim.rule,
+                claim.window_start,
+                claim.allowance,
+            )
+        return counter
 
     def parameters(self) -> tuple[str, str]:
         """The two JSON arrays of the PostgreSQL statement."""
-        entries = [
-            {
-                "id": record.id,
-                "account": record.account,
-                "epoch": record.epoch,
-                "content": record.content,
-                "requester": record.requester,
-                "policy": record.policy,
-                "policy_version": record.policy_version,
-                "allowed": record.allowed,
-                "reason": record.reason,
-                "rule_index": record.rule_index,
-                "permission": record.permission,
-                "facts": record.facts,
-                "created": record.created,
-                "counter": number,
-                "ordinal": ordinal,
-                "rate_reset": record.rate_reset,
-            }
-            for record, (number, ordinal) in zip(self.records, self.places, strict=True)
-        ]
-        counters = [
-            {
-                "number": number,
-                "account": claimants[0].account,
-                "requester": claim.requester,
-                "policy": claim.policy,
-                "rule": claim.rule.hex(),
-                "window_start": claim.window_start,
-                "allowance": claim.allowance,
-                "claimed": len(claimants),
-            }
-            for number, claimants in enumerate(self.claims)
-            if (claim := claimants[0].claim) is not None
-        ]
-        return orjson.dumps(entries).decode(), orjson.dumps(counters).decode()
+        return encode(self.records).decode(), encode(list(self.counters.values())).decode()
 
-    def outcomes(self, epochs: dict[str, int], settled: dict[int, tuple[int, int]]) -> list[Outcome]:
-        """From the epochs of the accounts that were stale, and each counter's room before and number granted."""
+    def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
+        """From the accounts that were stale, and each counter's room before and number granted."""
         outcomes = []
-        for record, (number, ordinal) in zip(self.records, self.places, strict=True):
-            if record.account in epochs:
+        for record in self.records:
+            if record.account in stale:
                 outcomes.append(STALE)
-            elif number is None or ordinal is None:
+            elif record.counter is None or record.ordinal is None:
                 outcomes.append(STORED)
             else:
-                room, granted = settled[number]
-                outcomes.append(Outcome(granted=ordinal <= granted, remaining=max(room - ordinal, 0)))
+                room, granted = settled[record.counter]
+                remaining = max(room - record.ordinal, 0)
+                outcomes.append(Outcome(granted=record.ordinal <= granted, remaining=remaining))
         return outcomes
 
     def read_row(self, row: tuple[str | None, str | None]) -> list[Outcome]:
         """From the row that the PostgreSQL statement returns."""
         stale, settled = (orjson.loads(text) if text else [] for text in row)
-        return self.outcomes(dict(stale), {number: (room, granted) for number, room, granted in settled})
+        return self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
 
 
-def record(records: Sequence[Record]) -> list[Outcome]:
-    """Writes the decisions within the caller's transaction, on Django's connection."""
-    if not records:
+def record(entries: Sequence[Entry]) -> list[Outcome]:
+    """Writes the decisions on Django's connection: in the caller's transaction, or on PostgreSQL in one of its own."""
+    if not entries:
         return []
-    batch = Batch(records)
+    batch = Batch(entries)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL, batch.parameters())
@@ -231,25 +227,23 @@ def record(records: Sequence[Record]) -> list[Outcome]:
 
 def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     """The same steps one by one: SQLite has one writer at a time, and its statements cost no round trip."""
-    accounts = {record.account: record.epoch for record in batch.records}
-    epochs = {account: current_epoch(cursor, account) for account in sorted(accounts)}
-    stale = {
-        record.account: epochs[record.account] for record in batch.records if record.epoch != epochs[record.account]
-    }
+    epochs = {account: current_epoch(cursor, account) for account in {record.account for record in batch.records}}
+    stale = {record.account for record in batch.records if record.epoch != epochs[record.account]}
     settled = {
-        number: count_on_sqlite(cursor, claimants[0].claim, len(claimants))
-        for number, claimants in enumerate(batch.claims)
-        if claimants[0].account not in stale and claimants[0].claim is not None
+        counter.number: count_on_sqlite(cursor, counter)
+        for counter in batch.counters.values()
+        if counter.account not in stale
     }
     outcomes = batch.outcomes(stale, settled)
-    rows, requests, allowed = [], Counter[bytes](), Counter[bytes]()
+    events: list[tuple[Any, ...]] = []
+    totals: dict[bytes, tuple[int, int]] = {}
     for one, outcome in zip(batch.records, outcomes, strict=True):
         if outcome.stale:
             continue
-        content, is_allowed = bytes.fromhex(one.content), one.allowed and outcome.granted
-        requests[content] += 1
-        allowed[content] += is_allowed
-        rows.append(
+        content, allowed = bytes.fromhex(one.content), one.allowed and outcome.granted
+        requests_before, allowed_before = totals.get(content, (0, 0))
+        totals[content] = (requests_before + 1, allowed_before + allowed)
+        events.append(
             (
                 bytes.fromhex(one.id),
                 bytes.fromhex(one.account),
@@ -257,7 +251,7 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
                 one.requester,
                 one.policy and bytes.fromhex(one.policy),
                 one.policy_version,
-                is_allowed,
+                allowed,
                 one.reason if outcome.granted else RATE_LIMIT_EXCEEDED,
                 one.rule_index,
                 one.permission,
@@ -267,23 +261,20 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
                 one.created.replace("T", " ").removesuffix("Z"),  # as Django writes it
             )
         )
-    marks = ", ".join(["%s"] * 14)
-    cursor.executemany(f"INSERT INTO analytics_accessevent ({EVENT_COLUMNS}) VALUES ({marks})", rows)  # noqa: S608
-    totals = [(content, number, allowed[content]) for content, number in requests.items()]
-    cursor.executemany(TOTAL.format(source="VALUES (%s, %s, %s)"), totals)
+    cursor.executemany(INSERT_EVENT, events)
+    cursor.executemany(TOTAL.format(source="VALUES (%s, %s, %s)"), [(key, *both) for key, both in totals.items()])
     return outcomes
 
 
 def current_epoch(cursor: Any, account: str) -> int:
-    row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [UUID(account).bytes]).fetchone()
+    row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [bytes.fromhex(account)]).fetchone()
     return row[0] if row else -1
 
 
-def count_on_sqlite(cursor: Any, claim: Claim, claimed: int) -> tuple[int, int]:
+def count_on_sqlite(cursor: Any, counter: Counter) -> tuple[int, int]:
     """The counter's room before these claims, and how many of them it granted."""
-    source = "VALUES (%s, %s, %s, %s, min(%s, %s), %s, %s, min(%s, %s))"
-    statement = COUNT.format(source=source, base=BASE, least="min", greatest="max") + "RETURNING used, granted"
-    key = (claim.requester, bytes.fromhex(claim.policy), claim.rule, claim.window_start)
-    of = (claimed, claim.allowance)
-    used, granted = cursor.execute(statement, [*key, *of, claim.allowance, claimed, *of]).fetchone()
-    return claim.allowance - used + granted, granted
+    first = min(counter.claimed, counter.allowance)
+    key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
+    row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
+    used, granted = row
+    return counter.allowance - used + granted, granted

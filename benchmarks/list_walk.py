@@ -26,6 +26,7 @@ import django  # noqa: E402 - the settings read the environment
 django.setup()
 
 from django.db import connection  # noqa: E402
+from django.test.utils import setup_test_environment  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from licensing.models import Content  # noqa: E402
@@ -36,6 +37,7 @@ PAGES_IN_A_SAMPLE = 40
 
 
 def main(items: int, limit: int) -> None:
+    setup_test_environment()
     name = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     try:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
-from accounts.authentication import bearer_token, check_well_formed
+from accounts.authentication import bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits import LimitState
 from accounts.permissions import require
@@ -98,7 +98,6 @@ class CheckApplication:
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         try:
             text = bearer_token(request.header(b"authorization"))
-            check_well_formed(text)
             grant = await self.gateway.authenticate(text, timezone.now())
         except MissingApiKey:
             request.limit_state = await self.gateway.take(None, request.address)

@@ -5,7 +5,6 @@ They stand in for serializers because a check's whole budget is what a serialize
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -70,8 +69,7 @@ class BatchBody(CheckFields, kw_only=True):
     checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`) and its name."""
 
     selector: tuple[str, str]

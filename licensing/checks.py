@@ -5,15 +5,16 @@ three with fresh facts, in the caller's transaction; licensing.gateway does them
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from msgspec import Struct
+from msgspec.structs import replace
 from uuid_utils import uuid7
 
 from analytics import recorder
-from analytics.recorder import Claim, Outcome, Record
+from analytics.recorder import Claim, Entry, Outcome, Record
 from config.api import ids
 from config.api.errors import ApiError, NotFound, ServiceUnavailable
 from config.api.middleware import parse_address
@@ -22,14 +23,13 @@ from licensing import rule_limits
 from licensing.check_bodies import Check
 from licensing.decisions import CompiledPolicy, Decision, Reason, decide
 from licensing.facts import Item, KnownRequester, held_licenses
-from licensing.lookup import current_epoch, find_items, find_requesters, hex_of, keep_requesters
+from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
 from licensing.rules import Facts
 
 MAX_ATTEMPTS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A decision with all that its reply tells of."""
 
     id: str | None  # None for a dry run, of which there is no record
@@ -88,7 +88,7 @@ def decide_check(check: Check, item: Item, requester: KnownRequester, now: datet
 
 def prepare(
     check: Check, item: Item, requester: KnownRequester, now: datetime, account: str, epoch: int
-) -> tuple[Answer, Record]:
+) -> tuple[Answer, Entry]:
     """The answer and its record. `account` is a UUID in hex, `epoch` the one that item and requester were read at."""
     answer = decide_check(check, item, requester, now)
     decision, rule = answer.decision, answer.decision.rule
@@ -96,7 +96,8 @@ def prepare(
     claim = None
     if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
         begin, _ = rule_limits.window(rule.rate_limit.period, now)
-        claim = Claim(requester.pk or 0, item.policy_key or "", rule.fingerprint, begin, rule.rate_limit.requests)
+        allowance = rule.rate_limit.requests
+        claim = Claim(account, requester.pk or 0, item.policy_key or "", rule.fingerprint.hex(), begin, allowance)
     record = Record(
         id=key.hex(),
         account=account,
@@ -111,10 +112,9 @@ def prepare(
         permission=check.permission,
         facts=recorded_facts(check, item),
         created=render_timestamp(now) or "",
-        claim=claim,
         rate_reset=answer.rate_reset,
     )
-    return replace(answer, id=ids.encode("dec", key)), record
+    return replace(answer, id=ids.encode("dec", key)), (record, claim)
 
 
 def recorded_facts(check: Check, item: Item) -> dict[str, Any]:
@@ -151,15 +151,17 @@ def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> lis
 
     A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind.
     """
-    answers: list[Answer | ApiError] = []
+    answers: list[Answer | ApiError]
+    places: list[int]
     for _ in range(MAX_ATTEMPTS):
         epoch = current_epoch(account_id)
         items = find_items(account_id, {check.selector for check in checks})
         lasting = {check.requester_id: check.requester_name for check in checks if not check.dry_run}
         requesters = find_requesters(account_id, {check.requester_id for check in checks})
         requesters |= keep_requesters(account_id, lasting) if lasting else {}
-        account = hex_of("acc", account_id)
-        answers, places, records = [], [], []
+        account = ids.hex_of("acc", account_id)
+        entries: list[Entry] = []
+        answers, places = [], []
         for check in checks:
             item, requester = items.get(check.selector), requesters[check.requester_id]
             if item is None:
@@ -167,11 +169,11 @@ def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> lis
             elif check.dry_run:
                 answers.append(peek(decide_check(check, item, requester, now), requester))
             else:
-                answer, record = prepare(check, item, requester, now, account, epoch)
+                answer, entry = prepare(check, item, requester, now, account, epoch)
                 places.append(len(answers))
-                records.append(record)
+                entries.append(entry)
                 answers.append(answer)
-        outcomes = recorder.record(records)
+        outcomes = recorder.record(entries)
         if not any(outcome.stale for outcome in outcomes):
             for place, outcome in zip(places, outcomes, strict=True):
                 answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]

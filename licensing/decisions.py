@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from licensing.rules import Facts, HeldLicense, Rule
 
 
@@ -33,8 +35,7 @@ class CompiledPolicy:
         return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """`rule` is the one that matched; None where none did, and the default action or an earlier step decided."""
 
     allowed: bool

@@ -18,19 +18,19 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import keytext
-from accounts.authentication import Grant, find_grant, note_use, uses_to_note
+from accounts.authentication import Grant, check_well_formed, find_grant, note_use, uses_to_note
 from accounts.limits import LimitState, Take, limiter
 from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
-from analytics.recorder import Outcome, Record
+from analytics.recorder import Entry, Outcome
 from config.api.errors import ApiError, ServiceUnavailable
 from config.api.microbatch import MicroBatch
 from config.api.middleware import Address
 from licensing.check_bodies import Check
 from licensing.checks import MAX_ATTEMPTS, Answer, check_access, not_found, prepare, settle
 from licensing.facts import Item, KnownRequester
-from licensing.lookup import Selector, current_epoch, find_items, hex_of, keep_requesters
+from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
 from licensing.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -60,11 +60,12 @@ class Gateway:
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
+        self.counts_in_redis = bool(settings.REDIS_URL)
         self.limits: MicroBatch[Take, LimitState] = MicroBatch("limits", limiter.take_many)
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch("lookups", look_up_now)
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch("keys", find_grants_now)
         self.uses: MicroBatch[Grant, None] = MicroBatch("uses", note_uses_now)
-        self.records: MicroBatch[Sequence[Record], list[Outcome]] = MicroBatch("records", record_now)
+        self.records: MicroBatch[Sequence[Entry], list[Outcome]] = MicroBatch("records", record_now)
         self.unhurried: MicroBatch[tuple[str, Sequence[Check], datetime], list[Answer | ApiError]] = MicroBatch(
             "dry-runs", check_now, max_items=20, max_waiting=1_000
         )
@@ -76,6 +77,7 @@ class Gateway:
         digest = keytext.digest(text)
         grant = self.snapshot.grant(digest)
         if grant is None:
+            check_well_formed(text)
             found = await self.keys.submit(text)
             if isinstance(found, ApiError):
                 raise found
@@ -87,7 +89,7 @@ class Gateway:
     async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
         take = take_of(grant, address, cost)
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
-        return await self.limits.submit(take) if settings.REDIS_URL else limiter.take(take)
+        return await self.limits.submit(take) if self.counts_in_redis else limiter.take(take)
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
@@ -100,8 +102,8 @@ class Gateway:
             return await self.unhurried.submit((grant.account_id, checks, now))
         for _ in range(MAX_ATTEMPTS):
             found = await self.look_up(grant.account_id, checks)
-            answers, places, records = self.decide(grant, checks, found, now)
-            outcomes = await self.records.submit(records) if records else []
+            answers, places, entries = self.decide(grant, checks, found, now)
+            outcomes = await self.records.submit(entries) if entries else []
             if not any(outcome.stale for outcome in outcomes):
                 for place, outcome in zip(places, outcomes, strict=True):
                     answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
@@ -115,22 +117,21 @@ class Gateway:
 
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
-    ) -> tuple[list[Answer | ApiError], list[int], list[Record]]:
+    ) -> tuple[list[Answer | ApiError], list[int], list[Entry]]:
         answers: list[Answer | ApiError] = []
         places: list[int] = []
-        records: list[Record] = []
-        account = hex_of("acc", grant.account_id)
+        entries: list[Entry] = []
         for check in checks:
             item = found.items.get(check.selector)
             if item is None:
                 answers.append(not_found(check))
                 continue
             requester = found.requesters[check.requester_id]
-            answer, record = prepare(check, item, requester, now, account, found.epoch)
+            answer, entry = prepare(check, item, requester, now, grant.account_key, found.epoch)
             places.append(len(answers))
-            records.append(record)
+            entries.append(entry)
             answers.append(answer)
-        return answers, places, records
+        return answers, places, entries
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot if all is there; otherwise all anew, at one epoch."""
@@ -216,15 +217,15 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 
 
 @on_own_connection
-def record_now(many: Sequence[Sequence[Record]]) -> list[list[Outcome]]:
+def record_now(many: Sequence[Sequence[Entry]]) -> list[list[Outcome]]:
     """One commit for all."""
-    records = [record for records in many for record in records]
+    together = [entry for entries in many for entry in entries]
     if connection.vendor == "postgresql":
-        outcomes = iter(recorder.record(records))  # one statement is a transaction of its own
+        outcomes = iter(recorder.record(together))  # one statement is a transaction of its own
     else:
         with transaction.atomic():
-            outcomes = iter(recorder.record(records))
-    return [[next(outcomes) for _ in records] for records in many]
+            outcomes = iter(recorder.record(together))
+    return [[next(outcomes) for _ in entries] for entries in many]
 
 
 @on_own_connection

@@ -18,11 +18,6 @@ COMPILED_POLICIES = 10_000
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
 
 
-def hex_of(prefix: str, id: str) -> str:  # noqa: A002
-    """The UUID of an id, in hex."""
-    return (ids.decode(prefix, id) or b"").hex()
-
-
 def current_epoch(account_id: str) -> int:
     """The account's epoch. Read it before what it is to vouch for."""
     return Account.objects.values_list("epoch", flat=True).get(pk=account_id)
@@ -41,9 +36,9 @@ def item_of(content: Content) -> Item:
     known = {"contentType": content.type, "tags": content.tags, "category": content.category, "archived": archived}
     return Item(
         id=content.pk,
-        key=hex_of("cnt", content.pk),
+        key=ids.hex_of("cnt", content.pk),
         policy=policy,
-        policy_key=hex_of("pol", content.policy_id) if content.policy_id else None,
+        policy_key=ids.hex_of("pol", content.policy_id) if content.policy_id else None,
         facts={name: value for name, value in known.items() if value},
         content_type=content.type,
         tags=frozenset(content.tags),

@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from config.api.timestamps import parse_timestamp, render_timestamp
 
@@ -39,8 +40,7 @@ class RuleError(ValueError):
         self.path, self.message = path, message
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLicense:
+class HeldLicense(Struct, frozen=True):
     """A valid licence of the requester for the item: held by this service, or vouched for by the caller."""
 
     license_type: str | None
@@ -49,8 +49,7 @@ class HeldLicense:
     expires_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """All that a decision may depend on beside the policy. None and empty are what is not known."""
 
     now: datetime

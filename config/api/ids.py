@@ -37,6 +37,11 @@ def decode(prefix: str, text: object) -> bytes | None:
     return b32decode(b"AAAAAA" + digits.encode().translate(FROM_CROCKFORD))[4:]
 
 
+def hex_of(prefix: str, text: str) -> str:
+    """The UUID of an id, in hex; empty for what cannot be one."""
+    return (decode(prefix, text) or b"").hex()
+
+
 def new_id(prefix: str) -> str:
     return encode(prefix, uuid7().bytes)
 

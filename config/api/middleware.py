@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from django.conf import settings
@@ -49,6 +50,7 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
+@lru_cache(maxsize=10_000)
 def parse_address(text: str) -> Address | None:
     """An address without its port or brackets; an IPv4-mapped IPv6 address counts as IPv4. None for what is none."""
     text = text.strip()

@@ -33,7 +33,7 @@ def curl(line: str) -> tuple[str, dict[str, str], bytes]:
 
 
 def decided() -> list[tuple[Any, ...]]:
-    events = AccessEvent.objects.order_by("created").values_list(
+    events = AccessEvent.objects.order_by("created", "id").values_list(
         "created", "requester__requester_id", "allowed", "reason"
     )
     return [(created.isoformat()[11:], *rest) for created, *rest in events]

@@ -97,8 +97,8 @@ def test_numbers_that_fit_are_kept_exactly(api, number):
 
 @pytest.mark.parametrize("text", ["\U0001f600", "\\ud83d\\ude00", "é", "\\u00e9", "\u2028", "\ufffe", "\x7f"])
 def test_any_other_character_is_kept(api, text):
-    reply = api.post("/v1/content", f'{{"title": "{text}"}}'.encode())
-    assert (reply.status, reply["title"]) == (201, json.loads(f'"{text}"'))
+    reply = api.post("/v1/content", f'{{"title": "a{text}"}}'.encode())
+    assert (reply.status, reply["title"]) == (201, json.loads(f'"a{text}"'))
 
 
 @pytest.mark.parametrize(

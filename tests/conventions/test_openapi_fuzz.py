@@ -1,6 +1,7 @@
 """The service against its own OpenAPI document: requests made up from it, right ones and wrong ones."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,11 @@ UNFORESEEABLE = re.compile(
     r"|(checks\[\d+\]\.)?(source|context\.ip|contentId|externalId|requester)"
 )
 
-schema = schemathesis.openapi.from_dict(SchemaGenerator(api_version="v1").get_schema(request=None, public=True))
+schema = schemathesis.openapi.from_dict(
+    SchemaGenerator(api_version="v1").get_schema(request=None, public=True),
+    # U+0000 is refused everywhere, which no pattern says; that has a test of its own.
+    config=schemathesis.Config.from_dict({"generation": {"allow-x00": False}}),
+)
 schema.app = application
 schema.location = "/v1/openapi.json"
 
@@ -43,14 +48,33 @@ def _one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+def foreseeable(reply: Any) -> bool:
+    """Whether the document could have said that this request would be refused."""
+    if reply.status_code not in (400, 422):
+        return True
+    error = reply.json()["error"]
+    # A few control characters are white space to the service, and none to the pattern `\S`.
+    blank = error["message"] == "Must not be blank."
+    return not (blank or error["code"] == "idempotency_mismatch" or UNFORESEEABLE.fullmatch(error.get("param", "")))
+
+
+seen: Counter[str] = Counter()
+
+
+def is_sampled(case: Any) -> bool:
+    """The first twenty of the systematic cases of an operation, then every tenth: some have hundreds."""
+    if case.meta.phase.name.value != "coverage":
+        return True
+    seen[case.operation.label] += 1
+    return seen[case.operation.label] <= 20 or seen[case.operation.label] % 10 == 0
+
+
 @schema.parametrize()
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient):
-    response = case.call(headers=api.headers)
-    # Without a key it would soon meet the limit of its address; tests/conventions/ shows what keys are for.
-    excluded = [ignored_auth]
-    if response.status_code in (400, 422):
-        error = response.json()["error"]
-        if error["code"] == "idempotency_mismatch" or UNFORESEEABLE.fullmatch(error.get("param", "")):
-            excluded.append(positive_data_acceptance)
-    case.validate_response(response, headers=api.headers, excluded_checks=excluded)
+    if not is_sampled(case):
+        return
+    reply = case.call(headers=api.headers)
+    # Without a key it would soon meet the limit of its address; what keys are for is tested elsewhere.
+    excluded = [ignored_auth] if foreseeable(reply) else [ignored_auth, positive_data_acceptance]
+    case.validate_response(reply, headers=api.headers, excluded_checks=excluded)

@@ -1,5 +1,7 @@
-"""A long list, walked to its end while others are inserted (contract §7): 100,000 items on PostgreSQL, fewer on SQLite,
-which has no planner to mislead; benchmarks/list_walk.py walks and times 100,000 on either."""
+"""A long list, walked to its end while others are inserted (contract §7).
+
+100,000 items on PostgreSQL, fewer on SQLite to save time; benchmarks/list_walk.py walks 100,000 on either.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -66,10 +68,9 @@ def plan_of_page(api: ApiClient, path: str) -> str:
 
     def explain(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         if "ORDER BY" in sql and 'FROM "licensing_content"' in sql:
-            with connection.cursor().cursor as cursor:
-                how = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
-                cursor.execute(f"{how} {sql}", params)
-                plans.append("\n".join(str(row) for row in cursor.fetchall()))
+            how = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+            execute(f"{how} {sql}", params, many, context)
+            plans.append("\n".join(str(row) for row in context["cursor"].fetchall()))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(explain):

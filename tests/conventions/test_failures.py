@@ -1,0 +1,90 @@
+"""What goes wrong inside is told in the envelope, without the inside (contract §1 and §2)."""
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection
+
+from config.api.middleware import RequestIdFilter
+from tests import factories
+from tests.conventions.endpoints import each_endpoint_with_key
+from tests.conventions.test_responses import complete, is_error
+
+SECRET_DETAIL = "a detail that is nobody's business"
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Makes content fail to be written with this exception."""
+
+    def fail(error):
+        def raise_it(*args, **kwargs):
+            raise error
+
+        monkeypatch.setattr("licensing.services.save_content", raise_it)
+
+    return fail
+
+
+def test_what_nobody_foresaw_is_a_500_without_its_trace(api, broken, caplog):
+    broken(RuntimeError(SECRET_DETAIL))
+    reply = api.post("/v1/content", {"title": "x"})
+    assert is_error(reply, 500, "internal_error")
+    assert reply.error["type"] == "api_error"
+    assert SECRET_DETAIL.encode() not in reply.content
+    assert b"Traceback" not in reply.content
+    assert SECRET_DETAIL in caplog.text
+
+
+def test_the_log_names_the_request_that_failed(api, broken, caplog):
+    broken(RuntimeError(SECRET_DETAIL))
+    caplog.handler.addFilter(RequestIdFilter())
+    api.post("/v1/content", {"title": "x"}, headers={"X-Request-Id": "the-one"})
+    [record] = [one for one in caplog.records if one.name == "config.api.errors"]
+    assert record.request_id == "the-one"
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError])
+def test_a_database_that_does_not_answer_is_a_503(api, broken, kind):
+    broken(kind(SECRET_DETAIL))
+    reply = api.post("/v1/content", {"title": "x"})
+    assert is_error(reply, 503, "service_unavailable")
+    assert (reply.error["type"], reply.error["retryAfter"]) == ("api_error", int(reply.headers["Retry-After"]))
+    assert SECRET_DETAIL.encode() not in reply.content
+
+
+def test_after_a_failure_nothing_is_half_written(api, monkeypatch):
+    policy = api.post("/v1/policies", {"name": "First"}).body
+
+    def fail(*args):
+        raise OperationalError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("licensing.services.keep_revision", fail)
+        assert api.patch(f"/v1/policies/{policy['id']}", {"name": "Second"}).status == 503
+    assert api.get(f"/v1/policies/{policy['id']}").body == policy
+
+
+@each_endpoint_with_key()
+def test_without_a_database_every_endpoint_is_a_503(api, ids, endpoint):
+    def refuse(execute, sql, params, many, context):
+        raise OperationalError(SECRET_DETAIL)
+
+    with connection.execute_wrapper(refuse):
+        reply = endpoint.send(api, ids)
+    assert is_error(reply, 503, "service_unavailable")
+    assert complete(endpoint.send(api, ids))
+
+
+@pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
+def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, path):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    body = {"contentId": item.pk, "requester": "org"} | ({"checks": [{}]} if path.endswith("batch") else {})
+
+    def refuse_writes(execute, sql, params, many, context):
+        if sql.startswith("INSERT") and "event" in sql:
+            raise OperationalError(SECRET_DETAIL)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse_writes):
+        assert is_error(api.post(path, body), 503, "service_unavailable")
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+    assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0

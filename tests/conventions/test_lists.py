@@ -1,0 +1,180 @@
+"""Pages of every list (spec §4, contract §7)."""
+
+import base64
+from datetime import UTC, datetime
+
+import pytest
+from django.apps import apps
+from django.db.models import DateTimeField
+
+from accounts.models import ApiKey
+from analytics.models import AccessEvent
+from licensing.models import Content, Policy, PolicyRevision
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import each_list
+
+MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
+
+
+def grow(api, ids, path, count):
+    """Adds to what the list at `path` shows."""
+    for n in range(count):
+        if path == "/v1/content":
+            api.post(path, {"title": f"Item {n}"})
+        elif path == "/v1/policies":
+            api.post(path, {"name": f"Policy {n}"})
+        elif path.endswith("/versions"):
+            api.patch(f"/v1/policies/{ids['policy']}", {"name": f"Version {n}"})
+        elif path == "/v1/access/decisions":
+            api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
+        else:
+            api.post(path, {"name": f"Key {n}", "type": "public"})
+
+
+def make_simultaneous(path):
+    """Gives all rows of the list one time of creation."""
+    model = {
+        "/v1/content": Content,
+        "/v1/policies": Policy,
+        "/v1/policies/{policy}/versions": PolicyRevision,
+        "/v1/access/decisions": AccessEvent,
+        "/v1/api-keys": ApiKey,
+    }[path]
+    field = "created_at" if model is ApiKey else "created"
+    assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
+    model.objects.update(**{field: MOMENT})
+
+
+def identity(row):
+    return row["id"], row.get("version")
+
+
+def walk(api, path, **query):
+    """All rows, page by page, and the pages themselves."""
+    pages = [api.get(path, **query)]
+    while pages[-1]["hasMore"]:
+        pages.append(api.get(path, **query, cursor=pages[-1]["nextCursor"]))
+    return [identity(row) for page in pages for row in page["data"]], pages
+
+
+@each_list()
+def test_every_row_is_met_once_on_the_way_through_the_pages(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    whole = [identity(row) for row in api.get(path, limit=100)["data"]]
+    walked, pages = walk(api, path, limit=3)
+    assert walked == whole
+    assert len(set(walked)) == len(walked) >= 7
+    assert [len(page["data"]) for page in pages[:-1]] == [3] * (len(pages) - 1)
+    assert {page["totalCount"] for page in pages} == {len(whole)}
+
+
+@each_list()
+def test_rows_of_one_microsecond_are_met_once_each(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    make_simultaneous(endpoint.path)
+    whole = [identity(row) for row in api.get(path, limit=100)["data"]]
+    assert walk(api, path, limit=2)[0] == whole
+    assert len(set(whole)) >= 7
+
+
+@each_list()
+def test_what_is_added_on_the_way_shifts_nothing(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 5)
+    before = [identity(row) for row in api.get(path)["data"]]
+    first = api.get(path, limit=2)
+    grow(api, ids, endpoint.path, 3)
+    rest = api.get(path, cursor=first["nextCursor"])
+    assert [identity(row) for row in first["data"] + rest["data"]] == before
+
+
+@each_list()
+def test_the_last_page_has_no_cursor(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 3)
+    total = api.get(path)["totalCount"]
+    exact = api.get(path, limit=total)
+    assert (exact["hasMore"], "nextCursor" in exact.body) == (False, False)
+    short = api.get(path, limit=total - 1)
+    assert (short["hasMore"], "nextCursor" in short.body) == (True, True)
+
+
+@each_list()
+def test_the_limit_is_from_1_to_100(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    assert [api.get(path, limit=limit).status for limit in (1, 100)] == [200, 200]
+    for limit in ("0", "101", "-1", "1.0", "ten", "", "1e1", "+5", " 5", "٣", "9" * 5000, "0x10"):
+        reply = api.get(path, limit=limit)
+        assert (limit, reply.status, reply.error["param"]) == (limit, 400, "limit")
+
+
+@pytest.fixture
+def cursor(api, ids):
+    for _ in range(3):
+        api.post("/v1/content", {"title": "x", "type": "image"})
+    return api.get("/v1/content", limit=1)["nextCursor"]
+
+
+def is_refused(reply):
+    return (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", "cursor")
+
+
+@each_list()
+def test_what_is_no_cursor_is_refused(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    for text in ("", "x", "====", "MjAyNg==", "A" * 54, "é", "a b", "x" * 5000, base64.b64encode(b"\0" * 40).decode()):
+        assert is_refused(api.get(path, cursor=text))
+
+
+def test_a_tampered_cursor_is_refused(api, cursor):
+    for index in range(0, len(cursor) - 1):
+        changed = cursor[:index] + ("A" if cursor[index] != "A" else "B") + cursor[index + 1 :]
+        assert is_refused(api.get("/v1/content", cursor=changed))
+
+
+def test_a_cursor_says_nothing_about_the_row_it_points_to(api, cursor):
+    assert cursor.isascii()
+    assert "cnt_" not in base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("latin1")
+
+
+def test_another_accounts_cursor_is_refused(other_api, cursor):
+    assert is_refused(other_api.get("/v1/content", cursor=cursor))
+
+
+def test_a_cursor_holds_for_all_keys_of_the_account(account, cursor):
+    assert ApiClient(factories.key_text(account)).get("/v1/content", cursor=cursor).status == 200
+
+
+def test_a_cursor_of_another_list_is_refused(api, cursor):
+    for path in ("/v1/policies", "/v1/access/decisions", "/v1/api-keys"):
+        assert is_refused(api.get(path, cursor=cursor))
+
+
+@pytest.mark.parametrize("query", [{"type": "image"}, {"status": "active"}, {"title": "x"}])
+def test_a_cursor_with_other_filters_is_refused(api, cursor, query):
+    assert is_refused(api.get("/v1/content", cursor=cursor, **query))
+
+
+def test_a_cursor_made_with_filters_needs_the_same(api, cursor):
+    made = api.get("/v1/content", limit=1, type="image", status="active")["nextCursor"]
+    assert api.get("/v1/content", cursor=made, status="active", type="image").status == 200
+    assert is_refused(api.get("/v1/content", cursor=made, type="image"))
+    assert is_refused(api.get("/v1/content", cursor=made, type="report", status="active"))
+
+
+def test_the_limit_may_change_from_page_to_page(api, cursor):
+    assert len(api.get("/v1/content", cursor=cursor, limit=2)["data"]) == 2
+
+
+def test_a_filtered_list_is_walked_whole(api, cursor):
+    walked, pages = walk(api, "/v1/content", limit=1, type="image")
+    assert (len(walked), pages[0]["totalCount"]) == (3, 3)
+
+
+def test_the_row_under_a_cursor_may_go(api, cursor):
+    first = api.get("/v1/content", limit=1)["data"][0]
+    api.delete(f"/v1/content/{first['id']}")
+    assert api.get("/v1/content", cursor=cursor)["totalCount"] == 3

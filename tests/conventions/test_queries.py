@@ -1,0 +1,78 @@
+"""No list and no retrieval makes more queries for more rows (contract §7)."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from licensing.lookup import compiled_policy
+from tests import factories
+from tests.conventions.endpoints import each_list, each_read
+from tests.conventions.test_lists import grow
+
+MOST = 5  # the key, its last use, the count, the rows, and what is read beside them
+
+
+@pytest.fixture
+def forgetful():
+    """Empties what a process keeps of compiled policies, as after a restart."""
+    return compiled_policy.cache_clear
+
+
+def queries_of(api, path, **query):
+    with CaptureQueriesContext(connection) as captured:
+        assert api.get(path, **query).status == 200
+    return [one["sql"] for one in captured.captured_queries]
+
+
+@each_read()
+def test_a_retrieval_makes_few_queries(api, ids, endpoint):
+    assert len(queries_of(api, endpoint.filled(ids)[0])) <= MOST
+
+
+@each_list()
+def test_a_list_makes_as_many_queries_for_many_rows_as_for_one(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 12)
+    api.get(path)  # notes the use of the key
+    few, many = queries_of(api, path, limit=1), queries_of(api, path, limit=100)
+    assert len(many) == len(few) <= MOST
+
+
+def test_embedded_policies_cost_nothing_more(api, account):
+    for _ in range(5):
+        factories.content(account, policy_id=factories.policy(account).pk)
+    api.get("/v1/content")  # notes the use of the key
+    plain, expanded = queries_of(api, "/v1/content"), queries_of(api, "/v1/content", expand="policy")
+    assert len(expanded) == len(plain)
+
+
+def test_a_cursor_costs_nothing_more(api, account):
+    for _ in range(3):
+        factories.content(account)
+    cursor = api.get("/v1/content", limit=1)["nextCursor"]
+    assert len(queries_of(api, "/v1/content", cursor=cursor)) == len(queries_of(api, "/v1/content"))
+
+
+def test_decisions_on_many_policies_cost_no_more_than_on_one(api, account, forgetful):
+    for _ in range(8):
+        item = factories.content(account, policy_id=factories.policy(account).pk)
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org"})
+    api.get("/v1/content")  # notes the use of the key
+    forgetful()
+    one = queries_of(api, "/v1/access/decisions", limit=1)
+    forgetful()
+    assert len(queries_of(api, "/v1/access/decisions", limit=8)) == len(one)
+
+
+def test_a_batch_makes_as_many_queries_as_a_check_alone(api, account):
+    items = [factories.content(account, policy_id=factories.policy(account).pk) for _ in range(6)]
+    checks = [{"contentId": item.pk, "requester": f"org_{n}"} for n, item in enumerate(items)]
+    for check in checks:
+        api.post("/v1/access/check", check)
+
+    def queries_for(count):
+        with CaptureQueriesContext(connection) as captured:
+            assert api.post("/v1/access/check/batch", {"checks": checks[:count]}).status == 200
+        return len(captured)
+
+    assert queries_for(6) == queries_for(1)
