@@ -95,6 +95,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "corsheaders",
     "rest_framework",
     "django_filters",
     "drf_spectacular",
@@ -109,6 +110,7 @@ MIDDLEWARE = [
     "config.api.middleware.ClientAddressMiddleware",
     "accounts.middleware.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.middleware.ApiBoundaryMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -209,6 +211,19 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
+
+# Public keys are for pages of any origin. No cookie counts under /v1, so there is nothing for another site to ride on.
+CORS_URLS_REGEX = r"^/v1/"
+CORS_ALLOW_ALL_ORIGINS = True
+CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "x-request-id"]
+CORS_EXPOSE_HEADERS = [
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-request-id",
+    "retry-after",
+    "idempotent-replayed",
+]
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Content Access Licensing API",
