@@ -103,7 +103,7 @@ WITH entry AS MATERIALIZED (
     number int, account uuid, requester bigint, policy uuid, rule text, window_start bigint, allowance bigint,
     claimed bigint)
 ), stale AS MATERIALIZED (
-  SELECT DISTINCT entry.account, coalesce(account.epoch, -1) AS epoch
+  SELECT DISTINCT entry.account
   FROM entry LEFT JOIN accounts_account account ON account.id = entry.account
   WHERE account.epoch IS DISTINCT FROM entry.epoch
 ), counted AS ({
@@ -136,8 +136,9 @@ WITH entry AS MATERIALIZED (
   SELECT content_id, count(*), count(*) FILTER (WHERE allowed) FROM stored GROUP BY content_id ORDER BY content_id'''
     )
 })
-SELECT (SELECT json_agg(json_build_array(replace(account::text, '-', ''), epoch)) FROM stale)::text,
-       (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text
+SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
+       (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,
+       (SELECT count(*) FROM stored)
 """  # noqa: S608 - made of constants
 
 
@@ -207,10 +208,13 @@ class Batch:
                 outcomes.append(Outcome(granted=record.ordinal <= granted, remaining=remaining))
         return outcomes
 
-    def read_row(self, row: tuple[str | None, str | None]) -> list[Outcome]:
+    def read_row(self, row: tuple[str | None, str | None, int]) -> list[Outcome]:
         """From the row that the PostgreSQL statement returns."""
-        stale, settled = (orjson.loads(text) if text else [] for text in row)
-        return self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
+        stale, settled = (orjson.loads(text) if text else [] for text in row[:2])
+        outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
+        if row[2] != sum(not outcome.stale for outcome in outcomes):
+            raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
+        return outcomes
 
 
 def record(entries: Sequence[Entry]) -> list[Outcome]:

@@ -228,11 +228,21 @@ CORS_EXPOSE_HEADERS = [
 SPECTACULAR_SETTINGS = {
     "TITLE": "Content Access Licensing API",
     "VERSION": "1.0.0",
+    "DESCRIPTION": (
+        "Registers content, keeps the policies that say who may use it, and decides each use.\n\n"
+        "Send `Authorization: Bearer <API_KEY>` with every request, and `Idempotency-Key` with a POST that may be "
+        "retried. Bodies are JSON objects; a field that a resource does not have is refused, one that the service "
+        "sets itself (`id`, `created`, …) is ignored, so that what was read can be sent back. No text may hold "
+        "U+0000. Lists take `field=value` and `field[op]=value` filters."
+    ),
+    "TAGS": [
+        {"name": "content", "description": "The items that a publisher owns."},
+        {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
+        {"name": "access", "description": "Checks, and the decisions that they left."},
+        {"name": "api-keys", "description": "The keys that authenticate callers."},
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "PREPROCESSING_HOOKS": ["config.api.openapi.only_v1"],

@@ -69,7 +69,6 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "description": "Makes a retry safe: for 24 hours the same request is answered with its first reply.",
     "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
-    "example": "order-1234-attempt",
 }
 
 

@@ -96,9 +96,9 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
             both_have_looked.wait(0.3)
         return look_up(self, policy_ids)
 
-    def run(_: int) -> Run:
+    def run(number: int) -> Run:
         try:
-            return load("a.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
+            return load(f"{number}.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
         finally:
             connection.close()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models import AccessEvent
@@ -79,9 +80,7 @@ def test_nothing_was_decided_before_it_was_there() -> None:
         assert not model.objects.filter(created__gt=first).exists()
 
 
-def test_the_same_seed_decides_the_same_and_another_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from django.utils import timezone
-
+def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
     now = timezone.now()
     runs = []
     for number in (3, 3, 4):

@@ -1,0 +1,14 @@
+from typing import Any
+
+from django.utils import timezone
+
+from analytics.partitions import ensure_partitions
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Makes the partitions of the coming months on PostgreSQL. A running service does so by itself, too."
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        made = ensure_partitions(timezone.now())
+        return f"Made {', '.join(made) or 'none: all are there'}.", {"made": made}

@@ -1,0 +1,22 @@
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from analytics.retention import purge_events
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Deletes the recorded decisions of whole months that are over for longer than the days given."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--keep-days", type=int, required=True, help="At least this many days are kept.")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        purged = purge_events(timezone.now() - timedelta(days=options["keep_days"]))
+        if isinstance(purged, int):
+            return f"Deleted {purged} decisions.", {"deleted": purged}
+        return f"Dropped {', '.join(purged) or 'no partition'}.", {"dropped": purged}

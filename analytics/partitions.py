@@ -1,0 +1,81 @@
+"""Monthly partitions of the events on PostgreSQL, so that old ones can be dropped whole and new ones stay in memory.
+
+Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). A partition is made ahead
+of time; what comes before its partition goes to the default one and is moved when that is made. SQLite has one table.
+"""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+TABLE = "analytics_accessevent"
+DEFAULT = f"{TABLE}_default"
+MONTHS_AHEAD = 3
+
+
+def month_after(month: datetime, months: int = 1) -> datetime:
+    years, index = divmod(month.month - 1 + months, 12)
+    return month.replace(year=month.year + years, month=index + 1)
+
+
+def month_of(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def first_id(moment: datetime) -> UUID:
+    """The least id that can have been made at that moment."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
+def name_of(month: datetime) -> str:
+    return f"{TABLE}_{month:%Y_%m}"
+
+
+def existing() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", [TABLE])
+        return {name for (name,) in cursor.fetchall()}
+
+
+def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[str]:
+    """Makes the partitions of this month and the next ones, where missing; returns the names of those made.
+
+    Safe to run at the same time in several processes, and beside recording.
+    """
+    if connection.vendor != "postgresql":
+        return []
+    made = []
+    for ahead in range(months_ahead + 1):
+        month = month_after(month_of(now), ahead)
+        if name_of(month) not in existing() and make_partition(month):
+            made.append(name_of(month))
+    return made
+
+
+@transaction.atomic
+def make_partition(month: datetime) -> bool:
+    """False if another process was faster."""
+    name, begin, end = name_of(month), first_id(month), first_id(month_after(month))
+    with connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
+        if name in existing():
+            return False
+        cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING ALL)")
+        cursor.execute(
+            f"WITH early AS (DELETE FROM {DEFAULT} WHERE id >= %s AND id < %s RETURNING *) "  # noqa: S608
+            f"INSERT INTO {name} SELECT * FROM early",
+            [begin, end],
+        )
+        cursor.execute(f"ALTER TABLE {TABLE} ATTACH PARTITION {name} FOR VALUES FROM ('{begin}') TO ('{end}')")
+    return True
+
+
+def drop_before(month: datetime) -> list[str]:
+    """Drops the partitions of the months before; returns their names. What the default partition holds stays."""
+    oldest = name_of(month)
+    dropped = sorted(name for name in existing() - {DEFAULT} if name < oldest)
+    for name in dropped:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {name}")
+    return dropped

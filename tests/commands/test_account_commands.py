@@ -1,0 +1,176 @@
+"""The commands about accounts and keys (contract §13)."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.models import Account, ApiKey, IdempotencyRecord
+from tests import factories
+from tests.client import ApiClient
+from tests.endpoints.test_api_key_create import FIELDS
+
+NO_ACCOUNT = "acc_" + "0" * 26
+
+
+def run(*arguments):
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments):
+    return json.loads(run(*arguments, "--json").splitlines()[-1])
+
+
+@pytest.mark.parametrize(("plan", "minute", "day"), [("starter", 60, 10_000), ("professional", 300, 100_000)])
+def test_an_account_is_created_with_its_plan(db, plan, minute, day):
+    made = run_json("create_account", "Publisher", "--plan", plan)
+    created = made.pop("created")
+    account = Account.objects.get()
+    assert made == {
+        "id": account.pk,
+        "object": "account",
+        "name": "Publisher",
+        "plan": plan,
+        "requestsPerMinute": minute,
+        "requestsPerDay": day,
+    }
+    assert created.endswith("Z")
+
+
+def test_an_enterprise_account_has_its_own_limits(db):
+    made = run_json("create_account", "Big", "--plan=enterprise", "--requests-per-minute=7", "--requests-per-day=8")
+    assert (made["requestsPerMinute"], made["requestsPerDay"]) == (7, 8)
+    reply = ApiClient(factories.key_text(Account.objects.get())).get("/v1/content")
+    assert reply.headers["X-RateLimit-Limit"] == "7"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["Big", "--plan=enterprise"],
+        ["Big", "--plan=enterprise", "--requests-per-minute=7"],
+        ["Big", "--plan=enterprise", "--requests-per-minute=0", "--requests-per-day=8"],
+        ["Big", "--plan=enterprise", "--requests-per-minute=-1", "--requests-per-day=8"],
+        ["Small", "--plan=starter", "--requests-per-minute=7"],
+        ["Odd", "--plan=gold"],
+        ["", "--plan=starter"],
+        ["x" * 256, "--plan=starter"],
+    ],
+)
+def test_an_account_that_cannot_be_is_refused(db, arguments):
+    with pytest.raises(CommandError):
+        run("create_account", *arguments)
+    assert not Account.objects.exists()
+
+
+def test_without_json_a_sentence_names_the_account(db):
+    assert run("create_account", "Publisher").strip() == f"Created the account {Account.objects.get().pk} (starter)."
+
+
+def test_a_created_key_works(account):
+    made = run_json("create_api_key", "--account", account.pk, "--name", "Backend", "--type", "secret")
+    assert set(made) == FIELDS | {"key"}
+    assert (made["name"], made["type"], made["permissions"]) == ("Backend", "secret", ["*"])
+    assert ApiClient(made["key"]).get("/v1/content").status == 200
+
+
+def test_a_created_key_is_printed_once_for_people(account):
+    printed = run("create_api_key", "--account", account.pk, "--name", "x", "--type", "public")
+    text = printed.strip().splitlines()[-1]
+    assert ApiClient(text).get("/v1/content").status == 200
+
+
+def test_a_key_is_created_with_all_its_grants(account):
+    made = run_json(
+        "create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", "--permission", "content:read",
+        "--permission", "access:check", "--allowed-ip", "10.0.0.0/8", "--allowed-ip", "::1", "--expires-at", "2099-01-31",
+    )  # fmt: skip
+    assert made["permissions"] == ["content:read", "access:check"]
+    assert made["allowedIps"] == ["10.0.0.0/8", "::1"]
+    assert made["expiresAt"] == "2099-01-31T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (["--account", NO_ACCOUNT], NO_ACCOUNT),
+        (["--account", "x"], "x"),
+        (["--name", ""], "name"),
+        (["--type", "private"], "type"),
+        (["--permission", "content:delete"], "permissions[0]"),
+        (["--type", "public", "--permission", "content:write"], "permissions[0]"),
+        (["--allowed-ip", "10.0.0.1/8"], "allowedIps[0]"),
+        (["--expires-at", "tomorrow"], "expiresAt"),
+        (["--expires-at", "2099-01-31T12:00:00"], "expiresAt"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused_and_says_why(account, changes, named):
+    with pytest.raises(CommandError) as refused:
+        run("create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", *changes)
+    assert named in str(refused.value)
+    assert not ApiKey.objects.exists()
+
+
+def test_a_revoked_key_is_refused_at_once(account):
+    key, text = factories.api_key(account)
+    assert ApiClient(text).get("/v1/content").status == 200
+    made = run_json("revoke_api_key", key.pk)
+    assert (made["id"], set(made)) == (key.pk, FIELDS)
+    assert made["revokedAt"] is not None
+    assert ApiClient(text).get("/v1/content").status == 401
+
+
+def test_a_sentence_says_which_key_was_revoked(account):
+    key, _ = factories.api_key(account)
+    assert run("revoke_api_key", key.pk).strip() == f"Revoked {key.pk} ({key.prefix}…)."
+
+
+def test_a_rotated_key_is_replaced(account):
+    key, text = factories.api_key(account, permissions=["content:read"])
+    made = run_json("rotate_api_key", key.pk)
+    assert set(made) == FIELDS | {"key"}
+    assert (made["name"], made["permissions"]) == (key.name, ["content:read"])
+    assert [ApiClient(one).get("/v1/content").status for one in (text, made["key"])] == [401, 200]
+
+
+def test_a_rotated_key_may_overlap(account):
+    key, text = factories.api_key(account)
+    run("rotate_api_key", key.pk, "--overlap-seconds", 60)
+    assert ApiClient(text).get("/v1/content").status == 200
+
+
+@pytest.mark.parametrize("seconds", [-1, 604_801])
+def test_the_overlap_has_bounds(account, seconds):
+    key, text = factories.api_key(account)
+    with pytest.raises(CommandError, match="overlapSeconds"):
+        run("rotate_api_key", key.pk, f"--overlap-seconds={seconds}")
+    assert ApiClient(text).get("/v1/content").status == 200
+
+
+@pytest.mark.parametrize("command", ["revoke_api_key", "rotate_api_key"])
+@pytest.mark.parametrize("id_", ["x", "key_" + "0" * 26, NO_ACCOUNT])
+def test_an_unknown_key_is_named(db, command, id_):
+    with pytest.raises(CommandError, match=id_):
+        run(command, id_)
+
+
+def test_purging_deletes_what_is_past_its_24_hours_and_no_more(api):
+    for key in ("old", "new"):
+        api.post("/v1/content", {"title": key}, headers={"Idempotency-Key": key})
+    past = timezone.now() - timedelta(hours=24)
+    IdempotencyRecord.objects.filter(key="old").update(created=past)
+    IdempotencyRecord.objects.filter(key="new").update(created=past + timedelta(minutes=1))
+    assert run_json("purge_idempotency_keys") == {"deleted": 1}
+    assert [record.key for record in IdempotencyRecord.objects.all()] == ["new"]
+    assert run("purge_idempotency_keys").strip() == "Deleted 0 idempotency records."
+
+
+def test_no_command_stores_a_key_in_the_clear(account):
+    made = run_json("create_api_key", "--account", account.pk, "--name", "x", "--type", "secret")
+    key = ApiKey.objects.get(pk=made["id"])
+    assert made["key"][13:] not in str(key.__dict__)

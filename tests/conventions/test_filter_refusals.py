@@ -1,0 +1,104 @@
+"""A filter that a list does not have, or cannot read, is a 400 that names it (contract §7)."""
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.conventions.test_filters import CONTENT, DECISIONS, ORDER, POLICIES
+
+LISTS = {"/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))}, "/v1/policies": POLICIES, "/v1/access/decisions": DECISIONS}
+
+
+def is_refused(reply, param):
+    return (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", param)
+
+
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tittle", "Title", "TYPE", "metadata", "metadata.tags", "metadata.isbn", "stats.totalRequests", "account",
+        "account_id", "account__name", "deleted_at", "policy__name", "title__contains", "created_at", "pk", "object",
+        "description", "rules", "created[", "created[]", "created]", "[created]", "[]", "", "created[gte", "created[GTE]",
+        "created[gte][lt]", "created[gte ]", "created[regex]", "created[isnull]", "created[like]", "created[exact]",
+        "created.gte", "created__gte", "limit[gte]", "cursor[eq]", "offset", "page", "sort", "order_by", "search",
+    ],
+)  # fmt: skip
+def test_a_filter_that_does_not_exist(api, path, name):
+    assert is_refused(api.get(f"{path}?{quote(name)}=x"), name)
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_only_dates_and_numbers_have_an_order(api, path):
+    for name, (_, operators) in LISTS[path].items():
+        for op in set(ORDER) - set(operators):
+            assert is_refused(api.get(f"{path}?{name}[{op}]=1"), f"{name}[{op}]")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "value"),
+    [
+        ("/v1/content", "type", "book"),
+        ("/v1/content", "type", ""),
+        ("/v1/content", "type", "article,report"),
+        ("/v1/content", "type[in]", "article,book"),
+        ("/v1/content", "type[in]", "article,"),
+        ("/v1/content", "type[in]", "article, report"),
+        ("/v1/content", "status", "deleted"),
+        ("/v1/content", "id", "pol_" + "0" * 26),
+        ("/v1/content", "id[in]", "x"),
+        ("/v1/content", "policyId", "null"),
+        ("/v1/content", "created", "yesterday"),
+        ("/v1/content", "created[gte]", ""),
+        ("/v1/content", "created[gte]", "2026-01-01T00:00:00"),
+        ("/v1/content", "created[gte]", "2026-02-30"),
+        ("/v1/content", "created[gte]", "1767225600"),
+        ("/v1/content", "created[in]", "2026-01-01,x"),
+        ("/v1/content", "created[gte]", "0001-01-01T00:00:00+14:00"),
+        ("/v1/content", "metadata.publishedAt", "2026-1-1"),
+        ("/v1/content", "metadata.publishedAt[lt]", "2026-01-01T00:00:00Z"),
+        ("/v1/content", "metadata.wordCount", "12.0"),
+        ("/v1/content", "metadata.wordCount", "many"),
+        ("/v1/content", "metadata.wordCount[gt]", ""),
+        ("/v1/content", "metadata.wordCount[gt]", "1e3"),
+        ("/v1/content", "metadata.wordCount[gt]", "９"),
+        ("/v1/content", "metadata.wordCount[gt]", "9" * 5000),
+        ("/v1/content", "title", "a\0b"),
+        ("/v1/content", "tags[in]", "a,\0"),
+        ("/v1/policies", "defaultAction", "maybe"),
+        ("/v1/policies", "version", "x"),
+        ("/v1/access/decisions", "allowed", "True"),
+        ("/v1/access/decisions", "allowed", "1"),
+        ("/v1/access/decisions", "reason", "bored"),
+        ("/v1/access/decisions", "contentId", "x"),
+    ],
+)
+def test_a_value_that_cannot_be_read(api, path, name, value):
+    assert is_refused(api.get(f"{path}?{name}={quote(value)}"), name)
+
+
+@pytest.mark.parametrize("number", ["9999999999", "-9999999999", "2147483648"])
+def test_a_number_that_no_row_can_have_finds_nothing(api, number):
+    for op in ("eq", "gt" if number[0] != "-" else "lt"):
+        reply = api.get(f"/v1/content?metadata.wordCount[{op}]={number}")
+        assert (reply.status, reply["totalCount"]) == (200, 0)
+
+
+@pytest.mark.parametrize("year", ["0001-01-01", "9999-12-31T23:59:59.999999Z"])
+def test_the_ends_of_time_can_be_asked_for(api, year):
+    for op in ORDER:
+        assert api.get(f"/v1/content?created[{op}]={year}").status == 200
+
+
+def test_in_takes_up_to_100_values(api):
+    def answer(count):
+        return api.get(f"/v1/content?title[in]={','.join(f't{n}' for n in range(count))}")
+
+    assert answer(100).status == 200
+    assert is_refused(answer(101), "title[in]")
+
+
+@pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/policies/{policy}/versions"])
+def test_lists_without_filters_refuse_them_all(api, ids, path):
+    for name in ("name", "created", "createdAt[gte]", "version"):
+        assert is_refused(api.get(f"{path.format(**ids)}?{name}=1"), name)

@@ -1,0 +1,191 @@
+"""Filters: every field that a list can be filtered by, with every operator that suits it (spec §4, contract §7).
+
+What is expected follows from the values that the rows have, by the plainest reading of each operator.
+"""
+
+import operator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from analytics.models import AccessEvent
+from licensing.models import Content, Policy
+from tests import factories
+
+COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+EQUALITY = ("eq", "ne", "in")
+ORDER = ("eq", "ne", "in", "gt", "gte", "lt", "lte")
+DAYS = [datetime(2026, 1, day, 12, 30, 15, 250_000, UTC) for day in (1, 2, 3, 4)]
+MOMENTS = [day.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for day in DAYS]
+
+# Of each list: its fields, the values that its four rows have (the last one what is not given), and the operators.
+CONTENT: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "type": (["article", "report", "image", "article"], EQUALITY),
+    "status": (["active", "archived", "active", "active"], EQUALITY),
+    "externalId": (["a-1", "b 2&=?", "c", None], EQUALITY),
+    "policyId": (["{p}", "{q}", "{p}", None], EQUALITY),
+    "title": (["Alpha", "Beta [b]", "Gämma", "Delta"], EQUALITY),
+    "source": (["https://example.com/a", "https://example.com/b?x=1", "https://example.com/c", None], EQUALITY),
+    "created": (MOMENTS, ORDER),
+    "updated": (MOMENTS, ORDER),
+    "metadata.author": (["Ada", "Bob", "Cleo", None], EQUALITY),
+    "metadata.category": (["law", "news", "arts", None], EQUALITY),
+    "metadata.publishedAt": (["2020-01-01", "2021-06-15", "2022-12-31", None], ORDER),
+    "metadata.wordCount": ([0, 200, 2_147_483_647, None], ORDER),
+}
+POLICIES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "name": (["Alpha", "Beta", "Gamma", "Delta"], EQUALITY),
+    "defaultAction": (["allow", "deny", "allow", "deny"], EQUALITY),
+    "version": ([1, 2, 3, 4], ORDER),
+    "created": (MOMENTS, ORDER),
+    "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
+}
+DECISIONS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "contentId": (["{c}", "{d}", "{c}", "{n}"], EQUALITY),
+    "requesterId": (["org_a", "org_b", "org_b", "org_d"], EQUALITY),
+    "policyId": (["{p}", "{q}", "{p}", None], EQUALITY),
+    "allowed": ([True, False, False, False], ("eq", "ne")),
+    "reason": ([None, "policy_denied", "no_license", "no_policy"], EQUALITY),
+    "created": (MOMENTS, ORDER),
+}
+
+
+TAGS = [["x", "y"], ["y"], ["z"], []]
+
+
+def filled(value: Any, known: dict[str, str]) -> Any:
+    return value.format(**known) if isinstance(value, str) else value
+
+
+@pytest.fixture
+def rows_of_content(api, account):
+    """Four items; what stands in braces above, and its id."""
+    known = {name: factories.policy(account).pk for name in ("p", "q")}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in CONTENT.items()}
+        fields = {name: filled(row[name], known) for name in ("externalId", "title", "type", "source", "policyId")}
+        metadata = {name.removeprefix("metadata."): value for name, value in row.items() if "metadata" in name}
+        given = {name: value for name, value in metadata.items() if value is not None}
+        item = api.post("/v1/content", {**fields, "metadata": given, "tags": TAGS[index]})
+        known[f"row{index}"] = item["id"]
+        api.patch(f"/v1/content/{item['id']}", {"status": row["status"]})
+        Content.objects.filter(pk=item["id"]).update(created=DAYS[index], updated=DAYS[index])
+    return known
+
+
+@pytest.fixture
+def rows_of_policies(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in POLICIES.items()}
+        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"])
+        known[f"row{index}"] = policy.pk
+        updated = DAYS[index] if row["updated"] else None
+        Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)
+    return known
+
+
+@pytest.fixture
+def rows_of_decisions(api, account):
+    p, q = (factories.policy(account, rule).pk for rule in (factories.ALLOW_LICENSED, factories.DENY_ALL))
+    c, d, n = (factories.content(account, policy_id=policy).pk for policy in (p, q, None))
+    known = {"p": p, "q": q, "c": c, "d": d, "n": n}
+    licensed = {"licenseType": "commercial", "hasValidLicense": True}
+    checks = [(c, {"id": "org_a", **licensed}), (d, {"id": "org_b", **licensed}), (c, "org_b"), (n, "org_d")]
+    for index, (item, requester) in enumerate(checks):
+        made = api.post("/v1/access/check", {"contentId": item, "requester": requester})
+        known[f"row{index}"] = made["id"]
+        AccessEvent.objects.filter(pk=made["id"]).update(created=DAYS[index])
+    return known
+
+
+def text_of(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def matches(op: str, value: Any, operand: Any) -> bool:
+    match op:
+        case "eq":
+            return value == operand
+        case "ne":
+            return value != operand
+        case "in":
+            return value in operand
+        case _:
+            return value is not None and COMPARE[op](value, operand)
+
+
+def found_by(api, path, query, known):
+    """The indices of the rows that are found, in the order of the list."""
+    reply = api.get(f"{path}?{query}")
+    index_of = {known[f"row{index}"]: index for index in range(4)}
+    found = [index_of[row["id"]] for row in reply["data"]]
+    assert reply["totalCount"] == len(found)
+    return found
+
+
+def check_filter(api, path, fields, name, op, known):
+    values = [filled(value, known) for value in fields[name][0]]
+    operand = [values[1], values[2]] if op == "in" else values[1]
+    text = ",".join(map(text_of, operand)) if op == "in" else text_of(operand)
+    expected = [index for index in (3, 2, 1, 0) if matches(op, values[index], operand)]
+    for spelling in [f"{name}[{op}]", f"{name}%5B{op}%5D", *([name] if op == "eq" else [])]:
+        assert found_by(api, path, f"{spelling}={quote(text)}", known) == expected
+
+
+def cases(fields):
+    return pytest.mark.parametrize(("name", "op"), [(name, op) for name, (_, ops) in fields.items() for op in ops])
+
+
+@cases(CONTENT)
+def test_content_can_be_filtered_by(api, rows_of_content, name, op):
+    check_filter(api, "/v1/content", CONTENT, name, op, rows_of_content)
+
+
+@cases(POLICIES)
+def test_policies_can_be_filtered_by(api, rows_of_policies, name, op):
+    check_filter(api, "/v1/policies", POLICIES, name, op, rows_of_policies)
+
+
+@cases(DECISIONS)
+def test_decisions_can_be_filtered_by(api, rows_of_decisions, name, op):
+    check_filter(api, "/v1/access/decisions", DECISIONS, name, op, rows_of_decisions)
+
+
+@pytest.mark.parametrize(
+    ("query", "indices"),
+    [
+        ("tags=y", [1, 0]),
+        ("tags[eq]=z", [2]),
+        ("tags[ne]=y", [3, 2]),
+        ("tags[in]=x,z", [2, 0]),
+        ("tags=Y", []),
+        ('tags="y"', []),
+        ("tags=%25", []),
+    ],
+)
+def test_content_can_be_filtered_by_a_tag_that_it_has(api, rows_of_content, query, indices):
+    assert found_by(api, "/v1/content", query, rows_of_content) == indices
+
+
+@pytest.mark.parametrize(
+    ("query", "indices"),
+    [
+        ("type=article&status=active", [3, 0]),
+        ("created[gte]=2026-01-02&created[lt]=2026-01-04", [2, 1]),
+        ("created[gt]=2026-01-02T12:30:15.250Z", [3, 2]),
+        ("created[gte]=2026-01-02T14:30:15.250%2B02:00", [3, 2, 1]),
+        ("created=2026-01-02", []),
+        ("metadata.wordCount[gt]=0&metadata.wordCount[ne]=200", [2]),
+        ("metadata.wordCount[gte]=-1", [2, 1, 0]),
+        ("type=article&type[ne]=article", []),
+        ("title=alpha", []),
+        ("title=Al%25", []),
+    ],
+)
+def test_filters_are_joined_by_and(api, rows_of_content, query, indices):
+    assert found_by(api, "/v1/content", query, rows_of_content) == indices

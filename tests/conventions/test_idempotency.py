@@ -1,0 +1,208 @@
+"""Idempotency-Key (spec §4, contract §6)."""
+
+import pytest
+from django.db import connection
+
+from accounts.models import IdempotencyRecord
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import Endpoint, each_endpoint_with_key, each_post, make_resources
+
+KEY = {"Idempotency-Key": "retry-1"}
+
+
+def post_item(api, key="retry-1", **fields):
+    return api.post("/v1/content", {"title": "x", **fields}, headers={"Idempotency-Key": key})
+
+
+def is_replay(reply):
+    return reply.headers.get("Idempotent-Replayed") == "true"
+
+
+def totals(api):
+    return [api.get(path)["totalCount"] for path in ("/v1/content", "/v1/policies", "/v1/api-keys", "/v1/access/decisions")]
+
+
+@each_post()
+def test_a_retry_is_answered_with_the_first_reply_and_writes_nothing(api, ids, endpoint):
+    first = endpoint.send(api, ids, headers=KEY)
+    after_first = totals(api)
+    second = endpoint.send(api, ids, headers=KEY)
+    assert (first.status, is_replay(first)) == (endpoint.status, False)
+    assert (second.status, second.content, is_replay(second)) == (first.status, first.content, True)
+    assert totals(api) == after_first
+
+
+@each_post()
+def test_without_the_header_each_request_is_its_own(api, account, endpoint):
+    for ids in (make_resources(account), make_resources(account)):
+        assert not is_replay(endpoint.send(api, ids))
+    assert not IdempotencyRecord.objects.exists()
+
+
+@each_post()
+def test_another_key_is_another_request(api, ids, endpoint):
+    endpoint.send(api, ids, headers=KEY)
+    again = endpoint.send(api, ids, headers={"Idempotency-Key": "retry-2"})
+    # A key that was rotated away has nothing to rotate.
+    assert again.status == (422 if endpoint.path.endswith("/rotate") else endpoint.status)
+    assert not is_replay(again)
+
+
+@each_endpoint_with_key()
+def test_other_methods_do_not_look_at_the_key(api, ids, endpoint):
+    if endpoint.method != "POST":
+        reply = endpoint.send(api, ids, headers={"Idempotency-Key": "é bad key"})
+        assert (reply.status, is_replay(reply)) == (endpoint.status, False)
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "é", "x" * 256, "tab\there"])
+@each_post()
+def test_what_is_no_key_is_refused(api, ids, endpoint, key):
+    before = totals(api)
+    reply = endpoint.send(api, ids, headers={"Idempotency-Key": key})
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", "Idempotency-Key")
+    assert totals(api) == before
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, '!"#~', "018f4c1e-0000-7000-8000-000000000000"])
+def test_any_visible_ascii_is_a_key(api, key):
+    assert post_item(api, key).status == 201
+    assert is_replay(post_item(api, key))
+
+
+def test_the_same_body_may_be_spelt_differently(api):
+    first = api.post("/v1/content", b'{"title": "x", "type": "image"}', headers=KEY)
+    again = api.post("/v1/content", b'{ "type":"image","t\\u0069tle":"x" }', headers=KEY)
+    assert (again.content, is_replay(again)) == (first.content, True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Endpoint("POST", "/v1/content", None, {"title": "y"}),
+        Endpoint("POST", "/v1/content", None, {"title": "x", "tags": []}),
+        Endpoint("POST", "/v1/policies", None, {"name": "x"}),
+        Endpoint("POST", "/v1/policies", None, {"title": "x"}),
+    ],
+    ids=str,
+)
+def test_the_same_key_for_another_request_is_refused(api, other):
+    first = post_item(api)
+    reply = other.send(api, {}, headers=KEY)
+    assert (reply.status, reply.error["code"]) == (422, "idempotency_mismatch")
+    assert reply.error["type"] == "idempotency_error"
+    assert post_item(api).content == first.content
+
+
+def test_the_path_is_part_of_the_request(api, account):
+    first, second = (factories.policy(account).pk for _ in range(2))
+    api.post(f"/v1/policies/{first}/rollback", {"version": 1}, headers=KEY)
+    reply = api.post(f"/v1/policies/{second}/rollback", {"version": 1}, headers=KEY)
+    assert (reply.status, reply.error["code"]) == (422, "idempotency_mismatch")
+
+
+def test_accounts_do_not_share_keys(api, other_api):
+    mine, theirs = post_item(api), post_item(other_api)
+    assert (theirs.status, is_replay(theirs)) == (201, False)
+    assert mine["id"] != theirs["id"]
+
+
+def test_the_keys_of_an_account_share_them(api, account):
+    first = post_item(api)
+    again = post_item(ApiClient(factories.key_text(account)))
+    assert (again.content, is_replay(again)) == (first.content, True)
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        (b'{"title": ""}', {"title": "x"}),
+        (b'{"title": 1}', {"title": "x"}),
+        (b"{", {"title": "x"}),
+        (b'{"title": "x", "externalId": "taken"}', {"title": "x", "externalId": "free"}),
+    ],
+)
+def test_after_an_error_the_key_is_free(api, broken, mended):
+    api.post("/v1/content", {"title": "x", "externalId": "taken"})
+    assert api.post("/v1/content", broken, headers=KEY).status >= 400
+    reply = api.post("/v1/content", mended, headers=KEY)
+    assert (reply.status, is_replay(reply)) == (201, False)
+
+
+def test_after_a_failure_of_the_service_the_key_is_free(api, monkeypatch):
+    def fail(*args, **kwargs):
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("licensing.services.save_content", fail)
+        assert post_item(api).status == 500
+    assert (post_item(api).status, totals(api)[0]) == (201, 1)
+
+
+def test_a_record_lives_for_24_hours_by_its_own_time(api, clock):
+    first = post_item(api)
+    clock.advance(hours=24, microseconds=-1)
+    assert is_replay(post_item(api))
+    clock.advance(microseconds=1)
+    again = post_item(api)
+    assert (again.status, is_replay(again)) == (201, False)
+    assert again["id"] != first["id"]
+    assert post_item(api)["id"] == again["id"]
+
+
+def test_an_expired_key_may_carry_another_request(api, clock):
+    post_item(api)
+    clock.advance(hours=24)
+    assert post_item(api, title="y")["title"] == "y"
+
+
+def test_a_replay_asks_for_key_permission_and_limit_first(api, account):
+    post_item(api)
+    assert post_item(ApiClient(None)).status == 401
+    assert post_item(ApiClient(factories.key_text(account, permissions=["content:read"]))).status == 403
+    before = int(api.get("/v1/content").headers["X-RateLimit-Remaining"])
+    assert int(post_item(api).headers["X-RateLimit-Remaining"]) == before - 1
+
+
+def test_a_replay_has_its_own_headers(api):
+    first, second = post_item(api), post_item(api)
+    assert first.headers["X-Request-Id"] != second.headers["X-Request-Id"]
+    assert second.headers["Content-Type"] == "application/json"
+
+
+def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
+    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    body = {"contentId": item.pk, "requester": "org"}
+    first = api.post("/v1/access/check", body, headers=KEY)
+    for _ in range(3):
+        assert api.post("/v1/access/check", body, headers=KEY).content == first.content
+    assert api.get("/v1/access/decisions")["totalCount"] == 1
+    assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 1
+    assert api.post("/v1/access/check", body)["rateLimit"]["remaining"] == 0
+
+
+def everything_stored() -> bytes:
+    """Every value of every table, as bytes."""
+    with connection.cursor() as cursor:
+        values = []
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 - names from the database
+            values += [value for row in cursor.fetchall() for value in row]
+    return b"\n".join(bytes(v) if isinstance(v, bytes | memoryview) else str(v).encode() for v in values)
+
+
+@pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/api-keys/{key}/rotate"])
+def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, ids, path, caplog):
+    body = {} if path.endswith("rotate") else {"name": "x", "type": "secret"}
+    first = api.post(path.format(**ids), body, headers=KEY)
+    again = api.post(path.format(**ids), body, headers=KEY)
+    text = first["key"]
+    assert (again["key"], again["id"], is_replay(again)) == (text, first["id"], True)
+    assert ApiClient(text).get("/v1/content").status == 200
+    stored = everything_stored()
+    assert first["id"].encode() not in stored  # ids are stored natively
+    assert text[:13].encode() in stored  # the prefix is
+    assert text[13:].encode() not in stored
+    assert text[13:] not in caplog.text

@@ -1,0 +1,178 @@
+"""Plan limits (spec §8, contract §5)."""
+
+from datetime import datetime
+
+import pytest
+
+from tests import factories
+from tests.client import ApiClient
+
+PER_MINUTE = {"starter": 60, "professional": 300}
+
+
+def headers(reply):
+    return tuple(int(reply.headers[f"X-RateLimit-{name}"]) for name in ("Limit", "Remaining", "Reset"))
+
+
+def unix(text):
+    return int(datetime.fromisoformat(text).timestamp())
+
+
+@pytest.fixture
+def tight(db):
+    """A client on an account of its own with these limits."""
+
+    def make(per_minute, per_day):
+        fields = {"plan": "enterprise", "requests_per_minute": per_minute, "requests_per_day": per_day}
+        return ApiClient(factories.key_text(factories.account(**fields)))
+
+    return make
+
+
+@pytest.mark.parametrize("plan", PER_MINUTE)
+def test_a_plan_has_its_limit_per_minute(db, clock, plan):
+    api = ApiClient(factories.key_text(factories.account(plan=plan)))
+    limit = PER_MINUTE[plan]
+    replies = [api.get("/v1/api-keys/x") for _ in range(limit + 1)]
+    assert [reply.status for reply in replies] == [404] * limit + [429]
+    assert headers(replies[0]) == (limit, limit - 1, unix("2026-03-04T05:07:00Z"))
+    assert headers(replies[-2]) == headers(replies[-1]) == (limit, 0, unix("2026-03-04T05:07:00Z"))
+
+
+def test_a_refused_request_is_told_when_to_come_back(tight, clock):
+    api = tight(1, 100)
+    api.get("/v1/content")
+    reply = api.get("/v1/content")
+    assert (reply.status, reply.error["code"], reply.error["type"]) == (429, "rate_limit_exceeded", "rate_limit_error")
+    assert reply.error["retryAfter"] == 53
+    assert reply.headers["Retry-After"] == "53"
+    assert reply.headers["X-Request-Id"]
+
+
+def test_in_the_last_moment_of_a_window_one_waits_a_second(tight, clock):
+    clock.set("2026-03-04T05:06:59.999Z")
+    api = tight(1, 100)
+    api.get("/v1/content")
+    assert api.get("/v1/content").error["retryAfter"] == 1
+
+
+def test_the_next_minute_begins_at_nothing(tight, clock):
+    api = tight(2, 100)
+    assert [api.get("/v1/content").status for _ in range(3)] == [200, 200, 429]
+    clock.set("2026-03-04T05:06:59.999Z")
+    assert api.get("/v1/content").status == 429
+    clock.set("2026-03-04T05:07:00Z")
+    assert [api.get("/v1/content").status for _ in range(3)] == [200, 200, 429]
+
+
+def test_the_day_has_a_limit_of_its_own(tight, clock):
+    api = tight(3, 5)
+    for minute, passed in (("07", 3), ("08", 2), ("09", 0)):
+        clock.set(f"2026-03-04T05:{minute}:00Z")
+        statuses = [api.get("/v1/content").status for _ in range(4)]
+        assert statuses == [200] * passed + [429] * (4 - passed)
+    reply = api.get("/v1/content")
+    assert headers(reply) == (5, 0, unix("2026-03-05T00:00:00Z"))
+    assert reply.error["retryAfter"] == unix("2026-03-05T00:00:00Z") - unix("2026-03-04T05:09:00Z")
+    clock.set("2026-03-05T00:00:00Z")
+    assert api.get("/v1/content").status == 200
+
+
+def test_the_headers_are_of_the_window_that_has_less_left(tight, clock):
+    api = tight(3, 5)
+    assert headers(api.get("/v1/content"))[:2] == (3, 2)
+    api.get("/v1/content")
+    clock.advance(minutes=1)
+    assert headers(api.get("/v1/content"))[:2] in {(5, 2), (3, 2)}
+    assert headers(api.get("/v1/content"))[:2] in {(5, 1), (3, 1)}
+    clock.advance(minutes=1)
+    assert headers(api.get("/v1/content")) == (5, 0, unix("2026-03-05T00:00:00Z"))
+
+
+def test_a_refused_request_consumes_nothing(tight, clock):
+    api = tight(2, 3)
+    assert [api.get("/v1/content").status for _ in range(10)] == [200] * 2 + [429] * 8
+    clock.advance(minutes=1)
+    assert [api.get("/v1/content").status for _ in range(2)] == [200, 429]
+
+
+def test_a_request_refused_for_other_reasons_counts(tight, clock):
+    api = tight(3, 100)
+    assert api.post("/v1/content", b"{").status == 400
+    assert api.get("/v1/content/unknown").status == 404
+    assert api.get("/v1/content", unknown="1").status == 400
+    assert api.get("/v1/content").status == 429
+
+
+def test_the_limit_comes_before_the_permission_and_the_body(db, clock):
+    account = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=9)
+    powerless = ApiClient(factories.key_text(account, permissions=[]))
+    assert [powerless.post("/v1/content", b"{").status for _ in range(2)] == [403, 429]
+
+
+def test_the_key_and_the_address_come_before_the_limit(db, clock):
+    account = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=9)
+    elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
+    assert [elsewhere.get("/v1/content").status for _ in range(3)] == [403, 403, 403]
+    assert ApiClient(factories.key_text(account)).get("/v1/content").status == 200
+
+
+def test_all_keys_of_an_account_share_its_limit(db, clock):
+    account = factories.account(plan="enterprise", requests_per_minute=3, requests_per_day=100)
+    first, second = (ApiClient(factories.key_text(account)) for _ in range(2))
+    assert [client.get("/v1/content").status for client in (first, second, first, second)] == [200, 200, 200, 429]
+
+
+def test_accounts_do_not_share_theirs(tight, clock):
+    first, second = tight(1, 100), tight(1, 100)
+    assert [client.get("/v1/content").status for client in (first, first, second)] == [200, 429, 200]
+
+
+def test_every_method_counts(tight, clock):
+    api = tight(4, 100)
+    api.request("HEAD", "/v1/content")
+    item = api.post("/v1/content", {"title": "x"})
+    api.patch(f"/v1/content/{item['id']}", {"title": "y"})
+    assert headers(api.delete(f"/v1/content/{item['id']}"))[1] == 0
+    assert api.request("HEAD", "/v1/content").status == 429
+
+
+def test_without_a_valid_key_60_a_minute_are_answered_per_address(anonymous, clock):
+    assert headers(anonymous.get("/v1/content")) == (60, 59, unix("2026-03-04T05:07:00Z"))
+    wrong = ApiClient("svc_sk_nonsense")
+    assert [wrong.get("/v1/content").status for _ in range(59)] == [401] * 59
+    refused = anonymous.get("/v1/content")
+    assert (refused.status, refused.error["code"]) == (429, "rate_limit_exceeded")
+    assert refused.error["retryAfter"] == 53
+    clock.advance(minutes=1)
+    assert anonymous.get("/v1/content").status == 401
+
+
+def test_another_address_has_a_count_of_its_own(anonymous, clock):
+    for _ in range(61):
+        last = anonymous.get("/v1/content")
+    assert last.status == 429
+    anonymous.client.defaults["REMOTE_ADDR"] = "203.0.113.9"
+    assert headers(anonymous.get("/v1/content"))[1] == 59
+
+
+def test_strangers_do_not_use_up_an_accounts_limit(api, anonymous, clock):
+    for _ in range(61):
+        anonymous.get("/v1/content")
+    assert api.get("/v1/content").status == 200
+
+
+def test_what_counts_nothing_shows_what_is_left(tight, clock):
+    api = tight(5, 100)
+    api.get("/v1/content")
+    for reply in (api.get("/v1/nothing"), api.request("PUT", "/v1/content"), api.get("/v1/content/")):
+        assert headers(reply)[:2] == (5, 4)
+
+
+def test_a_change_of_plan_holds_at_once(db, clock):
+    account = factories.account(plan="starter")
+    api = ApiClient(factories.key_text(account))
+    assert headers(api.get("/v1/content"))[0] == 60
+    account.plan = "professional"
+    account.save()
+    assert headers(api.get("/v1/content"))[:2] == (300, 298)

@@ -1,0 +1,82 @@
+"""A key's text is in the reply that created it, and nowhere else (contract §4)."""
+
+import logging
+
+import pytest
+from django.db import connection
+
+from accounts import keytext
+from accounts.authentication import find_grant
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import each_read
+from tests.conventions.test_idempotency import everything_stored
+
+
+def secret_part(text):
+    return text[keytext.PREFIX_CHARACTERS :]
+
+
+def test_the_database_has_no_key(account):
+    text = factories.key_text(account)
+    ApiClient(text).get("/v1/content")
+    stored = everything_stored()
+    assert secret_part(text).encode() not in stored
+    assert keytext.digest(text) in stored
+
+
+@each_read()
+def test_no_read_shows_a_key(api, account, ids, endpoint):
+    text = factories.key_text(account)
+    assert secret_part(text).encode() not in endpoint.send(api, ids).content
+
+
+def test_no_repr_shows_a_key_or_its_digest(account):
+    key, text = factories.api_key(account)
+    for shown in (repr(key), str(key), repr(find_grant(text)), f"{key.__dict__}"):
+        assert secret_part(text) not in shown
+    for shown in (repr(key), str(key), repr(find_grant(text))):
+        assert repr(keytext.digest(text)) not in shown
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_no_log_line_shows_a_key(account, caplog, monkeypatch, failing):
+    caplog.set_level(logging.DEBUG)
+    connection.force_debug_cursor = True
+    text = factories.key_text(account)
+    if failing:
+
+        def fail(*args, **kwargs):
+            raise RuntimeError
+
+        monkeypatch.setattr("licensing.services.save_content", fail)
+    try:
+        reply = ApiClient(text).post("/v1/content", {"title": "x"})
+        made = ApiClient(text).post("/v1/api-keys", {"name": "x", "type": "secret"})
+    finally:
+        connection.force_debug_cursor = False
+    assert reply.status == (500 if failing else 201)
+    assert caplog.records
+    for one in (text, made["key"]):
+        assert secret_part(one) not in caplog.text
+
+
+def test_a_key_has_a_checksum_and_160_random_bits():
+    text = keytext.generate("secret")
+    assert keytext.is_well_formed(text)
+    assert 62**keytext.RANDOM_CHARACTERS >= 2**160
+    swapped = text[:8] + text[9] + text[8] + text[10:]
+    assert swapped == text or not keytext.is_well_formed(swapped)
+
+
+def test_the_digest_needs_the_servers_secret(settings):
+    text = keytext.generate("secret")
+    before = keytext.digest(text)
+    settings.API_KEY_PEPPER = b"another"
+    assert keytext.digest(text) != before
+
+
+def test_errors_do_not_repeat_the_key(db):
+    text = keytext.generate("secret")
+    for reply in (ApiClient(text).get("/v1/content"), ApiClient(text[:-1]).get("/v1/content")):
+        assert secret_part(text)[:-1].encode() not in reply.content
