@@ -39,7 +39,9 @@ class Account(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="enterprise_has_its_own_limits",
+                # NULL >= 1 is unknown, which a CHECK lets pass: hence the other half.
                 condition=Q(plan=Plan.ENTERPRISE, requests_per_minute__gte=1, requests_per_day__gte=1)
+                & Q(requests_per_minute__isnull=False, requests_per_day__isnull=False)
                 | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
                 violation_error_message="An enterprise account, and no other, has limits of its own.",
             ),

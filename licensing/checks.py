@@ -92,7 +92,8 @@ def prepare(
     """The answer and its record. `account` is a UUID in hex, `epoch` the one that item and requester were read at."""
     answer = decide_check(check, item, requester, now)
     decision, rule = answer.decision, answer.decision.rule
-    key = uuid7().bytes
+    # Events are partitioned by id, so one that is told of later still goes to its own month.
+    key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
     claim = None
     if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
         begin, _ = rule_limits.window(rule.rate_limit.period, now)

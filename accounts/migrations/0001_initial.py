@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name', 'id'],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('plan', 'enterprise'), ('requests_per_day__gte', 1), ('requests_per_minute__gte', 1)), models.Q(models.Q(('plan', 'enterprise'), _negated=True), ('requests_per_day', None), ('requests_per_minute', None)), _connector='OR'), name='enterprise_has_its_own_limits', violation_error_message='An enterprise account, and no other, has limits of its own.')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('plan', 'enterprise'), ('requests_per_day__gte', 1), ('requests_per_minute__gte', 1), ('requests_per_day__isnull', False), ('requests_per_minute__isnull', False)), models.Q(models.Q(('plan', 'enterprise'), _negated=True), ('requests_per_day', None), ('requests_per_minute', None)), _connector='OR'), name='enterprise_has_its_own_limits', violation_error_message='An enterprise account, and no other, has limits of its own.')],
             },
         ),
         migrations.CreateModel(

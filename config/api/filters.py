@@ -124,6 +124,9 @@ class OperatorFilter(django_filters.Filter):
                 condition |= Q(**{f"{self.field_name}__{self.operand.lookup}": member})
         else:
             condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
+            if self.operator in ORDER and self.operator not in EQUALITY:
+                # For a number past the column's range Django drops the comparison, and null would match.
+                condition &= Q(**{f"{self.field_name}__isnull": False})
         return qs.exclude(condition) if self.operator == "ne" else qs.filter(condition)
 
 

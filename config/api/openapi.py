@@ -123,6 +123,8 @@ class IdExtension(OpenApiSerializerFieldExtension):
 
 
 class ApiSchema(AutoSchema):
+    view: Any  # an ApiView
+
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation = super().get_operation(*args, **kwargs)
         if operation is None:
@@ -241,7 +243,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         schema = schemas.get(component.name)
         if component.type != "schemas" or schema is None:
             continue
-        sometimes = getattr(component.object, "sometimes", frozenset())
+        sometimes: frozenset[str] = getattr(component.object, "sometimes", frozenset())
         required = [name for name in schema.pop("required", []) if name not in sometimes]
         if required:
             schema["required"] = required

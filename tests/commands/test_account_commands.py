@@ -88,7 +88,8 @@ def test_a_created_key_is_printed_once_for_people(account):
 def test_a_key_is_created_with_all_its_grants(account):
     made = run_json(
         "create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", "--permission", "content:read",
-        "--permission", "access:check", "--allowed-ip", "10.0.0.0/8", "--allowed-ip", "::1", "--expires-at", "2099-01-31",
+        "--permission", "access:check", "--allowed-ip", "10.0.0.0/8", "--allowed-ip", "::1",
+        "--expires-at", "2099-01-31",
     )  # fmt: skip
     assert made["permissions"] == ["content:read", "access:check"]
     assert made["allowedIps"] == ["10.0.0.0/8", "::1"]

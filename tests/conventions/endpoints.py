@@ -65,7 +65,10 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/policies/{policy}/rollback", "policies:write", {"version": 1}),
     Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
     Endpoint(
-        "POST", "/v1/access/check/batch", "access:check", {"contentId": "{content}", "requester": "org", "checks": [{}]}
+        "POST",
+        "/v1/access/check/batch",
+        "access:check",
+        {"contentId": "{content}", "requester": "org", "checks": [{}]},
     ),
     Endpoint("GET", "/v1/access/decisions", "analytics:read"),
     Endpoint("GET", "/v1/access/decisions/{decision}", "access:check"),

@@ -6,26 +6,30 @@ import pytest
 
 from tests.conventions.test_filters import CONTENT, DECISIONS, ORDER, POLICIES
 
-LISTS = {"/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))}, "/v1/policies": POLICIES, "/v1/access/decisions": DECISIONS}
+LISTS = {
+    "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},
+    "/v1/policies": POLICIES,
+    "/v1/access/decisions": DECISIONS,
+}
 
 
 def is_refused(reply, param):
     return (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", param)
 
 
+UNKNOWN = [
+    "tittle", "Title", "TYPE", "metadata", "metadata.tags", "metadata.isbn", "stats.totalRequests", "account",
+    "account_id", "account__name", "deleted_at", "policy__name", "title__contains", "created_at", "pk", "object",
+    "description", "rules", "created[", "created[]", "created]", "[created]", "[]", "", "created[gte",
+    "created[GTE]", "created[gte][lt]", "created[gte ]", "created[regex]", "created[isnull]", "created[like]",
+    "created[exact]", "created.gte", "created__gte", "limit[gte]", "cursor[eq]", "offset", "page", "sort", "search",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("path", LISTS)
-@pytest.mark.parametrize(
-    "name",
-    [
-        "tittle", "Title", "TYPE", "metadata", "metadata.tags", "metadata.isbn", "stats.totalRequests", "account",
-        "account_id", "account__name", "deleted_at", "policy__name", "title__contains", "created_at", "pk", "object",
-        "description", "rules", "created[", "created[]", "created]", "[created]", "[]", "", "created[gte", "created[GTE]",
-        "created[gte][lt]", "created[gte ]", "created[regex]", "created[isnull]", "created[like]", "created[exact]",
-        "created.gte", "created__gte", "limit[gte]", "cursor[eq]", "offset", "page", "sort", "order_by", "search",
-    ],
-)  # fmt: skip
-def test_a_filter_that_does_not_exist(api, path, name):
-    assert is_refused(api.get(f"{path}?{quote(name)}=x"), name)
+def test_a_filter_that_does_not_exist(api, path):
+    for name in UNKNOWN:
+        assert is_refused(api.get(f"{path}?{quote(name)}=x"), name)
 
 
 @pytest.mark.parametrize("path", LISTS)

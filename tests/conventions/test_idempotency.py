@@ -20,7 +20,9 @@ def is_replay(reply):
 
 
 def totals(api):
-    return [api.get(path)["totalCount"] for path in ("/v1/content", "/v1/policies", "/v1/api-keys", "/v1/access/decisions")]
+    return [
+        api.get(path)["totalCount"] for path in ("/v1/content", "/v1/policies", "/v1/api-keys", "/v1/access/decisions")
+    ]
 
 
 @each_post()
@@ -56,12 +58,12 @@ def test_other_methods_do_not_look_at_the_key(api, ids, endpoint):
         assert (reply.status, is_replay(reply)) == (endpoint.status, False)
 
 
-@pytest.mark.parametrize("key", ["", " ", "a b", "é", "x" * 256, "tab\there"])
 @each_post()
-def test_what_is_no_key_is_refused(api, ids, endpoint, key):
+def test_what_is_no_key_is_refused(api, ids, endpoint):
     before = totals(api)
-    reply = endpoint.send(api, ids, headers={"Idempotency-Key": key})
-    assert (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", "Idempotency-Key")
+    for key in ("", " ", "a b", "é", "x" * 256, "tab\there"):
+        reply = endpoint.send(api, ids, headers={"Idempotency-Key": key})
+        assert (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", "Idempotency-Key")
     assert totals(api) == before
 
 

@@ -104,15 +104,23 @@ def test_any_other_character_is_kept(api, text):
 @pytest.mark.parametrize(
     "media_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8", ""]
 )
-@each_with_body()
-def test_json_may_be_called_so_or_nothing(api, ids, endpoint, media_type):
-    assert endpoint.send(api, ids, headers={"Content-Type": media_type}).status == endpoint.status
+def test_json_may_be_called_so_or_nothing(api, media_type):
+    assert api.post("/v1/content", {"title": "x"}, headers={"Content-Type": media_type}).status == 201
+
+
+OTHER_MEDIA_TYPES = [
+    "text/plain",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "application/merge-patch+json",
+]
 
 
 @each_with_body()
 def test_another_media_type_is_a_415(api, ids, endpoint):
-    for media_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
-                       "application/jsonp", "application/merge-patch+json"):  # fmt: skip
+    for media_type in OTHER_MEDIA_TYPES:
         reply = endpoint.send(api, ids, headers={"Content-Type": media_type})
         assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
         assert reply.error["type"] == "invalid_request_error"

@@ -130,7 +130,7 @@ def test_what_is_no_cursor_is_refused(api, ids, endpoint):
 
 
 def test_a_tampered_cursor_is_refused(api, cursor):
-    for index in range(0, len(cursor) - 1):
+    for index in range(0, len(cursor) - 1, 5):
         changed = cursor[:index] + ("A" if cursor[index] != "A" else "B") + cursor[index + 1 :]
         assert is_refused(api.get("/v1/content", cursor=changed))
 

@@ -94,12 +94,12 @@ def test_a_trailing_slash_is_a_404_in_json(api, ids, endpoint):
     assert is_error(reply, 404, "resource_not_found")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"])
 @pytest.mark.parametrize(
     "path", ["/v1", "/v1/", "/v1/nothing", "/v1/content/a/b", "/v1/Content", "/v1//content", "/v1/policies//versions"]
 )
-def test_an_unknown_path_is_a_404_in_json(anonymous, method, path):
-    assert is_error(anonymous.request(method, path), 404, "resource_not_found")
+def test_an_unknown_path_is_a_404_in_json(anonymous, path):
+    for method in ("GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"):
+        assert is_error(anonymous.request(method, path), 404, "resource_not_found")
 
 
 @pytest.mark.parametrize("path", ["/v2/content", "/content", "/index.php"])

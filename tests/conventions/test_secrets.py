@@ -42,6 +42,7 @@ def test_no_repr_shows_a_key_or_its_digest(account):
 @pytest.mark.parametrize("failing", [False, True])
 def test_no_log_line_shows_a_key(account, caplog, monkeypatch, failing):
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "django.db.backends")
     connection.force_debug_cursor = True
     text = factories.key_text(account)
     if failing:

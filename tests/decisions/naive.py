@@ -40,7 +40,7 @@ def goes_before(rule: dict[str, Any], other: dict[str, Any]) -> bool:
     return rule["action"] == "deny" and other["action"] == "allow"
 
 
-def holds(name: str, wanted: Any, known: dict[str, Any]) -> bool:  # noqa: PLR0911 - one kind a line reads best
+def holds(name: str, wanted: Any, known: dict[str, Any]) -> bool:
     if name == "default":
         return True
     if name == "hasValidLicense":

@@ -92,7 +92,9 @@ def test_another_accounts_item_cannot_be_decided(batch, other_account):
 
 
 def test_each_decision_is_recorded(api, batch, item):
-    made = batch([{"requester": "org_a"}, {"requester": "org_b"}, {"dryRun": True}], contentId=item.pk, requester="org_c")
+    made = batch(
+        [{"requester": "org_a"}, {"requester": "org_b"}, {"dryRun": True}], contentId=item.pk, requester="org_c"
+    )
     listed = api.get("/v1/access/decisions")
     assert listed["totalCount"] == 2
     assert {one["id"] for one in listed["data"]} == {one["id"] for one in made["data"]} - {None}

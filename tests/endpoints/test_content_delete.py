@@ -23,7 +23,9 @@ def test_a_deleted_item_is_not_found(api, item, method):
 
 
 @pytest.mark.parametrize(
-    "named", [{"externalId": "a"}, {"source": "https://example.com/a"}, {"contentId": None}], ids=lambda named: next(iter(named))
+    "named",
+    [{"externalId": "a"}, {"source": "https://example.com/a"}, {"contentId": None}],
+    ids=lambda named: next(iter(named)),
 )
 def test_access_to_a_deleted_item_cannot_be_checked(api, item, named):
     named = {"contentId": item.pk} if "contentId" in named else named

@@ -52,10 +52,10 @@ def test_null_cannot_clear_the_name(api, policy):
     assert (reply.status, reply.error["param"]) == (422, "name")
 
 
-@pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
-def test_a_refused_update_changes_nothing(api, policy, name, value, param):
-    reply = api.patch(f"/v1/policies/{policy['id']}", {"description": "Lost", name: value})
-    assert (reply.status, reply.error["param"]) == (422, param)
+def test_a_refused_update_changes_nothing(api, policy):
+    for name, value, param in OUT_OF_BOUNDS:
+        reply = api.patch(f"/v1/policies/{policy['id']}", {"description": "Lost", name: value})
+        assert (reply.status, reply.error["param"]) == (422, param)
     assert api.get(f"/v1/policies/{policy['id']}").body == policy
 
 

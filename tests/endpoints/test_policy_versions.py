@@ -59,7 +59,9 @@ def test_a_check_after_a_rollback_is_decided_by_it(api, account):
     assert (reply["allowed"], reply["policyVersion"]) == (True, 3)
 
 
-@pytest.mark.parametrize("body", [{}, {"version": None}, {"version": 0}, {"version": 4}, {"version": "1"}, {"version": 1.0}])
+@pytest.mark.parametrize(
+    "body", [{}, {"version": None}, {"version": 0}, {"version": 4}, {"version": "1"}, {"version": 1.0}]
+)
 def test_only_a_version_that_was_can_come_back(api, policy, body):
     reply = api.post(f"/v1/policies/{policy['id']}/rollback", body)
     assert (reply.status, reply.error["param"]) == (422, "version")

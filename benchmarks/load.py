@@ -1,0 +1,142 @@
+"""Load by `wrk`: scripts for it, what a run of it measured, and runs of several sides in turn."""
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+GRACE_SECONDS = 30  # beyond a run's own time, before it counts as hung
+
+DONE = """
+function done(summary, latency)
+  local e = summary.errors
+  io.stdout:write(string.format(
+    'RESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.status, e.connect + e.read + e.write + e.timeout))
+end
+"""
+
+
+def post_script(path: Path, headers: Mapping[str, str], body: str) -> Path:
+    """A script that sends one body again and again; wrk puts the request together once."""
+    lines = ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"]
+    lines += [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
+    path.write_text("\n".join(lines) + DONE)
+    return path
+
+
+def get_script(path: Path) -> Path:
+    path.write_text('wrk.method = "GET"' + DONE)
+    return path
+
+
+def processor_seconds(roots: Sequence[int]) -> float:
+    """CPU time of these processes and all below them, those included that have ended and been waited for."""
+    total = 0.0
+    for root in roots:
+        for process in (psutil.Process(root), *psutil.Process(root).children(recursive=True)):
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run measured. Times are in milliseconds, CPU in microseconds for each unit of work."""
+
+    rate: float  # units of work per second
+    p50: float
+    p99: float
+    errors: int  # answers other than 2xx and 3xx, and connections that failed
+    server_cpu: float = 0.0
+    storage_cpu: float = 0.0
+    load_cpu: float = 0.0
+
+
+@dataclass
+class Side:
+    """One of the servers that are compared; `unit` is how many decisions a request asks for."""
+
+    name: str
+    url: str
+    script: Path
+    servers: tuple[int, ...]
+    storage: tuple[int, ...] = ()  # PostgreSQL and Valkey
+    unit: int = 1
+    runs: list[Run] = field(default_factory=list)
+    answered: int = 0  # requests answered with 2xx, warm-ups included
+    cut_off: int = 0  # requests that may have been under way when a run ended, unseen by wrk
+
+    def run(self, seconds: float, connections: int, threads: int = 1) -> Run:
+        wrk = shutil.which("wrk") or sys.exit("These measurements need wrk. On Debian: apt install wrk")
+        threads = min(threads, connections)
+        command = [wrk, f"-t{threads}", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency"]
+        before = processor_seconds(self.servers), processor_seconds(self.storage), children_seconds()
+        done = subprocess.run(
+            [*command, "-s", str(self.script), self.url],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds + GRACE_SECONDS,
+        )
+        after = processor_seconds(self.servers), processor_seconds(self.storage), children_seconds()
+        result = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
+        if result is None:
+            sys.exit(f"wrk did not run against {self.name}:\n{done.stdout}{done.stderr}")
+        return self.read(json.loads(result[7:]), connections, [b - a for a, b in zip(before, after, strict=True)])
+
+    def read(self, found: dict[str, int], connections: int, spent: list[float]) -> Run:
+        requests = found["requests"]
+        self.answered += requests - found["refused"]
+        self.cut_off += connections
+        units = max(requests, 1) * self.unit
+        return Run(
+            units / found["microseconds"] * 1e6,
+            found["p50"] / 1000,
+            found["p99"] / 1000,
+            found["refused"] + found["broken"],
+            *(seconds / units * 1e6 for seconds in spent),
+        )
+
+    def middle(self, what: str) -> float:
+        return median(getattr(run, what) for run in self.runs)
+
+
+def children_seconds() -> float:
+    """CPU time of the children that have ended: between two moments, that of wrk."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(
+    sides: Sequence[Side],
+    *,
+    seconds: float,
+    rounds: int,
+    warmup: float,
+    connections: int,
+    threads: int,
+    report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+) -> None:
+    """Warms every side up, then runs them in turn: A B C, A B C, …, so that what drifts drifts for all."""
+    for side in sides:
+        side.run(warmup, connections, threads)
+    for number in range(1, rounds + 1):
+        for side in sides:
+            run = side.run(seconds, connections, threads)
+            side.runs.append(run)
+            report(
+                f"round {number}/{rounds}, {connections} connections, {side.name}: {run.rate:,.0f}/s, "
+                f"p50 {run.p50:.2f} ms, p99 {run.p99:.2f} ms, errors {run.errors}"
+            )

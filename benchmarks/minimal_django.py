@@ -1,0 +1,34 @@
+"""The least that a Django view can do: JSON in, JSON out, no middleware, no database. A project in a file."""
+
+import json
+
+import django
+from a2wsgi import WSGIMiddleware
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest, JsonResponse
+from django.urls import path
+
+settings.configure(
+    ALLOWED_HOSTS=["127.0.0.1"],
+    MIDDLEWARE=[],
+    ROOT_URLCONF=__name__,
+    SECRET_KEY="none",
+    USE_TZ=True,  # noqa: S106
+)
+django.setup()
+
+
+def check(request: HttpRequest) -> JsonResponse:
+    body = json.loads(request.body) if request.body else {}
+    return JsonResponse({"allowed": body.get("requester", {}).get("hasValidLicense", False)})
+
+
+async def check_on_the_loop(request: HttpRequest) -> JsonResponse:
+    return check(request)
+
+
+urlpatterns = [path("threads", check), path("loop", check_on_the_loop)]
+in_threads = WSGIMiddleware(WSGIHandler(), workers=16)  # type: ignore[arg-type]
+on_the_loop = ASGIHandler()

@@ -1,0 +1,207 @@
+"""This service as a side of a measurement: an installation with a database, an account and a key of its own."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from benchmarks.harness import START_SECONDS, ServerProcess, Services, expect, uvicorn
+from benchmarks.load import Side, post_script
+from run import ROOT, SETTINGS
+from tests.services import free_port
+
+PER_MINUTE = PER_DAY = 2_000_000_000
+
+ALLOW_LICENSED: dict[str, Any] = {
+    "action": "allow",
+    "priority": 1,
+    "conditions": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+    "permissions": ["full_access"],
+}
+DENY_ALL: dict[str, Any] = {
+    "action": "deny",
+    "priority": 99,
+    "conditions": {"default": True},
+    "message": "A valid licence is required.",
+}
+LICENSED = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
+UNLICENSED = {"id": "org_acme", "name": "Acme"}
+
+
+class Installation:
+    """This service with a database, an account and a key of its own; on SQLite where there are no services.
+
+    `application` is what uvicorn serves in the place of `manage.py serve`.
+    """
+
+    def __init__(
+        self, name: str, directory: Path, services: Services | None, *, workers: int = 1, application: str = ""
+    ) -> None:
+        self.name, self.directory, self.services = name, directory / name, services
+        self.directory.mkdir()
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.database = services.database(name) if services else ""
+        self.environment = {
+            **{variable: value for variable, value in os.environ.items() if variable not in SETTINGS},
+            "DATA_DIR": str(self.directory),
+            "HOST": "127.0.0.1",
+            "PORT": str(self.port),
+            "WORKERS": str(workers),
+            "DATABASE_URL": self.database,
+            "REDIS_URL": services.valkey.url if services else "",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        command = [sys.executable, "manage.py", "serve"]
+        if application:
+            command = uvicorn(application, self.port)
+        self.server = ServerProcess(
+            name, command, self.environment, f"{self.url}/readyz", self.directory / "server.log"
+        )
+
+    def manage(self, *command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *command],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=START_SECONDS,
+        )
+        expect(done.returncode == 0, f"manage.py {command[0]} failed: {done.stderr}")
+        return done.stdout
+
+    def start(self) -> None:
+        self.manage("migrate", "--verbosity", "0")
+        limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
+        self.account = self.made("create_account", "Benchmark", "--plan", "enterprise", *limits)["id"]
+        key = self.made("create_api_key", "--account", self.account, "--name", "benchmark", "--type", "secret")
+        self.headers = {"Authorization": f"Bearer {key['key']}", "Content-Type": "application/json"}
+        self.server.start()
+        self.client = httpx.Client(base_url=self.url, headers=self.headers, timeout=30)
+
+    def made(self, *command: str) -> dict[str, Any]:
+        return json.loads(self.manage(*command, "--json").splitlines()[-1])
+
+    def stop(self) -> None:
+        if hasattr(self, "client"):
+            self.client.close()
+        self.server.stop()
+
+    # --- What is in it -----------------------------------------------------------------------------------------------
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        reply = self.client.post(path, json=body)
+        expect(reply.status_code in (200, 201), f"{self.name}: {path} answers {reply.status_code}: {reply.text}")
+        return reply.json()
+
+    def policy(self, *rules: dict[str, Any]) -> str:
+        return self.post("/v1/policies", {"name": "Benchmark", "rules": list(rules)})["id"]
+
+    def items(self, policy: str, count: int = 1) -> list[str]:
+        return [self.post("/v1/content", {"title": f"Item {n}", "policyId": policy})["id"] for n in range(count)]
+
+    def expect_decisions(self, item: str, allowed: dict[str, Any], denied: dict[str, Any]) -> None:
+        """One check that must be allowed and one that must be denied."""
+        for requester, wanted in ((allowed, True), (denied, False)):
+            reply = self.post("/v1/access/check", {"contentId": item, "requester": requester})
+            expect(reply["allowed"] is wanted, f"{self.name} answers {reply}")
+
+    def rows(self) -> int:
+        """Decisions in the database, looked up without the service."""
+        query = "SELECT count(*) FROM analytics_accessevent"
+        if self.services:
+            with psycopg.connect(self.database) as connection:
+                return connection.execute(query).fetchone()[0]  # type: ignore[index]
+        database = sqlite3.connect(f"file:{self.directory / 'db.sqlite3'}?mode=ro", uri=True)
+        try:
+            return database.execute(query).fetchone()[0]
+        finally:
+            database.close()
+
+    def settled_rows(self) -> int:
+        """The same, when the last requests that a run left behind have come to their end."""
+        rows = -1
+        while rows != (rows := self.rows()):
+            time.sleep(0.3)
+        return rows
+
+    def total_requests(self, items: Sequence[str]) -> int:
+        """What the service itself says of these items."""
+        return sum(self.client.get(f"/v1/content/{item}").json()["stats"]["totalRequests"] for item in items)
+
+    def expect_all_stored(
+        self, side: Side, before: int, body: str, items: Sequence[str] | None = None, burst: int = 200
+    ) -> None:
+        """No answer without its record, and none twice.
+
+        wrk drops its connections at the end of a run, with up to one answer on each unread: hence a range for the
+        runs, and exact equality for a burst of checks that all are read. `items` are all that checks were made of.
+        """
+        stored = self.settled_rows() - before
+        least = side.answered * side.unit
+        most = least + side.cut_off * side.unit
+        expect(least <= stored <= most, f"{self.name}: {least:,} to {most:,} decisions answered, {stored:,} stored")
+        before = self.rows()
+        with ThreadPoolExecutor(8) as pool:
+            statuses = list(pool.map(lambda _: self.client.post(side.url, content=body).status_code, range(burst)))
+        answered, stored = statuses.count(200) * side.unit, self.rows() - before
+        expect(answered == stored, f"{self.name}: {answered} decisions answered, {stored} stored")
+        if items is not None:
+            rows, told = self.rows(), self.total_requests(items)
+            expect(rows == told, f"{self.name}: {rows:,} decisions stored, stats tell of {told:,}")
+
+
+def installed(stack: ExitStack, *arguments: Any, **options: Any) -> Installation:
+    """A started installation, which ends with the stack."""
+    installation = Installation(*arguments, **options)
+    stack.callback(installation.stop)
+    installation.start()
+    return installation
+
+
+@dataclass
+class Ours:
+    """This service as a side of a measurement, with what it must have stored in the end."""
+
+    installation: Installation
+    items: list[str]
+    body: str
+    side: Side
+    rows_before: int
+
+    def expect_all_stored(self) -> None:
+        self.installation.expect_all_stored(self.side, self.rows_before, self.body, self.items)
+
+
+def our_side(
+    stack: ExitStack,
+    name: str,
+    directory: Path,
+    services: Services | None,
+    *,
+    slug: str = "ours",
+    workers: int = 1,
+    application: str = "",
+) -> Ours:
+    """This service, started and seen to decide rightly about one item."""
+    made = installed(stack, slug, directory, services, workers=workers, application=application)
+    items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
+    made.expect_decisions(items[0], LICENSED, UNLICENSED)
+    body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
+    script = post_script(made.directory / "load.lua", made.headers, body)
+    url = f"{made.url}/v1/access/check"
+    storage = services.pids if services else ()
+    return Ours(made, items, body, Side(name, url, script, (made.server.pid,), storage), made.rows())

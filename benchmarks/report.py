@@ -1,0 +1,139 @@
+"""What the measurements have in common on their command lines and in their results."""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import psutil
+
+from benchmarks.load import Side
+
+README = Path(__file__).with_name("README.md")
+
+
+def parser(description: str | None, *, load: bool = True) -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--seconds", type=float, default=10 if load else 1, help="of each run")
+    made.add_argument("--rounds", type=int, default=5, help="runs of each side, in turn")
+    if load:
+        made.add_argument("--warmup", type=float, default=3, help="seconds for each side before its first run")
+        made.add_argument("--connections", type=int, default=32)
+        made.add_argument("--threads", type=int, default=1, help="of wrk")
+    made.add_argument("--json", type=Path, metavar="FILE", help="writes every run there")
+    made.set_defaults(load_before=os.getloadavg()[0])  # figures of a busy machine are worthless
+    made.add_argument("--readme", action="store_true", help="puts the result into its place in benchmarks/README.md")
+    return made
+
+
+def load_of(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("seconds", "rounds", "warmup", "connections", "threads")
+    return {name: getattr(options, name) for name in names}
+
+
+def ratio(side: Side, reference: Side) -> str:
+    """How many times the reference's rate: the median over the rounds, and its range."""
+    ratios = [one.rate / other.rate for one, other in zip(side.runs, reference.runs, strict=True) if other.rate]
+    if side is reference or not ratios:
+        return "1"
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def table(sides: Sequence[Side], reference: Side, unit: str) -> str:
+    """Medians of the runs; the ratio is taken round by round."""
+    names = (f"{unit}s/s", "times the reference", "p50 ms", "p99 ms")
+    spent = [f"µs CPU a {unit}: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
+    rows = [["side", *names, *spent, "errors"], ["---", *["---:"] * 8]]
+    for side in sides:
+        rows.append(
+            [
+                side.name,
+                f"{side.middle('rate'):,.0f}",
+                ratio(side, reference),
+                f"{side.middle('p50'):.2f}",
+                f"{side.middle('p99'):.2f}",
+                *(f"{side.middle(part):.0f}" for part in ("server_cpu", "storage_cpu", "load_cpu")),
+                f"{sum(run.errors for run in side.runs)}",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def runs_of(sides: Sequence[Side]) -> dict[str, Any]:
+    return {side.name: [asdict(run) for run in side.runs] for side in sides}
+
+
+def machine() -> str:
+    """The machine in a line."""
+    processor = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        names = [
+            line.partition(":")[2].strip() for line in information.read_text().splitlines() if "model name" in line
+        ]
+        processor = names[0] if names else processor
+    memory = psutil.virtual_memory().total / 2**30
+    packages = ", ".join(f"{name} {version(name)}" for name in ("Django", "uvicorn", "psycopg"))
+    return (
+        f"{processor}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}, data on "
+        f"{file_system()}; Python {platform.python_version()}, {packages}"
+    )
+
+
+def file_system() -> str:
+    command = ["stat", "-f", "-c", "%T", tempfile.gettempdir()]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "an unknown file system"
+
+
+def publish(place: str, text: str, results: dict[str, Any], options: argparse.Namespace) -> None:
+    """Prints the result; with --json writes all runs, with --readme puts it in the place of that name."""
+    text += (
+        f"\n\nMedians of {options.rounds} runs of {options.seconds:g} s on {datetime.now(UTC):%Y-%m-%d}. {machine()}; "
+        f"load average before: {options.load_before:.1f}. Command: `python -m benchmarks.{place} {' '.join(arguments())}`".rstrip(
+            " `"
+        )
+        + "`."
+    )
+    print(f"\n{text}\n")
+    if options.json:
+        kept = {key: str(value) for key, value in vars(options).items()}
+        whole = {
+            "benchmark": place,
+            "machine": machine(),
+            "load": options.load_before,
+            "options": kept,
+            "results": results,
+        }
+        options.json.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    if options.readme:
+        begin, end = f"<!-- {place} -->", f"<!-- end of {place} -->"
+        before, _, rest = README.read_text().partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            sys.exit(f"{README} has no place called {begin}.")
+        README.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def arguments() -> list[str]:
+    """Those of this command that tell how it was measured."""
+    kept: list[str] = []
+    given = iter(sys.argv[1:])
+    for argument in given:
+        if argument in ("--json", "--cerbos"):
+            next(given, None)
+        elif argument not in ("--readme", "--sqlite") and not argument.startswith(("--json=", "--cerbos=")):
+            kept.append(argument)
+    return kept

@@ -1,0 +1,62 @@
+"""A single access check, against the same check done straightforwardly and against the least a Django view can do.
+
+    python -m benchmarks.straightforward            # PostgreSQL and Valkey
+    python -m benchmarks.straightforward --sqlite   # SQLite embedded, synchronous=FULL
+
+The same server (uvicorn) serves all sides, in one go and in turn.
+"""
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+
+from benchmarks.harness import ServerProcess, expect, uvicorn, workplace
+from benchmarks.load import Side, measure, post_script
+from benchmarks.ours import LICENSED, UNLICENSED, our_side
+from benchmarks.report import load_of, parser, publish, runs_of, table
+from tests.services import free_port
+
+
+def minimal_side(stack: ExitStack, name: str, directory: Path, application: str, path: str) -> Side:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/{path}"
+    command = uvicorn(f"benchmarks.minimal_django:{application}", port)
+    server = ServerProcess(name, command, dict(os.environ), url, directory / f"{path}.log")
+    stack.callback(server.stop)
+    server.start()
+    for requester, wanted in ((LICENSED, True), (UNLICENSED, False)):
+        reply = httpx.post(url, json={"requester": requester}, timeout=10).json()
+        expect(reply == {"allowed": wanted}, f"{name} answers {reply}")
+    body = json.dumps({"contentId": "cnt_1", "requester": LICENSED, "permission": "commercial_use"})
+    script = post_script(directory / f"{path}.lua", {"Content-Type": "application/json"}, body)
+    return Side(name, url, script, (server.pid,))
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--sqlite", action="store_true", help="SQLite embedded, without Valkey")
+    options = arguments.parse_args()
+    with workplace(storage=not options.sqlite) as (stack, directory, services):
+        ours = our_side(stack, "this service", directory, services)
+        application = "benchmarks.straightforward_asgi:application"
+        plain = our_side(
+            stack, "straightforward", directory, services, slug="straightforward", application=application
+        )
+        sides = [ours.side, plain.side]
+        if not options.sqlite:
+            sides += [
+                minimal_side(stack, "minimal Django view, Django's ASGI handler", directory, "on_the_loop", "loop"),
+                minimal_side(stack, "minimal Django view, WSGI in threads", directory, "in_threads", "threads"),
+            ]
+        measure(sides, **load_of(options))
+        ours.expect_all_stored()
+        plain.expect_all_stored()
+        place = "straightforward --sqlite" if options.sqlite else "straightforward"
+        publish(place, table(sides, plain.side, "check"), runs_of(sides), options)
+
+
+if __name__ == "__main__":
+    main()

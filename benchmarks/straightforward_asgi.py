@@ -1,0 +1,20 @@
+"""The check done straightforwardly: the project's Django view in threads, without the gateway on the event loop.
+
+It reads key, item, policy and requester by the ORM for each check, and commits each decision by itself. Mounted as
+config/asgi.py mounts Django, so that nothing but the way of the check differs.
+"""
+
+import os
+from typing import Any
+
+import django
+from a2wsgi import WSGIMiddleware
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from config.wsgi import application as django_application  # noqa: E402 - needs the settings
+
+wsgi: Any = django_application
+application = WSGIMiddleware(wsgi, workers=settings.THREADS)

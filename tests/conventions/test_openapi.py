@@ -1,0 +1,155 @@
+"""The OpenAPI document as readers and client generators find it."""
+
+import re
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.urls import URLPattern, URLResolver, get_resolver
+from jsonschema import Draft4Validator, FormatChecker
+
+from config.api.examples import ERRORS
+from config.api.views import ApiView
+from config.pages import openapi_document
+from tests.client import ApiClient
+
+DOCUMENT = openapi_document()
+OPERATIONS = [
+    pytest.param(path, method, operation, id=operation["operationId"])
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+RATE_LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+every_operation = pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+
+
+def resolved(value: Any) -> Any:
+    """The document's value with references followed and `nullable` in the words of JSON Schema."""
+    if isinstance(value, list):
+        return [resolved(member) for member in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        target: Any = DOCUMENT
+        for name in value["$ref"].removeprefix("#/").split("/"):
+            target = target[name]
+        return resolved(target)
+    schema = {name: resolved(member) for name, member in value.items() if name != "nullable"}
+    return {"anyOf": [schema, {"type": "null"}]} if value.get("nullable") is True else schema
+
+
+def errors_in(example: Any, schema: Any) -> list[str]:
+    validator = Draft4Validator(resolved(schema), format_checker=FormatChecker())
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(example)]
+
+
+def content(body: dict[str, Any]) -> dict[str, Any]:
+    media: dict[str, Any] = resolved(body)["content"]["application/json"]
+    return media
+
+
+def endpoints(patterns: list[Any], prefix: str = "/") -> list[tuple[str, Any]]:
+    found = []
+    for pattern in patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            found += endpoints(pattern.url_patterns, path)
+        elif isinstance(pattern, URLPattern) and hasattr(pattern.callback, "view_class"):
+            found.append((re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path), pattern.callback.view_class))
+    return found
+
+
+def test_the_document_is_valid_and_made_without_a_warning(capsys: pytest.CaptureFixture[str]):
+    call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
+    assert capsys.readouterr().err == ""
+
+
+def test_every_endpoint_is_in_the_document():
+    routed = {
+        (path, method)
+        for path, view in endpoints(get_resolver().url_patterns)
+        if path.startswith("/v1/") and path != "/v1/openapi.json" and issubclass(view, ApiView)
+        for method in ("get", "post", "patch", "delete")
+        if hasattr(view, method)
+    }
+    assert {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods} == routed
+
+
+def test_operation_ids_are_unique_and_read_as_names_of_functions():
+    ids = [operation.values[2]["operationId"] for operation in OPERATIONS]
+    assert len(set(ids)) == len(ids)
+    verbs = "list|get|create|update|delete|check|revoke|rotate|rollback"
+    assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
+
+
+@every_operation
+def test_an_operation_has_a_summary_a_known_tag_and_its_permission(path: str, method: str, operation: dict[str, Any]):
+    assert operation["summary"]
+    assert operation["tags"][0] in {tag["name"] for tag in DOCUMENT["tags"]}
+    assert re.search(r"Needs the permission `[a-z_]+:[a-z]+`", operation["description"])
+    assert operation["security"] == [{"apiKey": []}]
+
+
+@every_operation
+def test_an_operation_tells_its_errors(path: str, method: str, operation: dict[str, Any]):
+    wanted = {"400", "401", "403", "429", "500", "503"}
+    if "{id}" in path:
+        wanted.add("404")
+    if method in ("post", "patch"):
+        wanted |= {"413", "415", "422"}
+    if method == "post":
+        wanted.add("409")
+    assert wanted <= set(operation["responses"])
+    for status in set(operation["responses"]) & set(ERRORS):
+        codes = resolved(content(operation["responses"][status])["schema"])["allOf"][1]
+        assert codes["properties"]["error"]["properties"]["code"]["enum"]
+
+
+@every_operation
+def test_every_reply_tells_its_headers(path: str, method: str, operation: dict[str, Any]):
+    for status, reply in operation["responses"].items():
+        assert RATE_LIMIT_HEADERS | {"X-Request-Id"} <= set(resolved(reply)["headers"]), status
+    assert "Retry-After" in resolved(operation["responses"]["429"])["headers"]
+
+
+@every_operation
+def test_every_reply_has_examples_that_its_schema_allows(path: str, method: str, operation: dict[str, Any]):
+    for status, reply in operation["responses"].items():
+        media = content(reply)
+        examples = [media["example"]] if "example" in media else [one["value"] for one in media["examples"].values()]
+        assert examples, status
+        for example in examples:
+            assert errors_in(example, media["schema"]) == [], status
+
+
+@every_operation
+def test_a_body_has_an_example_that_its_schema_allows(path: str, method: str, operation: dict[str, Any]):
+    assert ("requestBody" in operation) == (method in ("post", "patch"))
+    if "requestBody" in operation:
+        media = content(operation["requestBody"])
+        assert operation["requestBody"]["required"]
+        assert errors_in(media["example"], media["schema"]) == []
+
+
+@every_operation
+def test_only_a_post_takes_an_idempotency_key(path: str, method: str, operation: dict[str, Any]):
+    names = {parameter["name"] for parameter in operation.get("parameters", [])}
+    assert ("Idempotency-Key" in names) == (method == "post")
+
+
+def test_the_examples_of_creation_are_taken_as_they_stand(api: ApiClient):
+    def example(path: str) -> dict[str, Any]:
+        body: dict[str, Any] = content(DOCUMENT["paths"][path]["post"]["requestBody"])["example"]
+        return body
+
+    policy = api.post("/v1/policies", example("/v1/policies"))
+    item = api.post("/v1/content", {**example("/v1/content"), "policyId": policy["id"]})
+    check = api.post("/v1/access/check", {**example("/v1/access/check"), "contentId": item["id"]})
+    assert [policy.status, item.status, check.status, check["allowed"]] == [201, 201, 200, True]
+    assert api.post("/v1/api-keys", example("/v1/api-keys")).status == 201
+
+
+def test_what_the_service_answers_has_the_fields_of_the_examples(api: ApiClient):
+    shown = content(DOCUMENT["paths"]["/v1/content"]["post"]["responses"]["201"])["example"]
+    assert set(api.post("/v1/content", {"title": "Item"}).body) == set(shown)

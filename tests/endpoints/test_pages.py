@@ -1,0 +1,108 @@
+"""What lies beside the API: the page a newcomer lands on, the reference, the probes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.db import OperationalError, connection
+from django.test import Client
+
+from tests.client import ApiClient
+
+PLACES = ["/", "/docs/"]
+
+
+@pytest.fixture
+def browser() -> Client:
+    return Client()
+
+
+def links(html: str) -> list[str]:
+    return re.findall(r'(?:href|src|data-document)="([^"]+)"', html)
+
+
+def test_the_front_page_says_what_this_is_and_where_to_go(browser: Client):
+    page = browser.get("/")
+    html = page.content.decode()
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "<h1>Content Access Licensing API</h1>" in html
+    assert {"/docs/", "/v1/openapi.json", "/admin/", "/readyz"} <= set(links(html))
+
+
+def test_its_curl_line_names_the_address_that_it_was_fetched_from(browser: Client):
+    assert "curl http://localhost/v1/access/check" in browser.get("/", headers={"host": "localhost"}).content.decode()
+
+
+@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.django_db
+def test_every_link_of_a_page_leads_somewhere(browser: Client, path: str):
+    for link in links(browser.get(path).content.decode()):
+        assert browser.get(link).status_code in (200, 302), link
+
+
+@pytest.mark.parametrize("path", PLACES)
+def test_a_page_takes_nothing_from_elsewhere(browser: Client, path: str):
+    assert [link for link in links(browser.get(path).content.decode()) if not link.startswith("/")] == []
+
+
+@pytest.mark.parametrize("path", PLACES)
+def test_a_page_has_no_inline_script_or_style_and_a_policy_that_forbids_them(browser: Client, path: str):
+    page = browser.get(path)
+    html, policy = page.content.decode(), page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert re.findall(r"<script(?![^>]* src=)|<style| style=| on\w+=|javascript:", html) == []
+
+
+def test_the_reference_shows_the_services_own_document(browser: Client):
+    html = browser.get("/docs/").content.decode()
+    assert 'data-document="/v1/openapi.json"' in html
+    assert "dataset.document" in Path(finders.find("pages/docs.js") or "").read_text()
+
+
+def test_the_document_needs_no_key(anonymous: ApiClient):
+    document = anonymous.get("/v1/openapi.json")
+    assert (document.status, document["openapi"]) == (200, "3.0.3")
+
+
+def test_the_document_is_counted_by_client_address(anonymous: ApiClient):
+    replies = [anonymous.get("/v1/openapi.json") for _ in range(61)]
+    assert [reply.status for reply in replies] == [200] * 60 + [429]
+
+
+def test_livez_answers_while_the_process_lives(browser: Client):
+    assert browser.get("/livez").json() == {"status": "ok"}
+
+
+def test_livez_does_not_ask_the_database(browser: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connection, "cursor", fail)
+    assert browser.get("/livez").status_code == 200
+
+
+@pytest.mark.django_db
+def test_readyz_says_what_it_stands_on(browser: Client):
+    reply = browser.get("/readyz")
+    assert reply.status_code == 200
+    assert reply.json()["status"] == "ok"
+    assert reply.json()["checks"]["database"] == "ok"
+    assert reply.json()["checks"]["limits"] in ("redis", "this process")
+
+
+@pytest.mark.django_db
+def test_readyz_is_503_while_the_database_is_gone(browser: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connection, "cursor", fail)
+    reply = browser.get("/readyz")
+    assert (reply.status_code, reply.json()["status"]) == (503, "unavailable")
+    monkeypatch.undo()
+    assert browser.get("/readyz").status_code == 200
+
+
+def test_metrics_are_prometheus_text(browser: Client):
+    reply = browser.get("/metrics")
+    assert reply.headers["Content-Type"].startswith("text/plain")
+    assert "limiter_fallbacks_total" in reply.content.decode()
+
+
+def fail(*args: object, **kwargs: object) -> None:
+    raise OperationalError("the connection is gone")

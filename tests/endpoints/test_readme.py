@@ -1,0 +1,101 @@
+"""The README's story, line by line, in a shell against a running service."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import factories
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+KEY_LINE = "KEY=svc_sk_…"
+
+# What the story needs of curl, for machines that have none.
+CURL = f"""#!{sys.executable}
+import sys, urllib.error, urllib.request
+url, headers, body, method, rest = "", {{}}, None, None, sys.argv[1:]
+while rest:
+    match rest.pop(0):
+        case "-s": pass
+        case "-H": headers.update([rest.pop(0).split(": ", 1)])
+        case "-d": body = rest.pop(0).encode()
+        case "-X": method = rest.pop(0)
+        case other: url = other
+try:
+    reply = urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method))
+except urllib.error.HTTPError as error:
+    reply = error
+sys.stdout.write(reply.read().decode())
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path, live_server: Any) -> Any:
+    """Runs lines of the README against the live server; returns the JSON objects printed."""
+    if not shutil.which("curl"):
+        (tmp_path / "curl").write_text(CURL)
+        (tmp_path / "curl").chmod(0o755)
+    key = factories.key_text(factories.account())
+
+    def run(lines: list[str]) -> list[dict[str, Any]]:
+        script = "\n".join(lines).replace(KEY_LINE, f"KEY={key}").replace("http://127.0.0.1:8000", live_server.url)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "no_proxy": "*"},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines() if line]
+
+    return run
+
+
+def story() -> list[str]:
+    block = re.search(r"```sh\n(.*?)```", README, re.DOTALL)
+    assert block
+    return block.group(1).splitlines()
+
+
+def test_the_story_has_ten_lines_and_begins_with_the_key():
+    assert (len(story()), story()[0]) == (10, KEY_LINE)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_story_goes_as_it_is_told(shell: Any):
+    linked, denied, explained, allowed, item = shell(story())
+
+    assert linked["policyId"].startswith("pol_")
+    assert (denied["allowed"], denied["reason"]) == (False, "no_license")
+    assert denied["message"] == "A commercial licence is required."
+    assert explained["trace"][0]["failed"] == {
+        "condition": "licenseType",
+        "wanted": ["commercial", "enterprise"],
+        "saw": None,
+    }
+    assert explained["dryRun"] is True
+    assert (allowed["allowed"], allowed["permissions"]) == (True, ["full_access"])
+    assert item["stats"] == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
+
+
+def test_the_readme_tells_of_every_setting():
+    settings = (ROOT / "config" / "settings.py").read_text()
+    read = set(re.findall(r'\benv(?:_\w+)?\("([A-Z_]+)"', settings))
+    told = set(re.findall(r"`([A-Z_]+)`", README.partition("## Settings")[2].partition("\n## ")[0]))
+    assert read <= told
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/api-guide.md", "docs/deployment.md", "CHANGELOG.md"])
+def test_every_file_that_a_document_links_to_is_there(path: str):
+    text = (ROOT / path).read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith(("http:", "https:"))]
+    assert [link for link in links if not (ROOT / path).parent.joinpath(link).exists()] == []
