@@ -12,7 +12,7 @@ from hashlib import blake2b, sha256
 from typing import Any
 
 import orjson
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import HttpResponse
@@ -93,7 +93,11 @@ def answer_once(request: Request, key: str, act: Callable[[], Response]) -> Http
         return response
     if bytes(record.fingerprint) != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
-    reply = sealer().decrypt(bytes(record.reply))
+    try:
+        reply = sealer().decrypt(bytes(record.reply))
+    except InvalidToken:
+        # To run it again could write twice what was written once.
+        raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
     return HttpResponse(
         reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}
     )

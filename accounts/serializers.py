@@ -16,6 +16,8 @@ MAX_ALLOWED_IPS = 100
 
 def parse_network(text: str) -> str:
     """An address or CIDR range in its normal form; an IPv4-mapped IPv6 one becomes IPv4. Raises ValueError."""
+    if "%" in text:  # a scope is of one machine's making
+        raise ValueError("Must be an IP address or a range such as 203.0.113.0/24.")
     try:
         network: IPv4Network | IPv6Network = ip_network(text, strict=False)
     except ValueError:

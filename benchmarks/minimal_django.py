@@ -14,8 +14,8 @@ settings.configure(
     ALLOWED_HOSTS=["127.0.0.1"],
     MIDDLEWARE=[],
     ROOT_URLCONF=__name__,
-    SECRET_KEY="none",
-    USE_TZ=True,  # noqa: S106
+    SECRET_KEY="none",  # noqa: S106 - nothing is signed
+    USE_TZ=True,
 )
 django.setup()
 

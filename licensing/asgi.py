@@ -51,7 +51,8 @@ class Request:
         self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
-        self.address = proxies.client_of(peer, self.header(b"x-forwarded-for"))
+        forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+        self.address = proxies.client_of(peer, forwarded_for.decode("latin-1"))
         self.limit_state: LimitState | None = None
 
     def header(self, name: bytes) -> str:

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 
 from config.api.errors import ValidationFailed
 from config.api.fields import is_http_url
-from licensing.facts import parse_ip
-from licensing.rules import PERMISSION_PATTERN
+from licensing.conditions import PERMISSION_PATTERN
+from licensing.items import parse_ip
 
 MAX_CHECKS = 100
 NOT_BLANK = r"\S"
@@ -21,9 +21,14 @@ NOT_BLANK = r"\S"
 Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
 LicenseType = Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)]
-Permission = Annotated[str, Meta(pattern=f"^{PERMISSION_PATTERN}$")]
-Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://")]
-Address = Annotated[str, Meta(max_length=45, description="An IPv4 or IPv6 address.")]
+# Python's $ would let a final newline pass; in JSON Schema it does not.
+Permission = Annotated[
+    str, Meta(pattern=rf"^{PERMISSION_PATTERN}\Z", extra_json_schema={"pattern": f"^{PERMISSION_PATTERN}$"})
+]
+Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://", extra_json_schema={"format": "uri"})]
+Address = Annotated[
+    str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema={"format": "ip"})
+]
 
 
 class Body(Struct, rename="camel", forbid_unknown_fields=True):

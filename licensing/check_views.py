@@ -17,7 +17,7 @@ from licensing.check_serializers import BatchedDecisionSerializer, DecisionSeria
 from licensing.checks import check_access
 from licensing.filters import DecisionFilters
 from licensing.presenting import list_of, present, present_batched
-from licensing.records import recorded_answer
+from licensing.records import recorded_answers
 from licensing.schemas import ONE_SELECTOR, body_schema
 
 
@@ -79,7 +79,7 @@ class Decisions(DecisionView, AccountListView):
     def get(self, request: Request) -> Response:
         """Newest first, without their traces."""
         rows = self.paginate_queryset(self.filter_queryset(self.owned()))
-        return self.get_paginated_response([present(recorded_answer(event)) for event in rows or ()])
+        return self.get_paginated_response([present(answer) for answer in recorded_answers(rows or ())])
 
 
 class DecisionById(DecisionView):
@@ -88,4 +88,5 @@ class DecisionById(DecisionView):
     @extend_schema(summary="Get a decision")
     def get(self, request: Request, id: str) -> Response:  # noqa: A002
         """The decision as it was recorded, with the policy version it was made on and its trace."""
-        return Response(present(recorded_answer(find(self.owned(), id)), explain=True))
+        [answer] = recorded_answers([find(self.owned(), id)])
+        return Response(present(answer, explain=True))

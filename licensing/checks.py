@@ -22,9 +22,9 @@ from config.api.timestamps import render_timestamp
 from licensing import rule_limits
 from licensing.check_bodies import Check
 from licensing.decisions import CompiledPolicy, Decision, Reason, decide
-from licensing.facts import Item, KnownRequester, held_licenses
+from licensing.facts import Facts
+from licensing.items import Item, KnownRequester, held_licenses
 from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
-from licensing.rules import Facts
 
 MAX_ATTEMPTS = 10
 

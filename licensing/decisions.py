@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from licensing.rules import Facts, HeldLicense, Rule
+from licensing.facts import Facts, HeldLicense
+from licensing.rules import Rule
 
 
 class Reason(StrEnum):
@@ -63,19 +64,19 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         else:
             return decide_by(rule, facts)
     if policy.default_action != "allow":
-        return Decision(False, reason_of_denial(facts), license=first_license(facts))
-    if facts.permission is not None:
-        return Decision(False, Reason.PERMISSION_NOT_GRANTED, license=first_license(facts))
-    return Decision(True, license=first_license(facts))
+        return outcome(reason_of_denial(facts), None, facts)
+    return outcome(Reason.PERMISSION_NOT_GRANTED if facts.permission is not None else None, None, facts)
 
 
 def decide_by(rule: Rule, facts: Facts) -> Decision:
-    license = license_behind(rule, facts)  # noqa: A001
     if rule.action == "deny":
-        return Decision(False, reason_of_denial(facts), rule, license=license)
-    if not rule.grants(facts.permission):
-        return Decision(False, Reason.PERMISSION_NOT_GRANTED, rule, license=license)
-    return Decision(True, None, rule, rule.permissions, license)
+        return outcome(reason_of_denial(facts), rule, facts)
+    return outcome(None if rule.grants(facts.permission) else Reason.PERMISSION_NOT_GRANTED, rule, facts)
+
+
+def outcome(reason: Reason | None, rule: Rule | None, facts: Facts) -> Decision:
+    permissions = rule.permissions if reason is None and rule is not None else ()
+    return Decision(reason is None, reason, rule, permissions, license_behind(reason, rule, facts))
 
 
 def reason_of_denial(facts: Facts) -> Reason:
@@ -84,17 +85,18 @@ def reason_of_denial(facts: Facts) -> Reason:
     return Reason.LICENSE_EXPIRED if facts.has_lapsed_license else Reason.NO_LICENSE
 
 
-def first_license(facts: Facts) -> HeldLicense | None:
-    return facts.licenses[0] if facts.licenses else None
+def license_behind(reason: Reason | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
+    """The licence that counts: the first of the type that the rule wants, or the first if it wants none.
 
-
-def license_behind(rule: Rule, facts: Facts) -> HeldLicense | None:
-    """The licence that counts: the first of the type that the rule wants, or the first if it wants none."""
-    for condition in rule.conditions:
+    None for a denial whose reason is that there is none.
+    """
+    if reason in (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED):
+        return None
+    for condition in rule.conditions if rule is not None else ():
         if condition.name == "licenseType":
             wanted = condition.wanted if isinstance(condition.wanted, list) else [condition.wanted]
             return next((held for held in facts.licenses if held.license_type in wanted), None)
-    return first_license(facts)
+    return facts.licenses[0] if facts.licenses else None
 
 
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from config.api.microbatch import MicroBatch
 from config.api.middleware import Address
 from licensing.check_bodies import Check
 from licensing.checks import MAX_ATTEMPTS, Answer, check_access, not_found, prepare, settle
-from licensing.facts import Item, KnownRequester
+from licensing.items import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
 from licensing.snapshot import Snapshot
 
@@ -167,7 +167,7 @@ def log_failure(future: Future[None]) -> None:
 
 
 def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
-    """Keeps the thread's database connection from call to call; after a failure it is looked at, and left if broken."""
+    """Keeps the thread's database connection from call to call; leaves one that broke."""
 
     @wraps(call)
     def wrapped(items: Sequence[T]) -> list[R]:

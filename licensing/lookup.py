@@ -1,20 +1,21 @@
 """Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from accounts.models import Account
 from config.api import ids
 from licensing.decisions import CompiledPolicy
-from licensing.facts import Item, KnownRequester
+from licensing.items import Item, KnownRequester
 from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
 
 COMPILED_POLICIES = 10_000
 
+Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
 
 
@@ -23,15 +24,41 @@ def current_epoch(account_id: str) -> int:
     return Account.objects.values_list("epoch", flat=True).get(pk=account_id)
 
 
-@lru_cache(maxsize=COMPILED_POLICIES)
-def compiled_policy(policy_id: str, version: int) -> CompiledPolicy:
-    """A revision, compiled. It never changes, so what is cached is never stale."""
-    revision = PolicyRevision.objects.get(policy_id=policy_id, version=version)
-    return CompiledPolicy.of(policy_id, version, revision.default_action, parse_rules(revision.rules))
+class CompiledPolicies:
+    """The revisions of policies, compiled. A revision never changes, so what is cached is never stale."""
+
+    def __init__(self) -> None:
+        self.cached: dict[Revision, CompiledPolicy] = {}
+
+    def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+        """All of them, those that are not cached by one query."""
+        asked = set(wanted)
+        found = {revision: self.cached[revision] for revision in asked if revision in self.cached}
+        missing = asked - found.keys()
+        if missing:
+            which = Q()
+            for policy_id, version in sorted(missing):
+                which |= Q(policy_id=policy_id, version=version)
+            for row in PolicyRevision.objects.filter(which):
+                compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
+                found[row.policy_id, row.version] = compiled
+            if len(self.cached) > COMPILED_POLICIES:
+                self.cached = {}
+            self.cached |= found
+        return found
 
 
-def item_of(content: Content) -> Item:
-    policy = compiled_policy(content.policy_id, content.policy_version) if content.policy_id else None  # type: ignore[attr-defined]
+compiled_policies = CompiledPolicies()
+
+
+def items_of(rows: Iterable[Content]) -> list[Item]:
+    """Content that was loaded with its `policy_version`, as checks need it."""
+    contents: list[Any] = list(rows)
+    policies = compiled_policies.get((row.policy_id, row.policy_version) for row in contents if row.policy_id)
+    return [item_of(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
+
+
+def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
     archived = content.status == Status.ARCHIVED
     known = {"contentType": content.type, "tags": content.tags, "category": content.category, "archived": archived}
     return Item(
@@ -54,22 +81,22 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
         named[name].add(value)
     columns = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
     owned = Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*columns)
-    found: dict[Selector, Item] = {}
     real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
+    rows: dict[Selector, Content] = {}
     if real_ids:
-        found |= {("contentId", item.pk): item_of(item) for item in owned.filter(pk__in=real_ids)}
+        rows |= {("contentId", row.pk): row for row in owned.filter(pk__in=real_ids)}
     if named["externalId"]:
-        items = owned.filter(external_id__in=named["externalId"])
-        found |= {("externalId", item.external_id or ""): item_of(item) for item in items}
+        known = owned.filter(external_id__in=named["externalId"])
+        rows |= {("externalId", row.external_id or ""): row for row in known}
     if named["source"]:
         keys = {url: source_key(url) for url in named["source"]}
-        at: dict[bytes, Content] = {}
-        for item in owned.filter(source_key__in=set(keys.values())).order_by("created", "id"):
-            key = bytes(item.source_key or b"")
-            if key not in at or item.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
-                at[key] = item
-        found |= {("source", url): item_of(at[key]) for url, key in keys.items() if key in at}
-    return found
+        at: dict[bytes | None, Content] = {}
+        for row in owned.filter(source_key__in=set(keys.values())).order_by("created", "id"):
+            key = bytes(row.source_key or b"")
+            if key not in at or row.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
+                at[key] = row
+        rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
+    return dict(zip(rows, items_of(rows.values()), strict=True))
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, KnownRequester]:

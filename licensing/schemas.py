@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from licensing import rules
+from licensing import conditions, rules
 
 
 def one_or_more(member: dict[str, Any]) -> dict[str, Any]:
-    return {"oneOf": [member, {"type": "array", "items": member, "minItems": 1, "maxItems": rules.MAX_VALUES}]}
+    return {"oneOf": [member, {"type": "array", "items": member, "minItems": 1, "maxItems": conditions.MAX_VALUES}]}
 
 
 def text(maximum: int) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def text(maximum: int) -> dict[str, Any]:
 
 PERMISSION: dict[str, Any] = {
     "type": "string",
-    "pattern": f"^{rules.PERMISSION_PATTERN}$",
+    "pattern": f"^{conditions.PERMISSION_PATTERN}$",
     "example": "commercial_use",
 }
 TIMESTAMP = {"type": "string", "format": "date-time"}
@@ -41,7 +41,7 @@ CONDITIONS: dict[str, Any] = {
                 "licenseType": one_or_more(text(100)),
                 "hasValidLicense": {"type": "boolean"},
                 "requesterId": one_or_more(text(255)),
-                "contentType": one_or_more({"type": "string", "enum": list(rules.CONTENT_TYPES)}),
+                "contentType": one_or_more({"type": "string", "enum": list(conditions.CONTENT_TYPES)}),
                 "tags": one_or_more(text(100)),
                 "category": one_or_more(text(255)),
                 "permission": one_or_more(PERMISSION),

@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite. `api` is a client with a key that may do everything, on an account without tight limits."""
+"""Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
 
 import os
 

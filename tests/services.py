@@ -323,9 +323,7 @@ def postgres(*, fsync: bool = True, **settings: str | int) -> Iterator[Postgres]
     if not fsync:
         settings = {"fsync": "off", "full_page_writes": "off", **settings}
     with directory() as path:
-        server = Postgres(
-            path, [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        )
+        server = Postgres(path, [part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
         server.create()
         try:
             server.start_anywhere()

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.lookup import compiled_policy
+from licensing.lookup import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.test_lists import grow
@@ -15,7 +15,7 @@ MOST = 5  # the key, its last use, the count, the rows, and what is read beside 
 @pytest.fixture
 def forgetful():
     """Empties what a process keeps of compiled policies, as after a restart."""
-    return compiled_policy.cache_clear
+    return compiled_policies.cached.clear
 
 
 def queries_of(api, path, **query):

@@ -10,7 +10,8 @@ import pytest
 from config.api.middleware import parse_address
 from config.api.timestamps import parse_timestamp
 from licensing.decisions import CompiledPolicy
-from licensing.rules import Facts, HeldLicense, parse_rules
+from licensing.facts import Facts, HeldLicense
+from licensing.rules import parse_rules
 
 NOW = "2026-06-01T12:00:00Z"
 Case = dict[str, Any]

@@ -8,7 +8,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from licensing.decisions import CompiledPolicy, decide, trace
-from licensing.rules import Facts, parse_rules
+from licensing.facts import Facts
+from licensing.rules import parse_rules
 from tests.decisions import naive
 
 # Few values, so that rules and facts meet often.

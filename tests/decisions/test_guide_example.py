@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from licensing.decisions import CompiledPolicy, decide
-from licensing.rules import Facts, parse_rules
+from licensing.facts import Facts
+from licensing.rules import parse_rules
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "api-guide.md").read_text()
 JUNE, JULY = datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 7, 15, tzinfo=UTC)

@@ -179,7 +179,10 @@ class Deployment:
         )
 
     def client_of_each_worker(self, key: str, attempts: int = 80) -> list[httpx.Client]:
-        """Clients with one lasting connection each, to different worker processes, as many as were found."""
+        """Clients with one lasting connection each, to different worker processes, as many as were found.
+
+        A server may close a connection that was idle for some seconds, and the next may lead to another worker.
+        """
         found: dict[int, httpx.Client] = {}
         others: list[httpx.Client] = []
         for _ in range(attempts):

@@ -32,10 +32,6 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}", "X-Forwarded-For": next(addresses)}
 
 
-def test_several_worker_processes_answer(workers: list[httpx.Client]) -> None:
-    assert len(workers) == 4
-
-
 def test_a_key_revoked_through_one_process_is_refused_by_the_others_in_the_next_request(
     workers: list[httpx.Client],
 ) -> None:

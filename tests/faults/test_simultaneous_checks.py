@@ -1,10 +1,11 @@
 """Checks that touch the same rows at the same moment: one requester comes into being once, nobody deadlocks."""
 
+import httpx
 import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
-from tests.faults.traffic import at_once, in_groups, request, statuses
+from tests.faults.traffic import at_once, in_groups, request, statuses, under_load
 
 pytestmark = pytest.mark.faults
 
@@ -53,3 +54,17 @@ def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server: D
     with server.client(key) as client:
         stats = [client.get(f"/v1/content/{item}").json()["stats"]["totalRequests"] for item in items]
     assert stats == [BATCHES * len(requesters)] * len(items)
+
+
+def test_checks_are_answered_while_the_account_is_being_written(server: Deployment, key: str) -> None:
+    item = new_item(server, key, 0)
+
+    def send(client: httpx.Client, number: int) -> httpx.Response:
+        if number % 2 == 0:
+            return client.post("/v1/content", json={"title": "Made meanwhile"})
+        return client.post("/v1/access/check", json={"contentId": item, "requester": f"org_{number}"})
+
+    with under_load(server, key, send, clients=12) as load:
+        load.wait_for(600, seconds=60)
+
+    assert [reply.text for reply in load.replies if reply.status_code >= 400] == []

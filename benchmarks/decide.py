@@ -1,0 +1,92 @@
+"""The pure decision, against cedarpy, casbin and regopy: decisions per second in one thread.
+
+    pip install -r benchmarks/requirements.txt
+    python -m benchmarks.decide
+
+Each engine has its policies parsed beforehand, gets the request as the caller's plain values, and is first seen to
+give the same answers as the others. A peer that is not installed is left out, with a line that says so.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from statistics import median
+from typing import Any
+
+from benchmarks.peers import ENGINES, Engine, Request, Rules
+from benchmarks.report import parser, publish
+
+EXAMPLE: Rules = [(["commercial", "enterprise"], ["full_access"])]
+HUNDRED: Rules = [([f"tier-{index}"], ["full_access", f"use_{index}"]) for index in range(99)]
+POLICIES = {"the contract's example, 2 rules": EXAMPLE, "100 rules": HUNDRED}
+REFERENCE = "this service's decide"
+
+
+def requests_for(rules: Rules) -> list[Request]:
+    """One for each rule, so that over all of them half of the rules are tried, and a fifth more that are denied."""
+    allowed: list[Request] = [("org_acme", name, True) for types, _ in rules for name in types]
+    refused: list[Request] = [
+        ("org_acme", allowed[0][1], False),
+        ("org_acme", "student", True),
+        ("org_acme", None, False),
+    ]
+    return [*allowed, *refused * max(1, len(allowed) // 15)]
+
+
+def rate(call: Callable[[Request], Any], requests: list[Request], seconds: float) -> float:
+    """Decisions per second, going through the requests again and again until the time is over."""
+    count, began = 0, time.perf_counter()
+    while (now := time.perf_counter()) < began + seconds:
+        for request in requests:
+            call(request)
+        count += len(requests)
+    return count / (now - began)
+
+
+def engines_for(rules: Rules) -> dict[str, Engine]:
+    """Those that are installed, each seen to give the answers that the first gives."""
+    found: dict[str, Engine] = {}
+    for name, make in ENGINES.items():
+        try:
+            found[name] = make(rules)
+        except ModuleNotFoundError as error:
+            print(f"{name} is left out: {error}. See benchmarks/requirements.txt.", file=sys.stderr)
+    right_call, right = found[REFERENCE]
+    for name, (call, read) in found.items():
+        for request in requests_for(rules):
+            answer, wanted = read(call(request)), right(right_call(request))
+            if answer != wanted:
+                sys.exit(f"Nothing is reported: {name} answers {answer} to {request}, not {wanted}.")
+    return found
+
+
+def label(name: str) -> str:
+    return name if name == REFERENCE else f"{name} {version(name)}"
+
+
+def main() -> None:
+    options = parser(__doc__, load=False).parse_args()
+    lines = [
+        "| policy | engine | decisions/s | this service's decide does … times that |",
+        "| --- | --- | ---: | ---: |",
+    ]
+    results: dict[str, dict[str, list[float]]] = {}
+    for title, rules in POLICIES.items():
+        engines, requests = engines_for(rules), requests_for(rules)
+        runs: dict[str, list[float]] = {name: [] for name in engines}
+        gc.collect()
+        gc.freeze()
+        for _ in range(options.rounds):
+            for name, (call, _) in engines.items():
+                runs[name].append(rate(call, requests, options.seconds))
+        for name, rates in runs.items():
+            times = median(ours / theirs for ours, theirs in zip(runs[REFERENCE], rates, strict=True))
+            lines.append(f"| {title} | {label(name)} | {median(rates):,.0f} | {times:.1f} |")
+        results[title] = runs
+    publish("decide", "\n".join(lines), results, options)
+
+
+if __name__ == "__main__":
+    main()
