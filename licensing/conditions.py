@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from operator import attrgetter
 from typing import Any
 
 from config.api.timestamps import parse_timestamp, render_timestamp
@@ -90,10 +91,9 @@ def moment(value: Any, path: str) -> datetime:
         raise RuleError(path, str(error)) from None
 
 
-def member_of(
-    name: str, read: Callable[[Any, str], str], look: Callable[[Facts], str | None]
-) -> Callable[[Any, str], Condition]:
-    """A condition on one known value."""
+def member_of(name: str, read: Callable[[Any, str], str], attribute: str) -> Callable[[Any, str], Condition]:
+    """A condition on one known value: the attribute of the facts is one of those wanted."""
+    look = attrgetter(attribute)
 
     def build(value: Any, path: str) -> Condition:
         wanted = frozenset(one_or_more(value, path, read))
@@ -155,11 +155,11 @@ CONDITIONS: dict[str, Callable[[Any, str], Condition]] = {
     "licenseType": build_license_type,
     "hasValidLicense": build_has_valid_license,
     "default": build_default,
-    "requesterId": member_of("requesterId", text_of(255), lambda facts: facts.requester_id),
-    "contentType": member_of("contentType", content_type, lambda facts: facts.content_type),
+    "requesterId": member_of("requesterId", text_of(255), "requester_id"),
+    "contentType": member_of("contentType", content_type, "content_type"),
     "tags": build_tags,
-    "category": member_of("category", text_of(255), lambda facts: facts.category),
-    "permission": member_of("permission", permission_name, lambda facts: facts.permission),
+    "category": member_of("category", text_of(255), "category"),
+    "permission": member_of("permission", permission_name, "permission"),
     "ip": build_ip,
     "before": build_before,
     "after": build_after,

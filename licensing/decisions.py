@@ -58,8 +58,8 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     if policy is None:
         return Decision(False, Reason.NO_POLICY)
     for rule in policy.rules:
-        for condition in rule.conditions:
-            if not condition.matches(facts):
+        for test in rule.tests:
+            if not test(facts):
                 break
         else:
             return decide_by(rule, facts)
@@ -92,11 +92,10 @@ def license_behind(reason: Reason | None, rule: Rule | None, facts: Facts) -> He
     """
     if reason in (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED):
         return None
-    for condition in rule.conditions if rule is not None else ():
-        if condition.name == "licenseType":
-            wanted = condition.wanted if isinstance(condition.wanted, list) else [condition.wanted]
-            return next((held for held in facts.licenses if held.license_type in wanted), None)
-    return facts.licenses[0] if facts.licenses else None
+    for held in facts.licenses:
+        if rule is None or rule.license_types is None or held.license_type in rule.license_types:
+            return held
+    return None
 
 
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:

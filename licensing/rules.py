@@ -4,7 +4,7 @@ A rule matches if all its conditions do; a condition with several values matches
 matches nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -43,6 +43,10 @@ class Rule:
     message: str | None
     # What its rate limit is counted under: edits that leave action, conditions and period alone keep the count.
     fingerprint: bytes
+
+    # Derived, for speed: the conditions' tests alone, and the licence types that the rule asks for, if it does.
+    tests: tuple[Callable[[Facts], bool], ...]
+    license_types: frozenset[str] | None
 
     def first_failing(self, facts: Facts) -> Condition | None:
         for condition in self.conditions:
@@ -105,8 +109,14 @@ def parse_rule(value: Any, index: int) -> Rule:
         permissions=parse_permissions(value.get("permissions", []), f"{path}.permissions"),
         rate_limit=rate_limit,
         message=message,
+        tests=tuple(condition.matches for condition in conditions),
+        license_types=wanted_types(value["conditions"].get("licenseType")),
         fingerprint=blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest(),
     )
+
+
+def wanted_types(value: Any) -> frozenset[str] | None:
+    return None if value is None else frozenset(value if isinstance(value, list) else [value])
 
 
 def parse_rules(value: Any) -> tuple[Rule, ...]:

@@ -1,0 +1,30 @@
+# The service alone; compose.yaml adds PostgreSQL and Valkey. Migrations are run apart: `manage.py migrate`.
+FROM python:3.12-slim
+
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+WORKDIR /srv/licensing
+COPY requirements.txt .
+RUN pip install --require-hashes -r requirements.txt
+
+# The code belongs to root and is compiled here, so that the service can change nothing of it.
+COPY . .
+RUN python -m compileall -q . \
+ && useradd --system --uid 10001 --no-create-home licensing \
+ && install -d -o licensing -g licensing /var/lib/licensing
+USER licensing
+
+ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/var/lib/licensing
+VOLUME /var/lib/licensing
+EXPOSE 8000
+
+# The Host header has to be one that is served.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["python", "-c", "\
+import os, urllib.request as request; \
+host = os.environ.get('ALLOWED_HOSTS', '').split(',')[0].strip().lstrip('.*') or 'localhost'; \
+url = 'http://127.0.0.1:' + os.environ['PORT'] + '/readyz'; \
+request.urlopen(request.Request(url, headers={'Host': host}), timeout=4)"]
+
+# On SIGTERM it takes no more connections and has 30 seconds for those under way.
+STOPSIGNAL SIGTERM
+CMD ["python", "manage.py", "serve"]
