@@ -73,7 +73,7 @@ class Data:
             )
 
     def execute(self, statement: str) -> None:
-        self.connection.execute(sql.SQL(statement))  # type: ignore[arg-type]
+        self.connection.execute(sql.SQL(statement))
 
     def policies(self, count: int) -> None:
         """So many policies in all, each with its revision."""

@@ -93,7 +93,7 @@ class Services:
     def database(self, name: str) -> str:
         """The address of a new, empty database."""
         with psycopg.connect(self.postgres.url, autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
+            connection.execute(f'CREATE DATABASE "{name}"')
         return self.postgres.url.removesuffix("postgres") + name
 
 
@@ -102,7 +102,7 @@ def services() -> Iterator[Services]:
     with postgres(synchronous_commit="on") as database, valkey() as counters:
         with psycopg.connect(database.url) as connection:
             for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-                row = connection.execute(f"SHOW {setting}").fetchone()  # type: ignore[arg-type]
+                row = connection.execute(f"SHOW {setting}").fetchone()
                 expect(row == ("on",), f"PostgreSQL runs with {setting} = {row}")
         yield Services(database, counters)
 

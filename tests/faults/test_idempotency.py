@@ -56,16 +56,19 @@ def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(server: Deploy
     names = [f"kill-{attempt}-{number}" for number in range(30)]
     answered: dict[str, bytes] = {}
 
+    four_each = [name for name in names for _ in range(4)]
+    sent = threading.Event()
+
     def send() -> None:
-        replies = at_once(server, [post(key, name) for name in names for _ in range(4)])
-        sent = [name for name in names for _ in range(4)]
+        replies = at_once(server, [post(key, name) for name in four_each], sent)
         answered.update(
-            {name: reply.content for name, reply in zip(sent, replies, strict=True) if reply.status == 201}
+            {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 201}
         )
 
     sender = threading.Thread(target=send)
     sender.start()
-    time.sleep(random.uniform(0.05, 0.15))
+    assert sent.wait(30)
+    time.sleep(random.uniform(0.02, 0.08))
     server.kill()
     sender.join()
     server.start()

@@ -54,27 +54,29 @@ def request(method: str, path: str, key: str, json_body: Any = None, **headers: 
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
-def at_once(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
-    """Sends each request on its own connection, all of them only when every connection stands."""
-    return asyncio.run(exchange(deployment.port, list(requests)))
+def at_once(deployment: Deployment, requests: Iterable[bytes], sent: threading.Event | None = None) -> list[Reply]:
+    """Sends each request on its own connection, all of them only when every connection stands; then sets `sent`."""
+    return asyncio.run(exchange(deployment.port, list(requests), sent))
 
 
-async def exchange(port: int, requests: Sequence[bytes]) -> list[Reply]:
+async def exchange(port: int, requests: Sequence[bytes], sent: threading.Event | None = None) -> list[Reply]:
     connections = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in requests))
     for (_, writer), raw in zip(connections, requests, strict=True):
         writer.write(raw)
+    if sent:
+        sent.set()
 
-    async def reply(sent: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
+    async def reply(raw_request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
         raw = b""
         with suppress(ConnectionError):
             async with asyncio.timeout(REPLY_SECONDS):
                 while part := await reader.read(65_536):
                     raw += part
         writer.close()
-        return Reply.parse(raw, has_body=not sent.startswith(b"HEAD "))
+        return Reply.parse(raw, has_body=not raw_request.startswith(b"HEAD "))
 
     pairs = zip(requests, connections, strict=True)
-    return await asyncio.gather(*(reply(sent, *connection) for sent, connection in pairs))
+    return await asyncio.gather(*(reply(raw, *connection) for raw, connection in pairs))
 
 
 def in_groups(deployment: Deployment, requests: Sequence[bytes], size: int) -> list[Reply]:
