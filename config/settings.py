@@ -174,7 +174,9 @@ def database() -> dict[str, Any]:
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
     options = parsed.setdefault("OPTIONS", {})
     # A lost server is noticed within seconds, and a request never waits longer than that for a connection.
-    options["pool"] = {"min_size": 1, "max_size": THREADS + 5, "timeout": 5, "max_idle": 300}
+    options["pool"] = {"min_size": 1, "max_size": THREADS + 5, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    # A connection is tried before it serves a request: what a restarted server has closed is replaced unseen.
+    parsed["CONN_HEALTH_CHECKS"] = True
     options.setdefault("connect_timeout", 5)
     return parsed
 

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
-from accounts.authentication import bearer_token
+from accounts.authentication import Grant, bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits import LimitState
 from accounts.permissions import require
-from accounts.throttling import headers_of, refuse_beyond
+from accounts.throttling import refuse_beyond
 from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
 from config.api.parsing import check_length, check_media_type, parse_object
@@ -29,12 +29,12 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
-COMMON_HEADERS = {
-    "Content-Type": "application/json",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
-    "X-Frame-Options": settings.X_FRAME_OPTIONS,
-}
+COMMON_HEADERS = [
+    (b"content-type", b"application/json"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", settings.SECURE_REFERRER_POLICY.encode()),
+    (b"x-frame-options", settings.X_FRAME_OPTIONS.encode()),
+]
 
 
 @lru_cache(maxsize=1000)
@@ -77,17 +77,23 @@ class CheckApplication:
         request = Request(scope, self.proxies)
         token = request_id.set(request_id_of(request.header(b"x-request-id")))
         try:
-            status, headers, body = 200, {}, b""
+            status, body = 200, b""
+            headers: dict[str, str] = {}
             try:
                 body = render_json(await self.answer(request, receive))
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
             state = request.limit_state or await self.gateway.take(None, request.address, cost=0)
-            shown = COMMON_HEADERS | headers_of(state) | headers
-            shown["X-Request-Id"] = request_id.get()
-            shown["Content-Length"] = str(len(body))
-            raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in shown.items()]
+            raw = [
+                *COMMON_HEADERS,
+                (b"x-ratelimit-limit", b"%d" % state.limit),
+                (b"x-ratelimit-remaining", b"%d" % state.remaining),
+                (b"x-ratelimit-reset", b"%d" % state.reset),
+                (b"x-request-id", request_id.get().encode("ascii")),
+                (b"content-length", b"%d" % len(body)),
+                *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
+            ]
             await send({"type": "http.response.start", "status": status, "headers": raw})
             await send({"type": "http.response.body", "body": body})
         finally:
@@ -104,6 +110,16 @@ class CheckApplication:
             request.limit_state = await self.gateway.take(None, request.address)
             refuse_beyond(request.limit_state)
             raise
+        try:
+            return await self.answer_authenticated(request, receive, text, grant)
+        except ApiError as error:
+            if error.status_code not in (401, 429):
+                await self.gateway.confirm(
+                    text, timezone.now()
+                )  # what is refused otherwise has no record to confirm it
+            raise
+
+    async def answer_authenticated(self, request: Request, receive: Receive, text: str, grant: Grant) -> Any:
         try:
             grant.check_address(request.address)
         except ApiError:

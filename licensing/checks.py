@@ -16,7 +16,7 @@ from uuid_utils import uuid7
 from analytics import recorder
 from analytics.recorder import Claim, Entry, Outcome, Record
 from config.api import ids
-from config.api.errors import ApiError, NotFound, ServiceUnavailable
+from config.api.errors import ApiError, NotFound
 from config.api.middleware import parse_address
 from config.api.timestamps import render_timestamp
 from licensing import rule_limits
@@ -25,8 +25,6 @@ from licensing.decisions import CompiledPolicy, Decision, Reason, decide
 from licensing.facts import Facts
 from licensing.items import Item, KnownRequester, held_licenses
 from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
-
-MAX_ATTEMPTS = 10
 
 
 class Answer(Struct, frozen=True):
@@ -39,7 +37,7 @@ class Answer(Struct, frozen=True):
     requester_name: str | None
     policy: CompiledPolicy | None
     facts: Facts
-    created: datetime
+    created: str  # ISO 8601
     rate_remaining: int | None = None
     rate_reset: int | None = None  # Unix seconds
     dry_run: bool = False
@@ -80,7 +78,7 @@ def decide_check(check: Check, item: Item, requester: KnownRequester, now: datet
         requester_name=check.requester_name or requester.name,
         policy=item.policy,
         facts=facts,
-        created=now,
+        created=render_timestamp(now) or "",
         rate_reset=rule_limits.window(rule.rate_limit.period, now)[1] if limited else None,  # type: ignore[union-attr]
         dry_run=check.dry_run,
     )
@@ -112,7 +110,7 @@ def prepare(
         rule_index=rule.index if rule else None,
         permission=check.permission,
         facts=recorded_facts(check, item),
-        created=render_timestamp(now) or "",
+        created=answer.created,
         rate_reset=answer.rate_reset,
     )
     return replace(answer, id=ids.encode("dec", key)), (record, claim)
@@ -152,34 +150,42 @@ def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> lis
 
     A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind.
     """
-    answers: list[Answer | ApiError]
-    places: list[int]
-    for _ in range(MAX_ATTEMPTS):
-        epoch = current_epoch(account_id)
-        items = find_items(account_id, {check.selector for check in checks})
-        lasting = {check.requester_id: check.requester_name for check in checks if not check.dry_run}
-        requesters = find_requesters(account_id, {check.requester_id for check in checks})
-        requesters |= keep_requesters(account_id, lasting) if lasting else {}
-        account = ids.hex_of("acc", account_id)
-        entries: list[Entry] = []
-        answers, places = [], []
-        for check in checks:
-            item, requester = items.get(check.selector), requesters[check.requester_id]
-            if item is None:
-                answers.append(not_found(check))
-            elif check.dry_run:
-                answers.append(peek(decide_check(check, item, requester, now), requester))
-            else:
-                answer, entry = prepare(check, item, requester, now, account, epoch)
-                places.append(len(answers))
-                entries.append(entry)
-                answers.append(answer)
-        outcomes = recorder.record(entries)
-        if not any(outcome.stale for outcome in outcomes):
-            for place, outcome in zip(places, outcomes, strict=True):
-                answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
-            return answers
-    raise ServiceUnavailable("The account changes faster than its checks can be decided. Try again.", retry_after=1)
+    answers = attempt(account_id, checks, now, lock=False)
+    if answers is None:
+        answers = attempt(account_id, checks, now, lock=True)
+    if answers is None:
+        raise RuntimeError(f"{account_id} changed while it was locked")
+    return answers
+
+
+def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bool) -> list[Answer | ApiError] | None:
+    """None if the account has changed meanwhile, which it cannot while it is locked."""
+    epoch = current_epoch(account_id, lock=lock)
+    items = find_items(account_id, {check.selector for check in checks})
+    lasting = {check.requester_id: check.requester_name for check in checks if not check.dry_run}
+    requesters = find_requesters(account_id, {check.requester_id for check in checks})
+    requesters |= keep_requesters(account_id, lasting) if lasting else {}
+    account = ids.hex_of("acc", account_id)
+    answers: list[Answer | ApiError] = []
+    places: list[int] = []
+    entries: list[Entry] = []
+    for check in checks:
+        item, requester = items.get(check.selector), requesters[check.requester_id]
+        if item is None:
+            answers.append(not_found(check))
+        elif check.dry_run:
+            answers.append(peek(decide_check(check, item, requester, now), requester))
+        else:
+            answer, entry = prepare(check, item, requester, now, account, epoch)
+            places.append(len(answers))
+            entries.append(entry)
+            answers.append(answer)
+    outcomes = recorder.record(entries)
+    if any(outcome.stale for outcome in outcomes):
+        return None
+    for place, outcome in zip(places, outcomes, strict=True):
+        answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
+    return answers
 
 
 def peek(answer: Answer, requester: KnownRequester) -> Answer:
@@ -187,5 +193,5 @@ def peek(answer: Answer, requester: KnownRequester) -> Answer:
     rule, policy = answer.decision.rule, answer.policy
     if answer.rate_reset is None or rule is None or rule.rate_limit is None or policy is None:
         return answer
-    left = rule_limits.room(policy.id, rule.fingerprint, rule.rate_limit, requester.pk, answer.created)
+    left = rule_limits.room(policy.id, rule.fingerprint, rule.rate_limit, requester.pk, answer.facts.now)
     return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))

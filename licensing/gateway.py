@@ -24,16 +24,18 @@ from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
 from analytics.recorder import Entry, Outcome
-from config.api.errors import ApiError, ServiceUnavailable
+from config.api.errors import ApiError
 from config.api.microbatch import MicroBatch
 from config.api.middleware import Address
 from licensing.check_bodies import Check
-from licensing.checks import MAX_ATTEMPTS, Answer, check_access, not_found, prepare, settle
+from licensing.checks import Answer, check_access, not_found, prepare, settle
 from licensing.items import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
 from licensing.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 2  # on cached facts
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +46,7 @@ class Wanted:
     """What is to be looked up for one request: its account's items and requesters (with the names given)."""
 
     account_id: str
-    selectors: frozenset[Selector]
+    selectors: set[Selector]
     requesters: dict[str, str | None]
 
 
@@ -73,18 +75,22 @@ class Gateway:
     # --- Who asks ----------------------------------------------------------------------------------------------------
 
     async def authenticate(self, text: str, now: datetime) -> Grant:
-        """Raises InvalidApiKey; a malformed key costs no query."""
-        digest = keytext.digest(text)
-        grant = self.snapshot.grant(digest)
+        """The key's grant, cached or not. Raises InvalidApiKey; a malformed key costs no query."""
+        grant = self.snapshot.grant(keytext.digest(text))
         if grant is None:
-            check_well_formed(text)
-            found = await self.keys.submit(text)
-            if isinstance(found, ApiError):
-                raise found
-            grant = found
-            self.snapshot.put_grant(digest, grant)
+            return await self.confirm(text, now)
         grant.check(now)
         return grant
+
+    async def confirm(self, text: str, now: datetime) -> Grant:
+        """The key's grant as it is now: for a reply that no record confirms (see `check`). Raises InvalidApiKey."""
+        check_well_formed(text)
+        found = await self.keys.submit(text)
+        if isinstance(found, ApiError):
+            raise found
+        self.snapshot.put_grant(keytext.digest(text), found)
+        found.check(now)
+        return found
 
     async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
         take = take_of(grant, address, cost)
@@ -98,22 +104,23 @@ class Gateway:
         now = timezone.now()
         if uses_to_note(grant, now):
             self.uses.submit(grant).add_done_callback(log_failure)
-        if any(check.dry_run for check in checks):
-            return await self.unhurried.submit((grant.account_id, checks, now))
-        for _ in range(MAX_ATTEMPTS):
-            found = await self.look_up(grant.account_id, checks)
-            answers, places, entries = self.decide(grant, checks, found, now)
-            outcomes = await self.records.submit(entries) if entries else []
-            if not any(outcome.stale for outcome in outcomes):
-                for place, outcome in zip(places, outcomes, strict=True):
-                    answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
-                return answers
-            self.snapshot.advance(grant.account_id, found.epoch + 1)
-            grant = await self.authenticate(text, now)  # the key may be what has changed
-            require(grant, "access:check")
-        raise ServiceUnavailable(
-            "The account changes faster than its checks can be decided. Try again.", retry_after=1
-        )
+        if not any(check.dry_run for check in checks):
+            for _ in range(MAX_ATTEMPTS):
+                found = await self.look_up(grant.account_id, checks)
+                answers, places, entries = self.decide(grant, checks, found, now)
+                if not entries:
+                    break
+                outcomes = await self.records.submit(entries)
+                if not any(outcome.stale for outcome in outcomes):
+                    for place, outcome in zip(places, outcomes, strict=True):
+                        answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
+                    return answers
+                self.snapshot.advance(grant.account_id, found.epoch + 1)
+                require(await self.authenticate(text, now), "access:check")  # the key may be what has changed
+        # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster than its checks are
+        # decided makes them wait for each other.
+        require(await self.confirm(text, now), "access:check")
+        return await self.unhurried.submit((grant.account_id, checks, now))
 
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
@@ -134,26 +141,40 @@ class Gateway:
         return answers, places, entries
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
-        """From the snapshot if all is there; otherwise all anew, at one epoch."""
+        """From the snapshot, and what is missing by a look-up; all of one epoch."""
         snapshot = self.snapshot
-        items: dict[Selector, Item] = {}
-        requesters: dict[str, KnownRequester] = {}
+        cached = Found(snapshot.epochs.get(account_id, -1), {}, {})
+        missing = Wanted(account_id, set(), {})
         for check in checks:
             item = snapshot.get(account_id, check.selector)
-            requester = snapshot.get(account_id, check.requester_id)
-            renamed = requester is not None and check.requester_name not in (None, requester.name)
-            if item is None or requester is None or renamed:
-                break
-            items[check.selector] = item
-            requesters[check.requester_id] = requester
-        else:
-            return Found(snapshot.epochs[account_id], items, requesters)
-        names = {check.requester_id: check.requester_name for check in checks}
-        found = await self.lookups.submit(Wanted(account_id, frozenset(check.selector for check in checks), names))
-        for selector, item in found.items.items():
-            snapshot.put(account_id, found.epoch, selector, item)
-        for requester_id, requester in found.requesters.items():
-            snapshot.put(account_id, found.epoch, requester_id, requester)
+            if item is None:
+                missing.selectors.add(check.selector)
+            else:
+                cached.items[check.selector] = item
+            requester, name = snapshot.get(account_id, check.requester_id), check.requester_name
+            if requester is None or (name is not None and name != requester.name):
+                missing.requesters[check.requester_id] = name or missing.requesters.get(check.requester_id)
+            else:
+                cached.requesters[check.requester_id] = requester
+        if not missing.selectors and not missing.requesters:
+            return cached
+        found = await self.read(missing)
+        if found.epoch == cached.epoch:
+            return Found(found.epoch, found.items | cached.items, found.requesters | cached.requesters)
+        if not cached.items and not cached.requesters:
+            return found
+        everything = Wanted(account_id, {check.selector for check in checks}, {})
+        for check in checks:
+            everything.requesters.setdefault(check.requester_id, check.requester_name)
+        return await self.read(everything)
+
+    async def read(self, wanted: Wanted) -> Found:
+        """Reads from the database, and keeps it."""
+        found = await self.lookups.submit(wanted)
+        for selector in wanted.selectors & found.items.keys():
+            self.snapshot.put(wanted.account_id, found.epoch, selector, found.items[selector])
+        for requester_id in wanted.requesters:
+            self.snapshot.put(wanted.account_id, found.epoch, requester_id, found.requesters[requester_id])
         return found
 
 

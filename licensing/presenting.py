@@ -35,7 +35,7 @@ def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "rateLimit": present_rate(answer),
         "charge": None,
         "dryRun": answer.dry_run,
-        "created": render_timestamp(answer.created),
+        "created": answer.created,
     }
     if explain:
         shown["trace"] = trace(policy, answer.facts)
@@ -46,7 +46,7 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
     rule, reset = answer.decision.rule, answer.rate_reset
     if rule is None or rule.rate_limit is None or reset is None:
         return None
-    retry_after = None if answer.decision.allowed else max(reset - int(answer.created.timestamp()), 1)
+    retry_after = None if answer.decision.allowed else max(reset - int(answer.facts.now.timestamp()), 1)
     return {
         "requests": rule.rate_limit.requests,
         "period": rule.rate_limit.period,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from analytics.models import AccessEvent
+from config.api.timestamps import render_timestamp
 from licensing.checks import Answer
 from licensing.decisions import CompiledPolicy, Decision, Reason, license_behind
 from licensing.items import facts_of_event
@@ -41,7 +42,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
         requester_name=event.facts.get("requesterName") or event.requester.name,
         policy=policy,
         facts=facts,
-        created=event.created,
+        created=render_timestamp(event.created) or "",
         rate_remaining=event.rate_remaining,
         rate_reset=event.rate_reset,
     )

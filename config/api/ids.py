@@ -5,7 +5,7 @@ small; everywhere else it is its text. Every UUID has exactly one text, and text
 """
 
 import re
-from base64 import b32decode, b32encode
+from base64 import b32decode
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -15,8 +15,9 @@ from uuid_utils import uuid7
 
 RFC4648 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 CROCKFORD = b"0123456789abcdefghjkmnpqrstvwxyz"
-TO_CROCKFORD = bytes.maketrans(RFC4648, CROCKFORD)
 FROM_CROCKFORD = bytes.maketrans(CROCKFORD, RFC4648)
+PAIRS = [first + second for first in CROCKFORD.decode() for second in CROCKFORD.decode()]  # ten bits each
+SHIFTS = range(120, -1, -10)
 # 26 characters hold 130 bits, of which a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
@@ -24,7 +25,8 @@ IS_TEXT = re.compile(TEXT).fullmatch
 
 def encode(prefix: str, value: bytes) -> str:
     """The text of 16 bytes."""
-    return f"{prefix}_{b32encode(bytes(4) + value)[6:].translate(TO_CROCKFORD).decode()}"
+    number = int.from_bytes(value)
+    return f"{prefix}_{''.join([PAIRS[number >> shift & 1023] for shift in SHIFTS])}"
 
 
 def decode(prefix: str, text: object) -> bytes | None:
