@@ -145,21 +145,35 @@ class RedisCounters:
         self.retry_at = 0.0
 
     def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
-        if time.monotonic() >= self.retry_at:
+        if self.worth_asking():
             try:
                 replies = self.ask(takes, now)
             except redis.RedisError as error:
-                self.retry_at = time.monotonic() + RETRY_REDIS_AFTER
-                if self.away_since is None:
-                    self.away_since = time.monotonic()
-                    logger.warning("Redis does not answer (%s): limits hold per process until it returns", error)
+                self.note_failure(error)
             else:
-                if self.away_since is not None:
-                    logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)
-                    self.away_since = None
+                self.note_success()
                 return [(granted, used) for granted, *used in replies]
+        return self.take_here(takes, now)
+
+    def take_here(self, takes: Sequence[Take], now: int) -> list[Taken]:
         fallbacks.inc(len(takes))
         return self.fallback.take(takes, now)
+
+    def worth_asking(self) -> bool:
+        """False for a second after a failure, so that not every request waits for a server that is away."""
+        return time.monotonic() >= self.retry_at
+
+    def note_failure(self, error: Exception) -> None:
+        self.retry_at = time.monotonic() + RETRY_REDIS_AFTER
+        if self.away_since is None:
+            self.away_since = time.monotonic()
+            reason = str(error) or type(error).__name__
+            logger.warning("Redis does not answer (%s): limits hold per process until it returns", reason)
+
+    def note_success(self) -> None:
+        if self.away_since is not None:
+            logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)
+            self.away_since = None
 
     def ask(self, takes: Sequence[Take], now: int) -> list[list[int]]:
         if len(takes) == 1:
@@ -212,18 +226,30 @@ class Limiter:
 
     def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
         """Counts requests of the same moment; those from one bucket pass in the order given."""
+        now = int(time.time())
+        together = self.together(takes)
+        return self.states(takes, together, self.counters.take(together, now), now)
+
+    @staticmethod
+    def together(takes: Sequence[Take]) -> list[Take]:
+        """One take for each bucket."""
+        if len(takes) == 1:
+            return list(takes)
         costs: dict[str, int] = {}
         first: dict[str, Take] = {}
         for take in takes:
             costs[take.bucket] = costs.get(take.bucket, 0) + take.cost
             first.setdefault(take.bucket, take)
-        together = [replace(take, cost=costs[bucket]) for bucket, take in first.items()]
-        now = int(time.time())
-        taken = dict(zip(first, self.counters.take(together, now), strict=True))
-        served = dict.fromkeys(first, 0)
+        return [replace(take, cost=costs[bucket]) for bucket, take in first.items()]
+
+    @staticmethod
+    def states(takes: Sequence[Take], together: Sequence[Take], taken: Sequence[Taken], now: int) -> list[LimitState]:
+        """What each of the takes is told of what was counted for all of its bucket."""
+        of = {take.bucket: one for take, one in zip(together, taken, strict=True)}
+        served = dict.fromkeys(of, 0)
         states = []
         for take in takes:
-            granted, before = taken[take.bucket]
+            granted, before = of[take.bucket]
             allowed = served[take.bucket] + take.cost <= granted
             if allowed:
                 served[take.bucket] += take.cost

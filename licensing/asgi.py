@@ -113,10 +113,9 @@ class CheckApplication:
         try:
             return await self.answer_authenticated(request, receive, text, grant)
         except ApiError as error:
-            if error.status_code not in (401, 429):
-                await self.gateway.confirm(
-                    text, timezone.now()
-                )  # what is refused otherwise has no record to confirm it
+            # No record confirms the key of what is refused for another reason.
+            if error.status_code < 500 and error.status_code not in (401, 429):
+                await self.gateway.confirm(text, timezone.now())
             raise
 
     async def answer_authenticated(self, request: Request, receive: Receive, text: str, grant: Grant) -> Any:

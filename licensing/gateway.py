@@ -18,14 +18,16 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import keytext
+from accounts.async_limits import AsyncLimiter
 from accounts.authentication import Grant, check_well_formed, find_grant, note_use, uses_to_note
 from accounts.limits import LimitState, Take, limiter
 from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
+from analytics.async_recorder import AsyncRecorder
 from analytics.recorder import Entry, Outcome
 from config.api.errors import ApiError
-from config.api.microbatch import MicroBatch
+from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
 from licensing.check_bodies import Check
 from licensing.checks import Answer, check_access, not_found, prepare, settle
@@ -36,6 +38,8 @@ from licensing.snapshot import Snapshot
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 2  # on cached facts
+
+Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,14 +66,17 @@ class Gateway:
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
-        self.counts_in_redis = bool(settings.REDIS_URL)
-        self.limits: MicroBatch[Take, LimitState] = MicroBatch("limits", limiter.take_many)
-        self.lookups: MicroBatch[Wanted, Found] = MicroBatch("lookups", look_up_now)
-        self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch("keys", find_grants_now)
-        self.uses: MicroBatch[Grant, None] = MicroBatch("uses", note_uses_now)
-        self.records: MicroBatch[Sequence[Entry], list[Outcome]] = MicroBatch("records", record_now)
-        self.unhurried: MicroBatch[tuple[str, Sequence[Check], datetime], list[Answer | ApiError]] = MicroBatch(
-            "dry-runs", check_now, max_items=20, max_waiting=1_000
+        self.limits: MicroBatch[Take, LimitState] | None = None
+        if settings.REDIS_URL:
+            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).take_many)
+        on_postgresql = connection.vendor == "postgresql"
+        self.write = AsyncRecorder().record if on_postgresql else InThread("recorder", record_now)
+        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(self.record)
+        self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
+        self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
+        self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
+        self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError]] = MicroBatch(
+            InThread("unhurried", check_now), max_items=20, max_waiting=1_000
         )
 
     # --- Who asks ----------------------------------------------------------------------------------------------------
@@ -95,7 +102,7 @@ class Gateway:
     async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
         take = take_of(grant, address, cost)
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
-        return await self.limits.submit(take) if self.counts_in_redis else limiter.take(take)
+        return limiter.take(take) if self.limits is None else await self.limits.submit(take)
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
@@ -117,8 +124,8 @@ class Gateway:
                     return answers
                 self.snapshot.advance(grant.account_id, found.epoch + 1)
                 require(await self.authenticate(text, now), "access:check")  # the key may be what has changed
-        # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster than its checks are
-        # decided makes them wait for each other.
+        # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
+        # than its checks are decided makes them wait for each other.
         require(await self.confirm(text, now), "access:check")
         return await self.unhurried.submit((grant.account_id, checks, now))
 
@@ -139,6 +146,11 @@ class Gateway:
             entries.append(entry)
             answers.append(answer)
         return answers, places, entries
+
+    async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
+        """One commit for the records of many requests."""
+        outcomes = iter(await self.write([entry for entries in many for entry in entries]))
+        return [[next(outcomes) for _ in entries] for entries in many]
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""
@@ -238,17 +250,12 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 
 
 @on_own_connection
-def record_now(many: Sequence[Sequence[Entry]]) -> list[list[Outcome]]:
+def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """One commit for all."""
-    together = [entry for entries in many for entry in entries]
-    if connection.vendor == "postgresql":
-        outcomes = iter(recorder.record(together))  # one statement is a transaction of its own
-    else:
-        with transaction.atomic():
-            outcomes = iter(recorder.record(together))
-    return [[next(outcomes) for _ in entries] for entries in many]
+    with transaction.atomic():
+        return recorder.record(entries)
 
 
 @on_own_connection
-def check_now(many: Sequence[tuple[str, Sequence[Check], datetime]]) -> list[list[Answer | ApiError]]:
+def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError]]:
     return [check_access(*one) for one in many]

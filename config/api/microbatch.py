@@ -1,10 +1,10 @@
-"""From an event loop to blocking calls: all that arrive while one call is under way share the next.
+"""Many requests of one moment share one call: one round trip, one commit.
 
-So the busier the service, the less each costs: one round trip, one commit, one hop between threads for many requests.
+All that arrive while a call is under way share the next, so the busier the service, the less each costs.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
@@ -15,18 +15,21 @@ R = TypeVar("R")
 
 
 class MicroBatch(Generic[T, R]):
-    """Runs `call(items) → results` in a thread of its own, once at a time, over whatever has been submitted by then.
+    """Runs `call(items) → results`, once at a time, over whatever has been submitted by then.
 
     An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
     bounded, and the client is told to come back.
     """
 
     def __init__(
-        self, name: str, call: Callable[[Sequence[T]], Sequence[R]], *, max_items: int = 500, max_waiting: int = 10_000
+        self,
+        call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        *,
+        max_items: int = 500,
+        max_waiting: int = 10_000,
     ) -> None:
-        self.name, self.call = name, call
+        self.call = call
         self.max_items, self.max_waiting = max_items, max_waiting
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self.waiting: list[tuple[T, asyncio.Future[R]]] = []
         self.task: asyncio.Task[None] | None = None
 
@@ -41,20 +44,35 @@ class MicroBatch(Generic[T, R]):
             self.task = loop.create_task(self.run())
         return future
 
-    async def in_thread(self, items: Sequence[T]) -> Sequence[R]:
-        return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
-
     async def run(self) -> None:
-        while self.waiting:
-            batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
-            try:
-                results = await self.in_thread([item for item, _ in batch])
-            except Exception as error:  # each waiting request answers it
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-            else:
-                for (_, future), result in zip(batch, results, strict=True):
-                    if not future.done():  # its client may have gone
-                        future.set_result(result)
-        self.task = None
+        try:
+            while self.waiting:
+                batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
+                await self.serve(batch)
+        finally:
+            self.task = None
+
+    async def serve(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
+        try:
+            results = await self.call([item for item, _ in batch])
+            answers = list(zip(batch, results, strict=True))
+        except Exception as error:  # each waiting request answers it
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), result in answers:
+            if not future.done():  # its client may have gone
+                future.set_result(result)
+
+
+class InThread(Generic[T, R]):
+    """A blocking call as an awaitable one, in a thread of its own. A hop between threads costs more than a round trip:
+    it is for what is rare or cannot be had otherwise."""
+
+    def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]]) -> None:
+        self.call = call
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def __call__(self, items: Sequence[T]) -> Sequence[R]:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)

@@ -9,8 +9,9 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
 from accounts.models import Account
-from config.api.microbatch import MicroBatch
+from config.api.microbatch import InThread
 from licensing.asgi import CheckApplication
+from licensing.gateway import record_now
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -65,11 +66,15 @@ class GatewayClient(ApiClient):
 def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
     """Its blocking calls run on the thread of the test, whose transaction no other thread sees."""
 
-    async def in_thread(self: MicroBatch, items: Any) -> Any:
+    async def on_thread_of_test(self: InThread, items: Any) -> Any:
         return await sync_to_async(self.call)(items)
 
-    monkeypatch.setattr(MicroBatch, "in_thread", in_thread)
-    return CheckApplication()
+    monkeypatch.setattr(InThread, "__call__", on_thread_of_test)
+    made = CheckApplication()
+    # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
+    made.gateway.write = InThread("recorder", record_now)
+    made.gateway.limits = None
+    return made
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What a process has cached never outlives a change: the check that begins after it sees it."""
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from accounts import services as accounts
 from accounts.models import ApiKey
@@ -71,15 +72,15 @@ def test_a_newer_item_at_the_same_url_takes_its_place_at_once(api, account, poli
 def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_again(
     api, check, item, policy, application, monkeypatch
 ):
-    records = application.gateway.records
-    write = records.call
+    gateway = application.gateway
+    write = gateway.write
 
-    def write_after_the_policy_has_changed(many):
-        monkeypatch.setattr(records, "call", write)
-        services.update_policy(policy, {"rules": [factories.DENY_ALL]})
-        return write(many)
+    async def write_after_the_policy_has_changed(entries):
+        monkeypatch.setattr(gateway, "write", write)
+        await sync_to_async(services.update_policy)(policy, {"rules": [factories.DENY_ALL]})
+        return await write(entries)
 
-    monkeypatch.setattr(records, "call", write_after_the_policy_has_changed)
+    monkeypatch.setattr(gateway, "write", write_after_the_policy_has_changed)
     assert check()["reason"] == "no_license"
     assert api.get("/v1/access/decisions")["totalCount"] == 2
 

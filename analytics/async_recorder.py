@@ -1,0 +1,47 @@
+"""The recorder on the event loop: the same statement on a connection that no thread has to be woken for."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from django.db import OperationalError, connection
+
+from analytics.recorder import POSTGRESQL, Batch, Entry, Outcome
+
+SECONDS_TO_WAIT = 20
+OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
+
+
+class AsyncRecorder:
+    """One connection of this process to PostgreSQL, opened at the first call and again after a failure."""
+
+    def __init__(self) -> None:
+        self.connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
+        """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
+        batch = Batch(entries)
+        try:
+            async with asyncio.timeout(SECONDS_TO_WAIT):
+                if self.connection is None:
+                    self.connection = await self.connect()
+                cursor = await self.connection.execute(POSTGRESQL, batch.parameters(), prepare=True)
+                row: Any = await cursor.fetchone()
+        except (psycopg.OperationalError, psycopg.InterfaceError, TimeoutError) as error:
+            await self.drop()
+            raise OperationalError(str(error) or type(error).__name__) from error
+        except BaseException:
+            await self.drop()  # whatever is under way on it is nobody's answer
+            raise
+        return batch.read_row(row)
+
+    async def connect(self) -> psycopg.AsyncConnection[Any]:
+        given: dict[str, Any] = connection.get_connection_params()
+        parameters = {name: value for name, value in given.items() if name not in OF_DJANGO}
+        return await psycopg.AsyncConnection.connect(**parameters, autocommit=True, prepare_threshold=0)
+
+    async def drop(self) -> None:
+        broken, self.connection = self.connection, None
+        if broken is not None:
+            await broken.close()
