@@ -140,11 +140,19 @@ def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check
     if selector[0] == "source" and not is_http_url(selector[1]):
         raise ValidationFailed("Must be an http(s) URL such as https://example.com/a.", param=f"{path}source")
 
-    def pick(name: str) -> Any:
-        value = getattr(own, name)
-        return getattr(defaults, name) if value is None and defaults is not None else value
-
-    requester, context = pick("requester"), pick("context")
+    requester, context, permission, dry_run, explain = (
+        own.requester,
+        own.context,
+        own.permission,
+        own.dry_run,
+        own.explain,
+    )
+    if defaults is not None:
+        requester = defaults.requester if requester is None else requester
+        context = defaults.context if context is None else context
+        permission = defaults.permission if permission is None else permission
+        dry_run = defaults.dry_run if dry_run is None else dry_run
+        explain = defaults.explain if explain is None else explain
     if requester is None:
         raise ValidationFailed("This field is required.", param=f"{path}requester")
     if isinstance(requester, str):
@@ -161,15 +169,21 @@ def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check
         requester_name=requester.name,
         license_type=requester.license_type,
         has_valid_license=bool(requester.has_valid_license),
-        permission=pick("permission"),
+        permission=permission,
         ip=ip,
         user_agent=context.user_agent if context is not None else None,
-        dry_run=bool(pick("dry_run")),
-        explain=bool(pick("explain")),
+        dry_run=bool(dry_run),
+        explain=bool(explain),
         correlation_id=getattr(own, "correlation_id", None),
     )
 
 
 def selectors(body: CheckFields) -> list[tuple[str, str]]:
-    named = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
-    return [(name, value) for name, value in named if value is not None]
+    named = []
+    if body.content_id is not None:
+        named.append(("contentId", body.content_id))
+    if body.external_id is not None:
+        named.append(("externalId", body.external_id))
+    if body.source is not None:
+        named.append(("source", body.source))
+    return named

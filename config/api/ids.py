@@ -17,7 +17,6 @@ RFC4648 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 CROCKFORD = b"0123456789abcdefghjkmnpqrstvwxyz"
 FROM_CROCKFORD = bytes.maketrans(CROCKFORD, RFC4648)
 PAIRS = [first + second for first in CROCKFORD.decode() for second in CROCKFORD.decode()]  # ten bits each
-SHIFTS = range(120, -1, -10)
 # 26 characters hold 130 bits, of which a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
@@ -25,8 +24,14 @@ IS_TEXT = re.compile(TEXT).fullmatch
 
 def encode(prefix: str, value: bytes) -> str:
     """The text of 16 bytes."""
-    number = int.from_bytes(value)
-    return f"{prefix}_{''.join([PAIRS[number >> shift & 1023] for shift in SHIFTS])}"
+    high, low = int.from_bytes(value[:8]), int.from_bytes(value)
+    # Thirteen pairs of digits; an unrolled loop takes a third of the time, and every decision has an id.
+    return (
+        f"{prefix}_{PAIRS[high >> 56]}{PAIRS[high >> 46 & 1023]}{PAIRS[high >> 36 & 1023]}{PAIRS[high >> 26 & 1023]}"
+        f"{PAIRS[high >> 16 & 1023]}{PAIRS[high >> 6 & 1023]}{PAIRS[low >> 60 & 1023]}{PAIRS[low >> 50 & 1023]}"
+        f"{PAIRS[low >> 40 & 1023]}{PAIRS[low >> 30 & 1023]}{PAIRS[low >> 20 & 1023]}{PAIRS[low >> 10 & 1023]}"
+        f"{PAIRS[low & 1023]}"
+    )
 
 
 def decode(prefix: str, text: object) -> bytes | None:

@@ -1,6 +1,7 @@
 """Strict JSON in: one object, and nothing that two parsers could read in two ways (contract §1)."""
 
 import json
+import re
 from typing import Any
 
 from django.http import HttpRequest
@@ -9,6 +10,7 @@ from config.api.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaT
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
+NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
 INT64 = range(-(2**63), 2**63)
 
 
@@ -90,10 +92,22 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         ) from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    # Only an escape can bring in half a surrogate pair or U+0000, and depth takes brackets.
-    if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+    # Only an escape can bring in half a surrogate pair or U+0000.
+    if b"\\u" in raw or not is_shallow(raw):
         check_values(value, "", 0)
     return value
+
+
+def is_shallow(raw: bytes) -> bool:
+    """Whether valid JSON is nested no deeper than allowed; False may also mean that it takes a closer look."""
+    if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return True
+    brackets = NO_BRACKET.sub(b"", raw)
+    for _ in range(MAX_DEPTH):  # each turn takes the innermost level away
+        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+        if not brackets:
+            return True
+    return False
 
 
 def check_media_type(content_type: str) -> None:

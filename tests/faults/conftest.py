@@ -14,9 +14,10 @@ from tests.services import postgres, valkey
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
-# What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP to the other, so
-# that nothing runs twice.
-collect_ignore = ["test_http.py"] if ON_POSTGRESQL else ["test_processes.py", "test_outages.py"]
+# What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP or files to the
+# other, so that nothing runs twice.
+ON_ONE_LEG = {False: ["test_http.py", "test_full_disk.py"], True: ["test_processes.py", "test_outages.py"]}
+collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +48,7 @@ def keys(deployment: Deployment) -> Iterator[str]:
 
     def stock() -> Iterator[str]:
         while True:
-            yield from (key for _, key in deployment.accounts(20))
+            yield from (key for key, _ in deployment.accounts(20))
 
     return stock()
 

@@ -1,14 +1,15 @@
-"""The service as it is deployed: a database, `manage.py` commands, and a server process that can be killed."""
+"""The service as it is deployed: a database, commands, and a server process that can be killed."""
 
 import json
 import logging
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,20 +21,8 @@ from run import ROOT, SETTINGS
 from tests.services import Postgres, Valkey, dies_with, free_port
 
 START_SECONDS = 60
+SERVE = ("manage.py", "serve")
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
-
-# One process for any number of accounts: each costs a command's start otherwise.
-MAKE_ACCOUNTS = """
-import json, sys, django
-django.setup()
-from tests import factories
-count, fields = json.loads(sys.argv[1])
-made = []
-for _ in range(count):
-    account = factories.account(**fields)
-    made.append((account.pk, factories.key_text(account)))
-print(json.dumps(made))
-"""
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
@@ -44,7 +33,7 @@ def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
     return value
 
 
-def stay_within_the_minute(seconds: float = 8) -> None:
+def stay_within_the_minute(seconds: float = 5) -> None:
     """Returns with so much of the clock's minute left that a window cannot end during a burst."""
     left = 60 - time.time() % 60
     if left < seconds:
@@ -55,18 +44,14 @@ class Deployment:
     """An installation in a directory of its own. `start`, `kill` and `start` again as often as a test likes."""
 
     def __init__(
-        self,
-        directory: Path,
-        *,
-        workers: int = 1,
-        postgres: Postgres | None = None,
-        valkey: Valkey | None = None,
-        database: str = "",
+        self, directory: Path, *, workers: int = 1, postgres: Postgres | None = None, valkey: Valkey | None = None
     ) -> None:
         self.directory = directory
+        self.workers = workers
         self.postgres, self.valkey = postgres, valkey
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
+        self.shell: subprocess.Popen[str] | None = None
         self.log_file = directory / "server.log"
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in SETTINGS},
@@ -74,7 +59,7 @@ class Deployment:
             "HOST": "127.0.0.1",
             "PORT": str(self.port),
             "WORKERS": str(workers),
-            "DATABASE_URL": database or (postgres.url if postgres else ""),
+            "DATABASE_URL": postgres.url if postgres else "",
             "REDIS_URL": valkey.url if valkey else "",
             "TRUSTED_PROXIES": "127.0.0.1",  # a test can come from many addresses, by X-Forwarded-For
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -86,40 +71,40 @@ class Deployment:
 
     # --- Commands ----------------------------------------------------------------------------------------------------
 
-    def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, *command],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=START_SECONDS,
-        )
+    def ask_shell(self, action: str, *arguments: Any, **fields: Any) -> Any:
+        if self.shell is None:
+            self.shell = subprocess.Popen(
+                [sys.executable, "-m", "tests.faults.shell"],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                preexec_fn=dies_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 - two system calls
+            )
+        assert self.shell.stdin
+        assert self.shell.stdout
+        print(json.dumps({"action": action, "arguments": arguments, "fields": fields}), file=self.shell.stdin, flush=True)
+        reply = json.loads(self.shell.stdout.readline())
+        assert "error" not in reply, reply["error"]
+        return reply["result"]
 
     def manage(self, *command: str) -> dict[str, Any]:
         """What a command of the project answers to `--json`."""
-        done = self.run("manage.py", *command, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
-
-    def migrate(self) -> None:
-        done = self.run("manage.py", "migrate", "--verbosity", "0")
-        assert done.returncode == 0, done.stderr
+        return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
 
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
-        """New accounts, each as its id and a key that may do everything; fields as in tests.factories."""
-        done = self.run("-c", MAKE_ACCOUNTS, json.dumps([count, fields]))
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        """New accounts, each as two keys that may do everything; fields as in tests.factories."""
+        return [(first, second) for _, first, second in self.ask_shell("accounts", count, **fields)]
 
     # --- The server --------------------------------------------------------------------------------------------------
 
-    def launch(self) -> None:
-        """Starts `manage.py serve` and does not wait for it."""
+    def launch(self, program: Sequence[str] = SERVE) -> None:
+        """Starts the program and does not wait for it."""
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
+                [sys.executable, *program],
                 cwd=ROOT,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -129,14 +114,14 @@ class Deployment:
                 preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
             )
 
-    def start(self) -> None:
+    def start(self, program: Sequence[str] = SERVE) -> None:
         """The server, ready; one that runs is left as it is."""
         if self.postgres:
             self.postgres.start()
         if self.valkey:
             self.valkey.start()
         if self.process is None or self.process.poll() is not None:
-            self.launch()
+            self.launch(program)
         assert eventually(self.is_ready, START_SECONDS), f"The server did not start:\n{self.log()[-3000:]}"
 
     def is_ready(self) -> bool:
@@ -155,6 +140,12 @@ class Deployment:
         self.process.wait()
         eventually(lambda: not self.accepts_connections())
 
+    def close(self) -> None:
+        self.kill()
+        if self.shell:
+            self.shell.kill()
+            self.shell.communicate()
+
     def restart(self) -> None:
         self.kill()
         self.start()
@@ -163,6 +154,13 @@ class Deployment:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
             return True
         return False
+
+    def let_files_grow_to(self, size: int | None) -> None:
+        """A write beyond that many bytes of a file fails from now on, as on a full disk. Of one worker, on Linux."""
+        assert self.process
+        assert self.workers == 1
+        _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
@@ -178,37 +176,39 @@ class Deployment:
             **{"limits": limits, "timeout": 30, **options},
         )
 
-    def client_of_each_worker(self, key: str, attempts: int = 80) -> list[httpx.Client]:
-        """Clients with one lasting connection each, to different worker processes, as many as were found.
+    @contextmanager
+    def client_of_each_worker(self, key: str) -> Iterator[list[httpx.Client]]:
+        """Clients with one lasting connection each, to each of the worker processes.
 
         A server may close a connection that was idle for some seconds, and the next may lead to another worker.
         """
+        clients: list[httpx.Client] = []
         found: dict[int, httpx.Client] = {}
-        others: list[httpx.Client] = []
-        for _ in range(attempts):
-            client = self.client(key, limits=httpx.Limits(max_connections=1))
-            reply = client.get("/livez")
-            local_port = reply.extensions["network_stream"].get_extra_info("client_addr")[1]
-            worker = self.worker_behind(local_port)
-            if worker is None or worker in found:
-                others.append(client)  # kept open, so that a server that balances its connections turns to others
-            else:
-                found[worker] = client
-            if len(found) == int(self.environment["WORKERS"]):
-                break
-        for client in others:
-            client.close()
-        return list(found.values())
 
-    def worker_behind(self, local_port: int) -> int | None:
-        """The process that holds the other end of a connection from that port."""
+        def meet_another() -> bool:
+            clients.append(self.client(key, limits=httpx.Limits(max_connections=1)))
+            port = clients[-1].get("/livez").extensions["network_stream"].get_extra_info("client_addr")[1]
+            found.setdefault(self.workers_by_client_port()[port], clients[-1])
+            return len(found) == self.workers
+
+        try:
+            # The others stay open meanwhile, so that a server that balances its connections turns to new workers.
+            assert eventually(meet_another), f"Only {len(found)} of {self.workers} workers answer."
+            yield list(found.values())
+        finally:
+            for client in clients:
+                client.close()
+
+    def workers_by_client_port(self) -> dict[int, int]:
+        """The process that holds the server's end of each connection, by the port of the client's."""
         assert self.process
         parent = psutil.Process(self.process.pid)
+        holders: dict[int, int] = {}
         for process in (*parent.children(recursive=True), parent):
             with suppress(psutil.NoSuchProcess):
-                if any(peer.raddr and peer.raddr.port == local_port for peer in process.net_connections("tcp")):
-                    return process.pid
-        return None
+                ends = (end for end in process.net_connections("tcp") if end.raddr and end.laddr.port == self.port)
+                holders.update({end.raddr.port: process.pid for end in ends})
+        return holders
 
 
 @contextmanager
@@ -216,8 +216,8 @@ def deployed(directory: Path, **options: Any) -> Iterator[Deployment]:
     """A migrated installation with its server running; whatever happens, the server ends with the block."""
     deployment = Deployment(directory, **options)
     try:
-        deployment.migrate()
+        deployment.ask_shell("manage", "migrate", "--verbosity", "0")
         deployment.start()
         yield deployment
     finally:
-        deployment.kill()
+        deployment.close()

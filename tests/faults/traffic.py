@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -40,7 +40,7 @@ class Reply:
 
 
 def request(method: str, path: str, key: str, json_body: Any = None, **headers: str) -> bytes:
-    """The bytes of a request on a connection of its own."""
+    """The bytes of a request, on a connection of its own unless `Connection` says otherwise."""
     body = b"" if json_body is None else json.dumps(json_body).encode()
     lines = {
         "Host": "127.0.0.1",
@@ -96,49 +96,88 @@ def statuses(replies: Iterable[Reply | httpx.Response]) -> dict[int, int]:
     return dict(Counter(reply.status if isinstance(reply, Reply) else reply.status_code for reply in replies))
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """A request of `under_load` and what came of it: a reply of status 0 if its connection ended without one."""
+
+    tag: Any
+    reply: Reply
+    begun: float  # by time.monotonic()
+    ended: float
+
+
 @dataclass
 class Load:
-    """What the clients of `under_load` have seen up to now."""
+    """What the clients of `under_load` have seen up to now, in the order it ended."""
 
-    replies: list[httpx.Response] = field(default_factory=list)
-    unanswered: int = 0  # requests whose connection ended without a reply: nobody knows what became of them
+    exchanges: list[Exchange] = field(default_factory=list)
     refused: int = 0  # connections that the server did not accept: nothing was sent
 
+    @property
+    def replies(self) -> list[Reply]:
+        return [exchange.reply for exchange in self.exchanges]
+
     def wait_for(self, count: int, seconds: float = 30) -> None:
-        """Returns when that many more replies have come."""
-        goal, deadline = len(self.replies) + count, time.monotonic() + seconds
-        while len(self.replies) < goal:
+        """Returns when that many more requests have ended."""
+        goal, deadline = len(self.exchanges) + count, time.monotonic() + seconds
+        while len(self.exchanges) < goal:
             assert time.monotonic() < deadline, f"No {count} replies in {seconds} s: {self}"
             time.sleep(0.01)
 
     def __repr__(self) -> str:
-        return f"<{statuses(self.replies)}, unanswered: {self.unanswered}, refused: {self.refused}>"
+        return f"<{statuses(self.replies)}, refused: {self.refused}>"
+
+
+# What client number n sends next: a tag of the test's own, and the bytes.
+Compose = Callable[[int], tuple[Any, bytes]]
 
 
 @contextmanager
-def under_load(
-    deployment: Deployment, key: str, send: Callable[[httpx.Client, int], httpx.Response], clients: int = 8
-) -> Iterator[Load]:
-    """Runs `send(client, number of the client)` over and over in that many threads while the block runs."""
+def under_load(deployment: Deployment, compose: Compose, clients: int = 8, per_second: float = 1e6) -> Iterator[Load]:
+    """Sends requests over that many lasting connections while the block runs, at most `per_second` in all."""
     load, stop = Load(), threading.Event()
 
-    def work(number: int) -> None:
-        with deployment.client(key, limits=httpx.Limits(max_connections=1)) as client:
-            while not stop.is_set():
+    async def client(number: int) -> None:
+        connection = None
+        while not stop.is_set():
+            begun = time.monotonic()
+            if connection is None:
                 try:
-                    load.replies.append(send(client, number))
-                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    connection = await asyncio.open_connection("127.0.0.1", deployment.port)
+                except OSError:
                     load.refused += 1
-                    time.sleep(0.02)
-                except httpx.TransportError:
-                    load.unanswered += 1
+                    await asyncio.sleep(0.02)
+                    continue
+            tag, raw = compose(number)
+            reply = await reply_on(*connection, raw)
+            ended = time.monotonic()
+            load.exchanges.append(Exchange(tag, reply, begun, ended))
+            if reply.status == 0 or reply.headers.get("connection") == "close":
+                connection[1].close()
+                connection = None
+            await asyncio.sleep(max(begun + clients / per_second - ended, 0))
+        if connection:
+            connection[1].close()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
+    async def all_clients() -> None:
+        await asyncio.gather(*(client(number) for number in range(clients)))
+
+    thread = threading.Thread(target=lambda: asyncio.run(all_clients()))
+    thread.start()
     try:
         yield load
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        thread.join()
+
+
+async def reply_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, raw: bytes) -> Reply:
+    """Of a connection that lasts."""
+    try:
+        async with asyncio.timeout(REPLY_SECONDS):
+            writer.write(raw)
+            head = await reader.readuntil(b"\r\n\r\n")
+            reply = Reply.parse(head, has_body=False)
+            return replace(reply, content=await reader.readexactly(int(reply.headers["content-length"])))
+    except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+        return Reply(0)

@@ -1,0 +1,49 @@
+"""Runs commands of the project in one process: one JSON request a line in, one reply a line out.
+
+`manage.py` takes over a second to begin; this is what tests use that need many commands.
+"""
+
+import json
+import os
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+import django
+from django.core.management import call_command
+from django.db import connections
+
+django.setup()
+
+from tests import factories  # noqa: E402 - needs the models
+
+
+def manage(*command: str) -> str:
+    """What the command printed."""
+    output = StringIO()
+    call_command(*command, stdout=output)
+    return output.getvalue()
+
+
+def accounts(count: int, **fields: Any) -> list[tuple[str, str, str]]:
+    """New accounts: the id and two keys that may do everything; fields as in tests.factories."""
+    made = [factories.account(**fields) for _ in range(count)]
+    return [(account.pk, factories.key_text(account), factories.key_text(account)) for account in made]
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        action = {"manage": manage, "accounts": accounts}[request["action"]]
+        return {"result": action(*request["arguments"], **request["fields"])}
+    except Exception as error:  # the test that asked is told
+        return {"error": f"{type(error).__name__}: {error}"}
+    finally:
+        connections.close_all()  # as a command's end does
+
+
+if __name__ == "__main__":
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    with redirect_stdout(sys.stderr):  # whatever else is printed is no reply
+        for line in sys.stdin:
+            print(json.dumps(answer(json.loads(line))), file=replies, flush=True)
