@@ -168,13 +168,18 @@ class Batch:
     """Decisions to be recorded together, their claims on the same counter numbered in the order given."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        self.records = [record for record, _ in entries]
+        self.everything = [record for record, _ in entries]
+        self.records: list[Record] = []
         self.counters: dict[tuple[int, str, str], Counter] = {}
         for record, claim in entries:
+            record.counter = record.ordinal = None
             if claim is not None:
                 counter = self.counter(claim)
+                if counter.window_start != claim.window_start:
+                    continue  # one statement counts in one window: decided anew, this goes into the next batch
                 counter.claimed += 1
                 record.counter, record.ordinal = counter.number, counter.claimed
+            self.records.append(record)
 
     def counter(self, claim: Claim) -> Counter:
         key = (claim.requester, claim.policy, claim.rule)
@@ -198,8 +203,9 @@ class Batch:
     def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
         """From the accounts that were stale, and each counter's room before and number granted."""
         outcomes = []
-        for record in self.records:
-            if record.account in stale:
+        taken = {record.id for record in self.records}
+        for record in self.everything:
+            if record.account in stale or record.id not in taken:
                 outcomes.append(STALE)
             elif record.counter is None or record.ordinal is None:
                 outcomes.append(STORED)
@@ -253,7 +259,7 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     outcomes = batch.outcomes(stale, settled)
     events: list[tuple[Any, ...]] = []
     totals: dict[bytes, tuple[int, int]] = {}
-    for one, outcome in zip(batch.records, outcomes, strict=True):
+    for one, outcome in zip(batch.everything, outcomes, strict=True):
         if outcome.stale:
             continue
         content, allowed = bytes.fromhex(one.content), one.allowed and outcome.granted

@@ -1,13 +1,13 @@
 """The ASGI application: access checks on the event loop, everything else by Django in threads.
 
-Neither stalls the other: the loop never waits for the database, and a slow report has threads of its own.
+Neither stalls the other: the loop never waits for the database, and a slow report has threads of its own. A request
+gets a thread when all of it is there: a client that sends slowly holds up nobody.
 """
 
 import asyncio
 import gc
 import logging
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import django
@@ -21,17 +21,18 @@ from django.db import connection  # noqa: E402 - needs the settings
 from django.utils import timezone  # noqa: E402
 
 from analytics.partitions import ensure_partitions  # noqa: E402
+from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
+from config.api.errors import ApiError  # noqa: E402
+from config.api.parsing import MAX_BYTES  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
-from licensing.asgi import CheckApplication  # noqa: E402 - needs the models
+from licensing.asgi import CheckApplication  # noqa: E402
 
 logger = logging.getLogger(__name__)
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators bring to the admin
 
 wsgi: Any = django_application
-django_in_threads = WSGIMiddleware(wsgi, workers=settings.THREADS)
+django_in_threads: Any = WSGIMiddleware(wsgi, workers=settings.THREADS)
 checks = CheckApplication()
 
 
@@ -41,7 +42,31 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif checks.serves(scope):
         await checks(scope, receive, send)
     else:
-        await django_in_threads(scope, receive, send)  # type: ignore[arg-type]
+        await serve_with_django(scope, receive, send)
+
+
+async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
+    # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
+    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+    api = scope["path"].startswith("/v1/")
+    try:
+        body = await read_body(headers, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
+    except Disconnected:
+        return
+    except ApiError as error:
+        await send_error(error, send)
+        return
+    # A body that is too large is refused by its length, after the key: what was read of it is not needed.
+    length = str(len(body)).encode()
+    of_body = (b"content-length", b"transfer-encoding")
+    headers = [(name, value) for name, value in headers if name not in of_body]
+    if body:
+        headers.append((b"content-length", length))
+
+    async def receive_all() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    await django_in_threads({**scope, "headers": headers}, receive_all, send)
 
 
 async def keep_partitions() -> None:

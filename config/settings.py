@@ -20,15 +20,26 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
 
-def env_int(name: str, default: int) -> int:
+def env_int(name: str, default: int, most: int) -> int:
     text = env(name) or str(default)
-    if not text.isdecimal():
-        sys.exit(f"The environment variable {name} must be a whole number, not {text!r}.")
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        sys.exit(f"The environment variable {name} must be a whole number from 1 to {most}, not {text!r}.")
     return int(text)
 
 
-def env_bool(name: str, default: bool = False) -> bool:
-    return env(name, str(default)).lower() in {"1", "true", "yes", "on"}
+def env_bool(name: str) -> bool:
+    text = env(name).lower()
+    if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
+        sys.exit(f"The environment variable {name} must be true or false, not {text!r}.")
+    return text in {"1", "true", "yes", "on"}
+
+
+def env_url(name: str, *schemes: str) -> str:
+    """The secrets that a URL may hold stay out of the message."""
+    text = env(name)
+    if text and not text.startswith(tuple(f"{scheme}:" for scheme in schemes)):
+        sys.exit(f"The environment variable {name} must be a URL that begins with {' or '.join(schemes)}.")
+    return text
 
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
@@ -63,9 +74,9 @@ PUBLIC = bool(env("ALLOWED_HOSTS"))
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 HOST = env("HOST", "127.0.0.1")
-PORT = env_int("PORT", 8000)
-WORKERS = env_int("WORKERS", 1)
-THREADS = env_int("THREADS", 16)
+PORT = env_int("PORT", 8000, 65_535)
+WORKERS = env_int("WORKERS", 1, 256)
+THREADS = env_int("THREADS", 16, 1000)
 
 SESSION_COOKIE_SECURE = PUBLIC
 CSRF_COOKIE_SECURE = PUBLIC
@@ -154,7 +165,7 @@ WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to
 
 
 def database() -> dict[str, Any]:
-    url = env("DATABASE_URL")
+    url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
     if not url or url.startswith("sqlite"):
         DATA_DIR.mkdir(parents=True, exist_ok=True)
         name = dj_database_url.parse(url)["NAME"] if url else DATA_DIR / "db.sqlite3"
@@ -184,7 +195,7 @@ def database() -> dict[str, Any]:
 DATABASES = {"default": database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env("REDIS_URL")
+REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix")
 CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 if REDIS_URL:
     CACHES["default"] = {

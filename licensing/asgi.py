@@ -1,6 +1,5 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
@@ -14,18 +13,15 @@ from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits import LimitState
 from accounts.permissions import require
 from accounts.throttling import refuse_beyond
+from config.api.asgi import Disconnected, Receive, Scope, Send, read_body
 from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
-from config.api.parsing import check_length, check_media_type, parse_object
+from config.api.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from config.api.rendering import render_json
 from config.api.views import check_query
 from licensing.check_bodies import parse_batch, parse_check
 from licensing.gateway import Gateway
 from licensing.presenting import list_of, present, present_batched
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
@@ -34,6 +30,11 @@ COMMON_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", settings.SECURE_REFERRER_POLICY.encode()),
     (b"x-frame-options", settings.X_FRAME_OPTIONS.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+FOR_OTHER_ORIGINS = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", ", ".join(settings.CORS_EXPOSE_HEADERS).encode()),
 ]
 
 
@@ -81,6 +82,8 @@ class CheckApplication:
             headers: dict[str, str] = {}
             try:
                 body = render_json(await self.answer(request, receive))
+            except Disconnected:
+                return
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
@@ -92,6 +95,7 @@ class CheckApplication:
                 (b"x-ratelimit-reset", b"%d" % state.reset),
                 (b"x-request-id", request_id.get().encode("ascii")),
                 (b"content-length", b"%d" % len(body)),
+                *(FOR_OTHER_ORIGINS if b"origin" in request.headers else ()),
                 *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
             ]
             await send({"type": "http.response.start", "status": status, "headers": raw})
@@ -130,7 +134,9 @@ class CheckApplication:
         if request.query:
             check_query(parse_qs(request.query.decode("latin-1"), keep_blank_values=True).items(), frozenset())
         check_media_type(request.header(b"content-type"))
-        fields = parse_object(await read_body(request, receive))
+        body = await read_body(request.headers.items(), receive, MAX_BYTES)
+        check_length(len(body))
+        fields = parse_object(body)
         if request.path == CHECK:
             check = parse_check(fields)
             [answer] = await self.gateway.check(text, grant, [check])
@@ -140,21 +146,3 @@ class CheckApplication:
         checks = parse_batch(fields)
         answers = await self.gateway.check(text, grant, checks)
         return list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)])
-
-
-async def read_body(request: Request, receive: Receive) -> bytes:
-    """Raises RequestTooLarge once it is known, and InvalidRequest if the client goes before its body has come."""
-    length = request.header(b"content-length")
-    check_length(int(length) if length.isdecimal() else 0)
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise InvalidRequest("The request ended before its body did.")
-        part = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        check_length(size)
-        if not message.get("more_body"):
-            return b"".join(parts)

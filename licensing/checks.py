@@ -109,21 +109,21 @@ def prepare(
         reason=decision.reason,
         rule_index=rule.index if rule else None,
         permission=check.permission,
-        facts=recorded_facts(check, item),
+        facts=recorded_facts(check, item, answer.requester_name),
         created=answer.created,
         rate_reset=answer.rate_reset,
     )
     return replace(answer, id=ids.encode("dec", key)), (record, claim)
 
 
-def recorded_facts(check: Check, item: Item) -> dict[str, Any]:
+def recorded_facts(check: Check, item: Item, requester_name: str | None) -> dict[str, Any]:
     facts = dict(item.facts)
     if check.license_type is not None:
         facts["licenseType"] = check.license_type
     if check.has_valid_license:
         facts["hasValidLicense"] = True
-    if check.requester_name is not None:
-        facts["requesterName"] = check.requester_name
+    if requester_name is not None:
+        facts["requesterName"] = requester_name
     if check.ip is not None:
         facts["ip"] = check.ip
     if check.user_agent:
@@ -162,7 +162,10 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
     """None if the account has changed meanwhile, which it cannot while it is locked."""
     epoch = current_epoch(account_id, lock=lock)
     items = find_items(account_id, {check.selector for check in checks})
-    lasting = {check.requester_id: check.requester_name for check in checks if not check.dry_run}
+    lasting: dict[str, str | None] = {}
+    for check in checks:
+        if not check.dry_run and check.selector in items:
+            lasting[check.requester_id] = check.requester_name or lasting.get(check.requester_id)
     requesters = find_requesters(account_id, {check.requester_id for check in checks})
     requesters |= keep_requesters(account_id, lasting) if lasting else {}
     account = ids.hex_of("acc", account_id)

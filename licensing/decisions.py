@@ -9,6 +9,8 @@ from msgspec import Struct
 from licensing.facts import Facts, HeldLicense
 from licensing.rules import Rule
 
+MAX_TRACED_VALUES = 50
+
 
 class Reason(StrEnum):
     """Why access was denied; exactly one for each denial."""
@@ -98,6 +100,11 @@ def license_behind(reason: Reason | None, rule: Rule | None, facts: Facts) -> He
     return None
 
 
+def shortened(wanted: Any) -> Any:
+    """The first of many values: a trace is to be read, and a batch has a hundred."""
+    return wanted[:MAX_TRACED_VALUES] if isinstance(wanted, list) else wanted
+
+
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
     """For each rule in the order tried: whether it matched and, if not, which condition failed and on what.
 
@@ -118,7 +125,7 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
                 "decisive": failing is None and not decided,
                 "failed": None
                 if failing is None
-                else {"condition": failing.name, "wanted": failing.wanted, "saw": failing.saw(facts)},
+                else {"condition": failing.name, "wanted": shortened(failing.wanted), "saw": failing.saw(facts)},
             }
         )
         decided = decided or failing is None

@@ -26,7 +26,7 @@ from accounts.throttling import take_of
 from analytics import recorder
 from analytics.async_recorder import AsyncRecorder
 from analytics.recorder import Entry, Outcome
-from config.api.errors import ApiError
+from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
 from licensing.check_bodies import Check
@@ -258,4 +258,13 @@ def record_now(entries: Sequence[Entry]) -> list[Outcome]:
 
 @on_own_connection
 def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError]]:
-    return [check_access(*one) for one in many]
+    return [check_one(*one) for one in many]
+
+
+def check_one(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+    """A failure is the answer to each of its checks, and to nobody else's."""
+    try:
+        return check_access(account_id, checks, now)
+    except Exception as exc:
+        connection.close_if_unusable_or_obsolete()
+        return [as_api_error(exc)] * len(checks)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F
+from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from accounts.models import Account
 from config.api import ids
@@ -13,7 +14,7 @@ from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
 
-COMPILED_POLICIES = 10_000
+COMPILED_RULES = 50_000  # kept in memory
 
 Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
@@ -37,13 +38,11 @@ class CompiledPolicies:
         found = {revision: self.cached[revision] for revision in asked if revision in self.cached}
         missing = asked - found.keys()
         if missing:
-            which = Q()
-            for policy_id, version in sorted(missing):
-                which |= Q(policy_id=policy_id, version=version)
-            for row in PolicyRevision.objects.filter(which):
+            key = Tuple(F("policy_id"), F("version"))
+            for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
                 compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
                 found[row.policy_id, row.version] = compiled
-            if len(self.cached) > COMPILED_POLICIES:
+            if sum(len(policy.rules) for policy in self.cached.values()) > COMPILED_RULES:
                 self.cached = {}
             self.cached |= found
         return found

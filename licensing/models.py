@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from config.api.ids import IdField
+from config.api.numbers import NumbersOfTheApi
 from licensing import lookups  # noqa: F401 - registers the lookup `has`
 
 
@@ -98,7 +99,7 @@ class Content(models.Model):
     category = models.CharField(max_length=255, null=True, blank=True)
     word_count = models.PositiveIntegerField(null=True, blank=True)
     metadata_tags = models.JSONField(null=True, blank=True)
-    metadata_extra = models.JSONField(default=dict, blank=True)
+    metadata_extra = models.JSONField(default=dict, blank=True, decoder=NumbersOfTheApi)
     tags = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     created = models.DateTimeField(editable=False)

@@ -39,7 +39,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
         ),
         content_id=event.content_id,
         requester_id=facts.requester_id,
-        requester_name=event.facts.get("requesterName") or event.requester.name,
+        requester_name=event.facts.get("requesterName"),
         policy=policy,
         facts=facts,
         created=render_timestamp(event.created) or "",

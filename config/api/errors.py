@@ -3,7 +3,7 @@
 import logging
 from typing import Any, ClassVar
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
@@ -155,6 +155,8 @@ def as_api_error(exc: Exception) -> ApiError:
             return InvalidRequest("The request ended before its body did.")
         case RequestDataTooBig():
             return RequestTooLarge("The body is larger than 1 MiB.")
+        case SuspiciousOperation():
+            return InvalidRequest(str(exc))
     logger.error("Unhandled exception", exc_info=exc)
     return InternalError("Something went wrong on our side. The request id names it in our log.")
 

@@ -32,13 +32,20 @@ def refuse_constant(name: str) -> None:
     raise InvalidRequest(f"The body is not JSON: it has {name}.")
 
 
+def first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise ValueError("no name is repeated")
+
+
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
         raise InvalidRequest(
-            "The body has a key twice in one object.", param=twice.encode("ascii", "replace").decode()
+            "The body has a key twice in one object.", param=first_repeated(pairs).encode("ascii", "replace").decode()
         )
     return fields
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
+from urllib.parse import unquote_to_bytes
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,16 @@ from config.api.pagination import KeysetPagination
 from config.api.parsing import read_object
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+def check_utf8(query: str) -> None:
+    """Refuses a parameter whose bytes are no text, which Django would replace by question marks."""
+    for part in query.split("&"):
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError:
+            name = part.partition("=")[0][:100]
+            raise InvalidRequest(f"{name} is not UTF-8.", param=name) from None
 
 
 def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
@@ -88,6 +99,7 @@ class ApiView(GenericAPIView):
         return self.response
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        request._request.body  # noqa: B018 - read before the transaction, which must not wait for a client
         with transaction.atomic():
             return handler(request, *args, **kwargs)
 
@@ -100,6 +112,7 @@ class ApiView(GenericAPIView):
         return self.query_parameters if method in SAFE_METHODS else frozenset()
 
     def check_query(self, request: Request) -> None:
+        check_utf8(request.META.get("QUERY_STRING", ""))
         check_query(request.query_params.lists(), self.known_parameters(request.method))
 
     def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:

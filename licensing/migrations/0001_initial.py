@@ -2,6 +2,7 @@
 
 import config.api.ids
 import django.db.models.deletion
+import config.api.numbers
 import django.utils.timezone
 from django.db import migrations, models
 
@@ -47,7 +48,7 @@ class Migration(migrations.Migration):
                 ('category', models.CharField(blank=True, max_length=255, null=True)),
                 ('word_count', models.PositiveIntegerField(blank=True, null=True)),
                 ('metadata_tags', models.JSONField(blank=True, null=True)),
-                ('metadata_extra', models.JSONField(blank=True, default=dict)),
+                ('metadata_extra', models.JSONField(blank=True, decoder=config.api.numbers.NumbersOfTheApi, default=dict)),
                 ('tags', models.JSONField(blank=True, default=list)),
                 ('status', models.CharField(choices=[('active', 'Active'), ('archived', 'Archived')], default='active', max_length=10)),
                 ('created', models.DateTimeField(editable=False)),

@@ -75,16 +75,15 @@ def test_without_a_database_every_endpoint_is_a_503(api, ids, endpoint):
 
 
 @pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
-def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, path):
+def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, monkeypatch, path):
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     body = {"contentId": item.pk, "requester": "org"} | ({"checks": [{}]} if path.endswith("batch") else {})
 
-    def refuse_writes(execute, sql, params, many, context):
-        if "INSERT" in sql and "accessevent" in sql:
-            raise OperationalError(SECRET_DETAIL)
-        return execute(sql, params, many, context)
+    def fail(*args):
+        raise OperationalError(SECRET_DETAIL)
 
-    with connection.execute_wrapper(refuse_writes):
+    with monkeypatch.context() as patch:
+        patch.setattr("analytics.recorder.Batch.outcomes", fail)
         assert is_error(api.post(path, body), 503, "service_unavailable")
     assert api.get("/v1/access/decisions")["totalCount"] == 0
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0

@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
+from django.conf import settings
 
 from run import ROOT, SETTINGS
 from tests.services import Postgres, Valkey, dies_with, free_port
@@ -52,9 +53,13 @@ class Deployment:
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         self.shell: subprocess.Popen[str] | None = None
+        self.startups_before = 0
         self.log_file = directory / "server.log"
+        dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
-            **{name: value for name, value in os.environ.items() if name not in SETTINGS},
+            **{name: value for name, value in os.environ.items() if name not in dropped},
+            # Where everything has to be compiled, a start takes three times as long.
+            "PYTHONPYCACHEPREFIX": str(settings.DATA_DIR / "pycache"),
             "DATA_DIR": str(directory),
             "HOST": "127.0.0.1",
             "PORT": str(self.port),
@@ -85,7 +90,9 @@ class Deployment:
             )
         assert self.shell.stdin
         assert self.shell.stdout
-        print(json.dumps({"action": action, "arguments": arguments, "fields": fields}), file=self.shell.stdin, flush=True)
+        print(
+            json.dumps({"action": action, "arguments": arguments, "fields": fields}), file=self.shell.stdin, flush=True
+        )
         reply = json.loads(self.shell.stdout.readline())
         assert "error" not in reply, reply["error"]
         return reply["result"]
@@ -102,6 +109,7 @@ class Deployment:
 
     def launch(self, program: Sequence[str] = SERVE) -> None:
         """Starts the program and does not wait for it."""
+        self.startups_before = self.log().count("Application startup complete")
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *program],
@@ -178,26 +186,35 @@ class Deployment:
 
     @contextmanager
     def client_of_each_worker(self, key: str) -> Iterator[list[httpx.Client]]:
-        """Clients with one lasting connection each, to each of the worker processes.
+        """A client with one lasting connection to each of the worker processes.
 
         A server may close a connection that was idle for some seconds, and the next may lead to another worker.
         """
         clients: list[httpx.Client] = []
-        found: dict[int, httpx.Client] = {}
-
-        def meet_another() -> bool:
-            clients.append(self.client(key, limits=httpx.Limits(max_connections=1)))
-            port = clients[-1].get("/livez").extensions["network_stream"].get_extra_info("client_addr")[1]
-            found.setdefault(self.workers_by_client_port()[port], clients[-1])
-            return len(found) == self.workers
-
         try:
-            # The others stay open meanwhile, so that a server that balances its connections turns to new workers.
-            assert eventually(meet_another), f"Only {len(found)} of {self.workers} workers answer."
-            yield list(found.values())
+            workers = eventually(self.all_workers)
+            assert workers, f"Not all of the {self.workers} workers run:\n{self.log()[-3000:]}"
+            for worker in workers:
+                clients.append(self.client(key, limits=httpx.Limits(max_connections=1)))
+                with stopped(other for other in workers if other != worker):
+                    assert clients[-1].get("/livez").status_code == 200
+            yield clients
         finally:
             for client in clients:
                 client.close()
+
+    def all_workers(self) -> list[psutil.Process]:
+        """The processes that listen, as soon as all of them do."""
+        assert self.process
+        parent = psutil.Process(self.process.pid)
+        listening = [
+            process
+            for process in (parent.children() if self.workers > 1 else [parent])
+            if any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
+        ]
+        # Uvicorn's children have the socket before they can answer.
+        started = self.log().count("Application startup complete") - self.startups_before
+        return listening if len(listening) == self.workers and started >= self.workers else []
 
     def workers_by_client_port(self) -> dict[int, int]:
         """The process that holds the server's end of each connection, by the port of the client's."""
@@ -209,6 +226,19 @@ class Deployment:
                 ends = (end for end in process.net_connections("tcp") if end.raddr and end.laddr.port == self.port)
                 holders.update({end.raddr.port: process.pid for end in ends})
         return holders
+
+
+@contextmanager
+def stopped(processes: Iterable[psutil.Process]) -> Iterator[None]:
+    """Keeps the processes from accepting anything while the block runs."""
+    held = list(processes)
+    for process in held:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in held:
+            process.resume()
 
 
 @contextmanager

@@ -1,77 +1,117 @@
-"""kill -9 of the server under load (contract §10): every answered decision is stored once, and the figures agree."""
+"""kill -9 under load (contract §10): every answered decision is stored once, on current facts, and the figures agree.
 
+FAULT_KILLS sets how often the server is killed.
+"""
+
+import os
 import time
-from collections import Counter
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-import httpx
+import psycopg
 import pytest
 
-from tests.faults.harness import Deployment
-from tests.faults.traffic import statuses, under_load
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment, deployed
+from tests.faults.ledger import Ledger
+from tests.faults.traffic import statuses
+from tests.services import Postgres, postgres, valkey
 
 pytestmark = pytest.mark.faults
 
-KILLS = 3
-ALLOW_LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-CLIENTS = 8
+SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or (20 if ON_POSTGRESQL else 5))
+DATABASE_KILLS = 10
+LOAD_SECONDS = 1.0
 
 
-def decisions(client: httpx.Client) -> list[dict[str, Any]]:
-    """All of the account's, over as many pages as they take."""
-    found: list[dict[str, Any]] = []
-    query: dict[str, Any] = {"limit": 100}
-    while True:
-        page = client.get("/v1/access/decisions", params=query).json()
-        found += page["data"]
-        if not page["hasMore"]:
-            assert len(found) == page["totalCount"]
-            return found
-        query["cursor"] = page["nextCursor"]
+@pytest.fixture(scope="module")
+def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A server whose database syncs as in production."""
+    if not ON_POSTGRESQL:
+        yield request.getfixturevalue("deployment")  # SQLite always does
+        return
+    directory = tmp_path_factory.mktemp("durable")
+    with (
+        postgres() as database,
+        valkey() as redis,
+        deployed(directory, workers=2, postgres=database, valkey=redis) as deployment,
+    ):
+        yield deployment
 
 
-def test_what_was_answered_is_stored_exactly_once_whenever_the_server_is_killed(server: Deployment, key: str) -> None:
-    with server.client(key) as client:
-        policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [ALLOW_LICENSED]}).json()["id"]
-        items = [
-            client.post("/v1/content", json={"title": f"Item {number}", "policyId": policy}).json()["id"]
-            for number in range(3)
-        ]
+@pytest.fixture(scope="module")
+def shared_ledger(durable: Deployment) -> Ledger:
+    """One for all kills: what survived the first has to be there after the last."""
+    [(key, _)] = durable.accounts(1)
+    return Ledger(durable, key)
 
-    def send(client: httpx.Client, number: int) -> httpx.Response:
-        requester = {"id": f"org_{number}", "hasValidLicense": number % 2 == 0}
-        body = {"contentId": items[number % 3], "requester": requester}
-        return client.post("/v1/access/check", json=body)
 
-    with under_load(server, key, send, CLIENTS) as load:
-        for attempt in range(KILLS):
-            load.wait_for(60)
-            time.sleep(0.01 * attempt)
-            server.restart()
-        load.wait_for(60)
+@pytest.fixture
+def ledger(shared_ledger: Ledger) -> Ledger:
+    shared_ledger.server.start()
+    return shared_ledger
 
-    assert set(statuses(load.replies)) == {200}
-    acknowledged = {reply.json()["id"]: reply.json() for reply in load.replies}
-    assert len(acknowledged) == len(load.replies)
-    with server.client(key) as client:
-        stored = decisions(client)
-        stats = {item: client.get(f"/v1/content/{item}").json()["stats"] for item in items}
 
-    by_id = {decision["id"]: decision for decision in stored}
-    assert acknowledged.keys() <= by_id.keys()
-    # A request without an answer may have been recorded, but once at the most.
-    assert len(acknowledged) <= len(stored) <= len(acknowledged) + load.unanswered
-    for id_, answer in acknowledged.items():
-        assert [by_id[id_][name] for name in ("allowed", "contentId", "created")] == [
-            answer[name] for name in ("allowed", "contentId", "created")
-        ]
-    total = Counter(decision["contentId"] for decision in stored)
-    allowed = Counter(decision["contentId"] for decision in stored if decision["allowed"])
-    assert stats == {
-        item: {
-            "totalRequests": total[item],
-            "allowedRequests": allowed[item],
-            "deniedRequests": total[item] - allowed[item],
-        }
-        for item in items
-    }
+def loaded(ledger: Ledger, attempt: int, kill: Callable[[], None]) -> set[int]:
+    """The statuses of the replies up to a kill amid load."""
+    with ledger.load() as load:
+        load.wait_for(100)
+        time.sleep(LOAD_SECONDS + 0.013 * attempt)
+        kill()
+    return set(statuses(load.replies))
+
+
+@pytest.mark.parametrize("attempt", range(SERVER_KILLS))
+def test_what_was_answered_is_stored_exactly_once_when_the_server_is_killed(ledger: Ledger, attempt: int) -> None:
+    assert loaded(ledger, attempt, ledger.server.kill) <= {0, 200}
+    ledger.server.start()
+
+    assert ledger.discrepancies() == []
+
+
+if ON_POSTGRESQL:
+
+    @pytest.mark.parametrize("attempt", range(DATABASE_KILLS))
+    def test_what_was_answered_is_stored_exactly_once_when_postgresql_is_killed(ledger: Ledger, attempt: int) -> None:
+        assert loaded(ledger, attempt, lambda: crash(ledger.server)) <= {200, 503}
+
+        assert ledger.discrepancies() == []
+
+    def test_these_tests_find_out_a_database_that_confirms_before_it_writes(durable: Deployment) -> None:
+        assert durable.postgres
+        durable.start()
+        [(key, _)] = durable.accounts(1)
+        ledger = Ledger(durable, key)
+        with configured(durable.postgres, synchronous_commit="off", wal_writer_delay="10s"):
+            loaded(ledger, 0, lambda: crash(durable))
+
+            assert any(line.startswith("lost: ") for line in ledger.discrepancies())
+
+    def crash(server: Deployment) -> None:
+        assert server.postgres
+        server.postgres.kill()
+        server.postgres.start()
+
+    @contextmanager
+    def configured(database: Postgres, **settings: str) -> Iterator[None]:
+        def run(*statements: str) -> None:
+            with psycopg.connect(database.url, autocommit=True) as connection:
+                for statement in (*statements, "SELECT pg_reload_conf()"):
+                    connection.execute(statement)
+
+        run(*(f"ALTER SYSTEM SET {name} = '{value}'" for name, value in settings.items()))
+        yield
+        run("ALTER SYSTEM RESET ALL")
+
+else:
+
+    def test_these_tests_find_out_a_recorder_that_answers_before_it_commits(server: Deployment, key: str) -> None:
+        ledger = Ledger(server, key)
+        server.kill()
+        server.start(["-m", "tests.faults.careless_server"])
+        loaded(ledger, 0, server.kill)
+        server.start()
+
+        found = ledger.discrepancies()
+        assert any(line.startswith("lost: ") for line in found)
+        assert any(line.startswith("stale: ") for line in found)

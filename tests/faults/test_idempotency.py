@@ -14,8 +14,8 @@ from tests.faults.traffic import Reply, at_once, request
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = 100 if ON_POSTGRESQL else 20
-KILLS = 3 if ON_POSTGRESQL else 2
+ROUNDS = 100 if ON_POSTGRESQL else 10
+KILLS = 2 if ON_POSTGRESQL else 1
 
 
 def post(key: str, name: str) -> bytes:

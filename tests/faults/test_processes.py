@@ -1,120 +1,134 @@
 """What one worker process is told holds in all of them at once (contract §4): the very next request sees it."""
 
-from collections.abc import Iterator
-from itertools import cycle
+from collections.abc import Callable, Iterator
+from itertools import count, cycle, islice
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
-ALLOW_ALL = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+ROUNDS = 50
+NO_ITEM = "cnt_00000000000000000000000000"
+numbers = count()
 
 
 @pytest.fixture
 def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
-    """Clients of different worker processes, with a key that may do everything."""
-    clients = server.client_of_each_worker(key)
-    assert len(clients) > 1, "Only one worker answers, so nothing here would be proved."
-    yield clients
-    for client in clients:
-        client.close()
+    """Clients of each of the worker processes, with a key that may do everything."""
+    with server.client_of_each_worker(key) as clients:
+        assert len(clients) == 4
+        yield clients
 
 
-addresses = (f"10.0.{high}.{low}" for high in range(256) for low in range(256))
+@pytest.fixture
+def item(workers: list[httpx.Client]) -> dict[str, Any]:
+    """An item under a policy of its own that allows all."""
+    policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
+    return workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()
+
+
+def in_turn(workers: list[httpx.Client]) -> Iterator[tuple[int, httpx.Client]]:
+    """The rounds, each with the worker that is told of the change."""
+    return enumerate(islice(cycle(workers), ROUNDS))
+
+
+def check(item: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"contentId": item["id"], "requester": "org_acme", **fields}
 
 
 def bearer(key: str) -> dict[str, str]:
     """Headers with the key, from an address of their own: refused requests count against their address."""
-    return {"Authorization": f"Bearer {key}", "X-Forwarded-For": next(addresses)}
+    number = next(numbers)
+    return {"Authorization": f"Bearer {key}", "X-Forwarded-For": f"10.0.{number // 256}.{number % 256}"}
 
 
-def test_a_key_revoked_through_one_process_is_refused_by_the_others_in_the_next_request(
-    workers: list[httpx.Client],
+def new_key(worker: httpx.Client) -> dict[str, Any]:
+    return worker.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
+
+
+# What is sent to see whether a key works: the path and, for POST, the body.
+SENT: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
+    "list": lambda item: ("/v1/content",),
+    "check": lambda item: ("/v1/access/check", check(item)),
+    "batch": lambda item: ("/v1/access/check/batch", {"requester": "org", "checks": [{"contentId": item["id"]}]}),
+    "dry run": lambda item: ("/v1/access/check", check(item, dryRun=True)),
+    "unknown item": lambda item: ("/v1/access/check", check({"id": NO_ITEM})),
+    "invalid check": lambda item: ("/v1/access/check", check(item, requester=None)),
+}
+
+
+def send(worker: httpx.Client, key: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+    method = "GET" if body is None else "POST"
+    return worker.request(method, path, json=body, headers=bearer(key))
+
+
+def assert_refused(reply: httpx.Response) -> None:
+    assert (reply.status_code, reply.json()["error"]["code"]) == (401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("request_for", SENT.values(), ids=SENT)
+def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request(
+    workers: list[httpx.Client], item: dict[str, Any], request_for: Callable[..., tuple[Any, ...]]
 ) -> None:
-    for _, revoker in zip(range(50), cycle(workers), strict=False):
-        created = revoker.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
+    for _, revoker in in_turn(workers):
+        created = new_key(revoker)
         for worker in workers:  # each has the key in use, and may have cached what it grants
-            assert worker.get("/v1/content", headers=bearer(created["key"])).status_code == 200
+            assert send(worker, created["key"], *request_for(item)).status_code != 401
 
         assert revoker.delete(f"/v1/api-keys/{created['id']}").status_code == 200
         for worker in workers:
-            reply = worker.get("/v1/content", headers=bearer(created["key"]))
-            assert reply.json()["error"]["code"] == "invalid_api_key"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"dryRun": True},
-        {"contentId": "cnt_00000000000000000000000000"},  # there is none
-        {"requester": None},  # not a valid check
-    ],
-    ids=["check", "dry run", "unknown item", "invalid"],
-)
-def test_a_revoked_key_checks_no_access_in_any_process(workers: list[httpx.Client], body: dict[str, Any]) -> None:
-    item = workers[0].post("/v1/content", json={"title": "Item"}).json()["id"]
-    check = {"contentId": item, "requester": "org_acme"}
-    answered = []
-    for _, revoker in zip(range(20), cycle(workers), strict=False):
-        created = revoker.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
-        for worker in workers:
-            reply = worker.post("/v1/access/check", json=check, headers=bearer(created["key"]))
-            assert reply.status_code == 200
-
-        assert revoker.delete(f"/v1/api-keys/{created['id']}").status_code == 200
-        for worker in workers:
-            reply = worker.post("/v1/access/check", json=check | body, headers=bearer(created["key"]))
-            answered += [(reply.status_code, reply.text)] if reply.status_code != 401 else []
-
-    assert answered == []
+            assert_refused(send(worker, created["key"], *request_for(item)))
 
 
 def test_a_key_revoked_by_a_command_is_refused_by_every_process_in_the_next_request(
-    server: Deployment, workers: list[httpx.Client]
+    server: Deployment, workers: list[httpx.Client], item: dict[str, Any]
 ) -> None:
-    for _ in range(5):
-        created = workers[0].post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
+    for number, maker in in_turn(workers):
+        created, request_for = new_key(maker), SENT["list" if number % 2 else "check"]
         for worker in workers:
-            assert worker.get("/v1/content", headers=bearer(created["key"])).status_code == 200
+            assert send(worker, created["key"], *request_for(item)).status_code == 200
 
         assert server.manage("revoke_api_key", created["id"])["id"] == created["id"]
         for worker in workers:
-            reply = worker.get("/v1/content", headers=bearer(created["key"]))
-            assert reply.json()["error"]["code"] == "invalid_api_key"
+            assert_refused(send(worker, created["key"], *request_for(item)))
 
 
-def test_a_policy_changed_through_one_process_decides_the_next_check_in_the_others(
-    workers: list[httpx.Client],
+def test_a_policy_changed_through_one_process_decides_the_next_check_in_all(
+    workers: list[httpx.Client], item: dict[str, Any]
 ) -> None:
-    policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-    item = workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-    check = {"contentId": item, "requester": "org_acme"}
-    for number, editor in zip(range(50), cycle(workers), strict=False):
+    for number, editor in in_turn(workers):
         rules = [] if number % 2 == 0 else [ALLOW_ALL]
-        version = editor.patch(f"/v1/policies/{policy}", json={"rules": rules}).json()["version"]
+        version = editor.patch(f"/v1/policies/{item['policyId']}", json={"rules": rules}).json()["version"]
 
-        answers = [worker.post("/v1/access/check", json=check).json() for worker in workers]
-        assert {answer["policyVersion"] for answer in answers} == {version}
-        assert {answer["allowed"] for answer in answers} == {bool(rules)}
+        for worker in workers:
+            answer = worker.post("/v1/access/check", json=check(item)).json()
+            assert (answer["policyVersion"], answer["allowed"]) == (version, bool(rules))
 
 
-def test_an_item_changed_through_one_process_is_checked_as_it_is_now_in_the_others(
-    workers: list[httpx.Client],
+def test_an_item_archived_through_one_process_is_checked_as_it_is_now_in_all(
+    workers: list[httpx.Client], item: dict[str, Any]
 ) -> None:
-    policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
-    item = workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
-    check = {"contentId": item, "requester": "org_acme"}
-    for number, editor in zip(range(20), cycle(workers), strict=False):
-        status = "archived" if number % 2 == 0 else "active"
-        assert editor.patch(f"/v1/content/{item}", json={"status": status}).status_code == 200
+    for number, editor in in_turn(workers):
+        status, reason = ("archived", "content_archived") if number % 2 == 0 else ("active", None)
+        assert editor.patch(f"/v1/content/{item['id']}", json={"status": status}).status_code == 200
 
-        reasons = {worker.post("/v1/access/check", json=check).json()["reason"] for worker in workers}
-        assert reasons == {"content_archived" if status == "archived" else None}
+        for worker in workers:
+            assert worker.post("/v1/access/check", json=check(item)).json()["reason"] == reason
 
-    assert workers[1].delete(f"/v1/content/{item}").status_code == 200
-    assert [worker.post("/v1/access/check", json=check).status_code for worker in workers] == [404] * len(workers)
+
+def test_an_item_deleted_through_one_process_is_unknown_to_all(
+    workers: list[httpx.Client], item: dict[str, Any]
+) -> None:
+    for _, editor in in_turn(workers):
+        deleted = editor.post("/v1/content", json={"title": "Item", "policyId": item["policyId"]}).json()
+        for worker in workers:
+            assert worker.post("/v1/access/check", json=check(deleted)).json()["allowed"]
+
+        assert editor.delete(f"/v1/content/{deleted['id']}").status_code == 200
+        for worker in workers:
+            assert worker.post("/v1/access/check", json=check(deleted)).status_code == 404

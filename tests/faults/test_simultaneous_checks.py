@@ -1,6 +1,5 @@
 """Checks that touch the same rows at the same moment: one requester comes into being once, nobody deadlocks."""
 
-import httpx
 import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL
@@ -15,7 +14,7 @@ LIMITED = {
     "permissions": ["full_access"],
     "rateLimit": {"requests": 1_000_000, "period": "month"},
 }
-BATCHES = 200 if ON_POSTGRESQL else 40
+BATCHES = 200 if ON_POSTGRESQL else 32
 
 
 def new_item(server: Deployment, key: str, number: int) -> str:
@@ -59,12 +58,13 @@ def test_batches_over_the_same_items_in_opposite_orders_never_deadlock(server: D
 def test_checks_are_answered_while_the_account_is_being_written(server: Deployment, key: str) -> None:
     item = new_item(server, key, 0)
 
-    def send(client: httpx.Client, number: int) -> httpx.Response:
+    def compose(number: int) -> tuple[None, bytes]:
         if number % 2 == 0:
-            return client.post("/v1/content", json={"title": "Made meanwhile"})
-        return client.post("/v1/access/check", json={"contentId": item, "requester": f"org_{number}"})
+            return None, request("POST", "/v1/content", key, {"title": "Made meanwhile"}, Connection="keep-alive")
+        body = {"contentId": item, "requester": f"org_{number}"}
+        return None, request("POST", "/v1/access/check", key, body, Connection="keep-alive")
 
-    with under_load(server, key, send, clients=12) as load:
-        load.wait_for(600, seconds=60)
+    with under_load(server, compose, clients=12) as load:
+        load.wait_for(600 if ON_POSTGRESQL else 200, seconds=60)
 
-    assert [reply.text for reply in load.replies if reply.status_code >= 400] == []
+    assert set(statuses(load.replies)) == {200, 201}

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -162,13 +163,13 @@ def under_load(deployment: Deployment, compose: Compose, clients: int = 8, per_s
     async def all_clients() -> None:
         await asyncio.gather(*(client(number) for number in range(clients)))
 
-    thread = threading.Thread(target=lambda: asyncio.run(all_clients()))
-    thread.start()
-    try:
-        yield load
-    finally:
-        stop.set()
-        thread.join()
+    with ThreadPoolExecutor(1) as executor:
+        running = executor.submit(lambda: asyncio.run(all_clients()))
+        try:
+            yield load
+        finally:
+            stop.set()
+            running.result()
 
 
 async def reply_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, raw: bytes) -> Reply:

@@ -19,7 +19,7 @@ class Command(BaseCommand):
             port=settings.PORT,
             workers=settings.WORKERS,
             loop="uvloop",
-            http="httptools",
+            http="config.protocol:BoundedProtocol",
             lifespan="on",
             backlog=2048,
             access_log=False,

@@ -1,0 +1,46 @@
+"""The HTTP protocol of the server, with bounds that uvicorn's own does not have on the head of a request."""
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_HEADERS = 100
+
+
+class HeadTooLarge(ValueError):
+    """More headers than any client needs: reading on would only cost memory and time."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Answers 400 and closes the connection when a head grows too large."""
+
+    head_bytes = 0
+    head_is_complete = False
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.head_is_complete:
+            self.head_bytes += len(data)
+            if self.head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the request is larger than 64 KiB.")
+
+    def on_message_begin(self) -> None:
+        self.head_bytes, self.head_is_complete = 0, False
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if len(self.headers) > MAX_HEADERS or len(name) + len(value) > MAX_HEAD_BYTES:
+            raise HeadTooLarge
+
+    def on_headers_complete(self) -> None:
+        self.head_is_complete = True
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """In the API's envelope: what cannot be parsed has no path, so it may have been meant for /v1."""
+        error = {"code": "invalid_request", "message": msg, "type": "validation_error"}
+        body = orjson.dumps({"error": error})
+        head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + head.encode() + body)
+        self.transport.close()

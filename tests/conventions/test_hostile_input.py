@@ -1,0 +1,101 @@
+"""What a hostile or careless client sends costs it an error, and nobody else anything."""
+
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+
+from analytics import recorder
+from config.api import ids
+from config.api.parsing import object_of_pairs
+from licensing.check_bodies import Check
+from licensing.checks import prepare
+from licensing.lookup import current_epoch, find_items, keep_requesters
+from tests import factories
+
+
+def test_more_query_parameters_than_any_endpoint_has_are_a_400(api):
+    reply = api.get("/v1/content?" + "&".join(f"a{number}=1" for number in range(1001)))
+    assert (reply.status, reply.error["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("text", ["%FF", "%ED%A0%80", "%C3"])
+def test_a_query_that_is_not_utf8_is_a_400_that_names_the_parameter(api, text):
+    reply = api.get(f"/v1/content?title={text}")
+    assert (reply.status, reply.error["param"]) == (400, "title")
+
+
+def test_a_repeated_key_is_found_in_one_pass():
+    pairs = [(str(number), number) for number in range(200_000)]
+    with pytest.raises(Exception, match="twice"):
+        object_of_pairs([*pairs, pairs[-1]])
+
+
+@pytest.mark.parametrize("number", [1e22, 1e19, 12345678901234567.0, 0.1, -1.5e-7, 9_223_372_036_854_775_807])
+def test_a_number_in_metadata_comes_back_equal(api, number):
+    item = api.post("/v1/content", {"title": "A", "metadata": {"number": number}})
+    assert item.status == 201
+    assert api.get(f"/v1/content/{item['id']}")["metadata"]["number"] == number
+    assert api.get("/v1/content").status == 200
+
+
+def test_many_addresses_in_a_rule_are_no_reason_to_search_long(api, account):
+    addresses = [f"10.{high}.{low}.0/25" for high in range(2) for low in range(250)]
+    rule = {"action": "allow", "conditions": {"ip": addresses}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    for address, allowed in (("10.1.249.5", True), ("10.1.249.200", False), ("10.2.0.1", False), ("9.9.9.9", False)):
+        reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": "r", "context": {"ip": address}})
+        assert reply["allowed"] is allowed
+
+
+def test_a_trace_shows_the_first_of_many_wanted_values(api, account):
+    rule = {"action": "allow", "conditions": {"requesterId": [f"org_{number}" for number in range(500)]}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": "x", "explain": True})
+    assert len(reply["trace"][0]["failed"]["wanted"]) == 50
+
+
+def test_a_decision_keeps_the_name_it_was_answered_with(api, account):
+    item = factories.content(account)
+    nameless = api.post("/v1/access/check", {"contentId": item.pk, "requester": "nm1"})
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": {"id": "nm1", "name": "Acme"}})
+    assert api.get(f"/v1/access/decisions/{nameless['id']}")["requester"] == {"id": "nm1", "name": None}
+
+
+def test_a_name_given_once_in_a_batch_is_kept(api, account):
+    item = factories.content(account)
+    checks = [{"contentId": item.pk, "requester": who} for who in ({"id": "v0", "name": "Acme"}, "v0")]
+    api.post("/v1/access/check/batch", {"checks": checks}, headers={"Idempotency-Key": "one"})
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "v0"})["requester"]["name"] == "Acme"
+
+
+def test_an_item_that_does_not_exist_brings_no_requester_into_being(api, account):
+    api.post("/v1/access/check", {"contentId": "cnt_unknown", "requester": "nobody"})
+    assert not account.requester_set.exists()
+
+
+def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
+    rule = factories.ALLOW_ALL | {"rateLimit": {"requests": 1, "period": "second"}}
+    content = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    selector = ("contentId", content.pk)
+    item = find_items(account.pk, [selector])[selector]
+    requester = keep_requesters(account.pk, {"r": None})["r"]
+    key, epoch = ids.hex_of("acc", account.pk), current_epoch(account.pk)
+
+    def entry(second: int):
+        now = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
+        return prepare(Check(selector, "r"), item, requester, now, key, epoch)[1]
+
+    first, second = entry(1), entry(2)
+    outcomes = recorder.record([first, second])
+    assert (outcomes[0].granted, outcomes[0].stale) == (True, False)
+    assert outcomes[1].stale, "it is to be decided again, in a batch of its own"
+    assert recorder.record([second])[0].granted
+
+
+def test_a_hundred_cold_policies_are_read_in_one_query(api, account):
+    items = [factories.content(account, policy_id=factories.policy(account).pk) for _ in range(100)]
+    reply = api.post(
+        "/v1/access/check/batch", {"requester": "r", "checks": [{"contentId": item.pk} for item in items]}
+    )
+    assert len(orjson.loads(reply.content)["data"]) == 100

@@ -1,0 +1,34 @@
+"""`manage.py serve` with a recorder that answers before it commits: the durability tests must find it out."""
+
+import os
+import sys
+from collections.abc import Sequence
+from threading import Timer
+
+import django
+from django.core.management import execute_from_command_line
+from django.db import connection, transaction
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from analytics import recorder  # noqa: E402 - needs the models
+from analytics.recorder import Entry, Outcome  # noqa: E402
+
+SECONDS_LATE = 0.3
+record_now = recorder.record
+
+
+def record_later(entries: Sequence[Entry]) -> list[Outcome]:
+    def record() -> None:
+        with transaction.atomic():
+            record_now(entries)
+        connection.close()
+
+    Timer(SECONDS_LATE, record).start()
+    return [Outcome(remaining=claim and claim.allowance) for _, claim in entries]
+
+
+if __name__ == "__main__":
+    recorder.record = record_later
+    execute_from_command_line(["manage.py", "serve", *sys.argv[1:]])

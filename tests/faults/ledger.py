@@ -1,0 +1,194 @@
+"""What a client knows of its own decisions, kept beside the service's record and compared with it.
+
+Under load, clients check access while others of the same account change a policy and archive an item, so that a
+decision made on facts that no longer hold shows as well as one that was lost, stored twice or not counted.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from tests.factories import ALLOW_ALL, DENY_ALL
+from tests.faults.harness import Deployment, eventually
+from tests.faults.traffic import Exchange, Load, request, under_load
+
+CLIENTS = 25
+PER_SECOND = 500
+LIMIT = 1_000_000
+LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
+RULES = {True: [ALLOW_ALL], False: [DENY_ALL]}
+
+
+@dataclass(frozen=True)
+class Write:
+    """A change that a client asked for; it may have been made even if its reply says otherwise."""
+
+    what: str  # "policy" or "item"
+    value: Any
+
+
+class Ledger:
+    """The client of one account. `load` any number of times; `discrepancies` after each."""
+
+    def __init__(self, server: Deployment, key: str) -> None:
+        self.server, self.key = server, key
+        self.client = server.client(key)
+        self.acknowledged: dict[str, dict[str, Any]] = {}
+        self.stored: dict[str, dict[str, Any]] = {}
+        self.unknown = 0  # decisions that were asked for and not answered
+        self.writes: dict[str, list[Exchange]] = {"policy": [], "item": []}
+        self.stale: list[str] = []
+        self.compared_at = datetime.now(UTC)
+        self.changing, self.open, self.limited = (self.policy(rule) for rule in (ALLOW_ALL, ALLOW_ALL, LIMITED))
+        self.items = {
+            name: self.client.post("/v1/content", json={"title": name, "policyId": policy}).json()["id"]
+            for name, policy in (("policy", self.changing), ("item", self.open), ("limited", self.limited))
+        }
+        self.turns = count()
+
+    def policy(self, rule: dict[str, Any]) -> str:
+        return self.client.post("/v1/policies", json={"name": "Licensed", "rules": [rule]}).json()["id"]
+
+    # --- Load --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def load(self, clients: int = CLIENTS, per_second: float = PER_SECOND) -> Iterator[Load]:
+        with under_load(self.server, self.compose, clients, per_second) as load:
+            yield load
+        self.note(load.exchanges)
+
+    def compose(self, number: int) -> tuple[Any, bytes]:
+        turn = next(self.turns)
+        if number == 0:
+            allowed = turn % 2 == 0
+            return Write("policy", allowed), self.send("PATCH", f"/v1/policies/{self.changing}", rules=RULES[allowed])
+        if number == 1:
+            status = "archived" if turn % 2 else "active"
+            return Write("item", status), self.send("PATCH", f"/v1/content/{self.items['item']}", status=status)
+        names = list(self.items)
+        if number == 2:
+            checks = [{"contentId": self.items[name]} for name in (*names, names[turn % 3])]
+            return len(checks), self.send("POST", "/v1/access/check/batch", requester="org_batches", checks=checks)
+        body = {"contentId": self.items[names[turn % 3]], "requester": f"org_{number % 2}"}
+        return 1, self.send("POST", "/v1/access/check", **body)
+
+    def send(self, method: str, path: str, **body: Any) -> bytes:
+        return request(method, path, self.key, body, Connection="keep-alive")
+
+    def note(self, exchanges: list[Exchange]) -> None:
+        """Enters what was answered; asserts that no reply was an error other than an enveloped 503."""
+        checks = []
+        for exchange in sorted(exchanges, key=lambda exchange: exchange.begun):
+            reply = exchange.reply
+            assert reply.status in (0, 200, 503), reply
+            if reply.status == 503:
+                assert reply.body["error"]["code"] == "service_unavailable"
+                assert {"x-request-id", "x-ratelimit-limit", "retry-after"} <= set(reply.headers)
+            if isinstance(exchange.tag, Write):
+                self.writes[exchange.tag.what].append(exchange)
+            elif reply.status == 200:
+                checks.append(exchange)
+            else:
+                self.unknown += exchange.tag
+        for exchange in checks:
+            body = exchange.reply.body
+            for answer in body["data"] if body["object"] == "list" else [body]:
+                assert answer["id"] not in self.acknowledged
+                self.acknowledged[answer["id"]] = answer
+                if not self.is_current(answer, exchange):
+                    self.stale.append(f"stale: {answer}")
+
+    def is_current(self, answer: dict[str, Any], check: Exchange) -> bool:
+        """Whether the answer is of the account as it was at some moment between the check and its reply."""
+        if answer["contentId"] == self.items["policy"]:
+            done = (write.reply for write in self.writes["policy"] if write.ended < check.begun)
+            newest = max((reply.body["version"] for reply in done if reply.status == 200), default=1)
+            return answer["policyVersion"] >= newest
+        if answer["contentId"] == self.items["item"]:
+            states = ["active"]
+            for write in self.writes["item"]:
+                if write.ended < check.begun and write.reply.status == 200:
+                    states = []
+                if write.begun < check.ended:
+                    states.append(write.tag.value)
+            return ("active" if answer["allowed"] else "archived") in states
+        return True
+
+    # --- Comparison --------------------------------------------------------------------------------------------------
+
+    def probe(self) -> dict[str, Any] | None:
+        """One more answer under the limited rule; None while the service heals."""
+        body = {"contentId": self.items["limited"], "requester": "org_0"}
+        reply = self.client.post("/v1/access/check", json=body)
+        self.unknown += reply.status_code != 200
+        return reply.json() if reply.status_code == 200 else None
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """Asks again while the service heals."""
+
+        def reply() -> Any:
+            found = self.client.get(path, params=query)
+            return found.json() if found.status_code == 200 else None
+
+        return eventually(reply) or {}
+
+    def pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        query["limit"] = 100
+        while True:
+            page = self.get(path, **query)
+            yield from page["data"]
+            if not page["hasMore"]:
+                return
+            query["cursor"] = page["nextCursor"]
+
+    def discrepancies(self) -> list[str]:
+        """In what the service's record differs from the client's, in words."""
+        begun = datetime.now(UTC)
+        last = eventually(self.probe)
+        self.acknowledged[last["id"]] = last
+        since, self.compared_at = self.compared_at, begun
+        fresh = list(self.pages("/v1/access/decisions", **{"created[gte]": since.isoformat()}))
+        self.stored |= {decision["id"]: decision for decision in fresh}
+        total = self.get("/v1/access/decisions", limit=1)["totalCount"]
+
+        found = [f"{total} stored, {len(self.stored)} known"] if total != len(self.stored) else []
+        if (unasked := total - len(self.acknowledged) - self.unknown) > 0:
+            found.append(f"{unasked} stored that nobody asked for")
+        for id_, answer in self.acknowledged.items():
+            if id_ not in self.stored:
+                found.append(f"lost: {id_}")
+            elif differing := [name for name in answer if self.stored[id_][name] != answer[name]]:
+                found.append(f"{id_} differs in {differing}")
+        return found + self.stale + self.wrong_decisions(fresh) + self.wrong_figures(last)
+
+    def wrong_decisions(self, decisions: list[dict[str, Any]]) -> list[str]:
+        versions = self.pages(f"/v1/policies/{self.changing}/versions")
+        rules = {revision["version"]: revision["rules"][0]["action"] for revision in versions}
+        return [
+            f"{decision['id']} contradicts its policy"
+            for decision in decisions
+            if decision["contentId"] == self.items["policy"]
+            and decision["allowed"] is not (rules[decision["policyVersion"]] == "allow")
+        ]
+
+    def wrong_figures(self, last: dict[str, Any]) -> list[str]:
+        found = []
+        for name, item in self.items.items():
+            allowed = [decision["allowed"] for decision in self.stored.values() if decision["contentId"] == item]
+            expected = {
+                "totalRequests": len(allowed),
+                "allowedRequests": sum(allowed),
+                "deniedRequests": len(allowed) - sum(allowed),
+            }
+            if (stats := self.get(f"/v1/content/{item}")["stats"]) != expected:
+                found.append(f"{name}: {stats} for {expected}")
+        used = sum(
+            decision["contentId"] == self.items["limited"] and decision["requester"]["id"] == "org_0"
+            for decision in self.stored.values()
+        )
+        if last["rateLimit"]["remaining"] != LIMIT - used:
+            found.append(f"{last['rateLimit']['remaining']} of {LIMIT} left after {used} uses")
+        return found

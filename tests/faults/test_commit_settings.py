@@ -1,0 +1,47 @@
+"""What kill -9 cannot show: the service's own connections to the database wait until a commit is on disk."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from analytics.async_recorder import AsyncRecorder
+from tests.faults.conftest import ON_POSTGRESQL
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def setting(statement: str) -> str | int:
+    """As a thread of the server sees it, on a connection of its own."""
+
+    def ask() -> str | int:
+        try:
+            with connection.cursor() as cursor:
+                return cursor.execute(statement).fetchone()[0]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(ask).result()
+
+
+if ON_POSTGRESQL:
+
+    def test_a_commit_is_confirmed_when_postgresql_has_it_on_disk() -> None:
+        assert setting("SHOW synchronous_commit") == "on"
+
+    def test_the_recorders_own_connection_waits_likewise() -> None:
+        async def ask() -> str:
+            recorder = AsyncRecorder()
+            async with await recorder.connect() as own:
+                row = await (await own.execute("SHOW synchronous_commit")).fetchone()
+                return row[0]
+
+        assert asyncio.run(ask()) == "on"
+
+else:
+
+    def test_a_commit_is_confirmed_when_sqlite_has_it_on_disk() -> None:
+        assert setting("PRAGMA synchronous") == 2  # FULL
+        assert setting("PRAGMA journal_mode") == "wal"
