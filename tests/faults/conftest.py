@@ -16,7 +16,10 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 # What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP or files to the
 # other, so that nothing runs twice.
-ON_ONE_LEG = {False: ["test_http.py", "test_full_disk.py"], True: ["test_processes.py", "test_outages.py"]}
+ON_ONE_LEG = {
+    False: ["test_http.py", "test_full_disk.py", "test_hostile_clients.py"],
+    True: ["test_processes.py", "test_outages.py"],
+}
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
 
 

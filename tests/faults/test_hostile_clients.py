@@ -1,0 +1,99 @@
+"""Clients that send slowly, endlessly, or go before they have said everything: they hold up nobody else."""
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.faults.harness import Deployment
+
+pytestmark = pytest.mark.faults
+
+AT_ONCE = 2  # seconds in which an unhindered server has long answered
+
+
+@pytest.fixture
+def connect(server: Deployment) -> Callable[[bytes], socket.socket]:
+    """Opens a connection and sends what is given."""
+    address = urlsplit(server.url)
+
+    def send(data: bytes) -> socket.socket:
+        opened = socket.create_connection((address.hostname, address.port), timeout=10)
+        opened.sendall(data)
+        return opened
+
+    return send
+
+
+def head(line: str, key: str, *headers: str) -> bytes:
+    lines = [f"{line} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def titles(server: Deployment, key: str) -> list[str]:
+    with server.client(key, timeout=AT_ONCE) as client:
+        return [item["title"] for item in client.get("/v1/content").json()["data"]]
+
+
+def test_an_endless_head_is_refused_and_stops_nobody(server, key, connect) -> None:
+    with connect(b"GET /v1/content HTTP/1.1\r\nHost: localhost\r\n") as opened:
+        began = time.monotonic()
+        try:
+            for _ in range(100):
+                opened.sendall(b"X: aaaaaaaa\r\n" * 1000)
+        except OSError:
+            pass  # the server has closed the connection
+        assert titles(server, key) == []
+        assert time.monotonic() - began < 2 * AT_ONCE
+
+
+def test_too_many_headers_are_a_400_in_the_envelope(key, connect) -> None:
+    with connect(head("GET /v1/content", key, *[f"X-{number}: a" for number in range(200)])) as opened:
+        reply = opened.recv(65_536)
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert b'"code":"invalid_request"' in reply
+
+
+def test_stalled_uploads_hold_up_neither_checks_nor_writes_nor_probes(server, key, connect) -> None:
+    stalled = head("POST /v1/content", key, "Content-Length: 100") + b'{"title'
+    with ExitStack() as stack, server.client(key, timeout=AT_ONCE) as client:
+        for _ in range(40):
+            stack.enter_context(connect(stalled))
+        item = client.post("/v1/content", json={"title": "Meanwhile"})
+        assert item.status_code == 201
+        assert client.post("/v1/access/check", json={"contentId": item.json()["id"], "requester": "r"}).is_success
+        assert client.get("/livez").is_success
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(("Content-Length: 1000", b'{"title":"truncated"}'), id="with a length"),
+        pytest.param(("Transfer-Encoding: chunked", b'15\r\n{"title":"truncated"}\r\n'), id="chunked"),
+    ],
+)
+def test_a_body_that_ends_too_early_is_not_carried_out(server, key, connect, body) -> None:
+    header, content = body
+    connect(head("POST /v1/content", key, header) + content).close()
+    time.sleep(0.3)
+    assert titles(server, key) == []
+
+
+def test_a_header_spelt_with_underscores_cannot_choose_the_address(server, key, connect) -> None:
+    with server.client(key) as client:
+        bound = client.post("/v1/api-keys", json={"name": "bound", "type": "secret", "allowedIps": ["10.9.9.9"]})
+    headers = ("X-Forwarded-For: 203.0.113.7", "X_Forwarded_For: 10.9.9.9")
+    with connect(head("GET /v1/content", bound.json()["key"], *headers)) as opened:
+        reply = opened.recv(65_536)
+    assert reply.startswith(b"HTTP/1.1 403")
+    assert b"203.0.113.7" in reply
+
+
+def test_a_body_with_thousands_of_keys_is_refused_at_once(server, key) -> None:
+    keys = ",".join(f'"k{number}":1' for number in range(30_000))
+    with server.client(key, timeout=AT_ONCE) as client:
+        reply = client.post("/v1/access/check", content="{" + keys + ',"k0":2}')
+        assert (reply.status_code, reply.json()["error"]["param"]) == (400, "k0")
