@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -192,16 +192,27 @@ class Deployment:
         """
         clients: list[httpx.Client] = []
         try:
-            workers = eventually(self.all_workers)
-            assert workers, f"Not all of the {self.workers} workers run:\n{self.log()[-3000:]}"
-            for worker in workers:
+            for _ in self.each_worker_alone():
                 clients.append(self.client(key, limits=httpx.Limits(max_connections=1)))
-                with stopped(other for other in workers if other != worker):
-                    assert clients[-1].get("/livez").status_code == 200
+                assert clients[-1].get("/livez").status_code == 200
             yield clients
         finally:
             for client in clients:
                 client.close()
+
+    def each_worker_alone(self) -> Iterator[int]:
+        """The workers by their process ids; meanwhile the others are stopped, so that they accept no connection."""
+        workers = eventually(self.all_workers)
+        assert workers, f"Not all of the {self.workers} workers run:\n{self.log()[-3000:]}"
+        for worker in workers:
+            others = [other for other in workers if other != worker]
+            for other in others:
+                other.suspend()
+            try:
+                yield worker.pid
+            finally:
+                for other in others:
+                    other.resume()
 
     def all_workers(self) -> list[psutil.Process]:
         """The processes that listen, as soon as all of them do."""
@@ -215,30 +226,6 @@ class Deployment:
         # Uvicorn's children have the socket before they can answer.
         started = self.log().count("Application startup complete") - self.startups_before
         return listening if len(listening) == self.workers and started >= self.workers else []
-
-    def workers_by_client_port(self) -> dict[int, int]:
-        """The process that holds the server's end of each connection, by the port of the client's."""
-        assert self.process
-        parent = psutil.Process(self.process.pid)
-        holders: dict[int, int] = {}
-        for process in (*parent.children(recursive=True), parent):
-            with suppress(psutil.NoSuchProcess):
-                ends = (end for end in process.net_connections("tcp") if end.raddr and end.laddr.port == self.port)
-                holders.update({end.raddr.port: process.pid for end in ends})
-        return holders
-
-
-@contextmanager
-def stopped(processes: Iterable[psutil.Process]) -> Iterator[None]:
-    """Keeps the processes from accepting anything while the block runs."""
-    held = list(processes)
-    for process in held:
-        process.suspend()
-    try:
-        yield
-    finally:
-        for process in held:
-            process.resume()
 
 
 @contextmanager

@@ -37,17 +37,12 @@ def where_all_count(workers: list[httpx.Client]) -> set[str]:
     return {reply.json()["checks"]["limits"] for reply in ready}
 
 
-async def of_each_worker(server: Deployment, key: str, connections: int, each: int) -> dict[int, int]:
+async def of_each_worker(server: Deployment, key: str, connections: int = 10, each: int = 20) -> dict[int, int]:
     """How many requests each worker let pass, of those sent at one moment over lasting connections."""
-    pairs = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", server.port) for _ in range(connections)))
-    livez = request("GET", "/livez", key, Connection="keep-alive")
-    for pair in pairs:
-        assert (await reply_on(*pair, livez)).status == 200  # a worker has accepted it
-    workers = server.workers_by_client_port()
     passed: Counter[int] = Counter()
+    livez = request("GET", "/livez", key, Connection="keep-alive")
 
-    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        worker = workers[writer.get_extra_info("sockname")[1]]
+    async def send(worker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for number in range(each):
             method, path, *body = (LISTING, CHECK)[number % 2]
             reply = await reply_on(reader, writer, request(method, path, key, *body, Connection="keep-alive"))
@@ -55,7 +50,13 @@ async def of_each_worker(server: Deployment, key: str, connections: int, each: i
             passed[worker] += reply.status != 429
         writer.close()
 
-    await asyncio.gather(*(send(*pair) for pair in pairs))
+    senders = []
+    for worker in server.each_worker_alone():
+        for _ in range(connections):
+            pair = await asyncio.open_connection("127.0.0.1", server.port)
+            assert (await reply_on(*pair, livez)).status == 200  # it has accepted the connection
+            senders.append(send(worker, *pair))
+    await asyncio.gather(*senders)
     return dict(passed)
 
 
@@ -76,7 +77,7 @@ def test_killing_redis_under_load_loses_nothing_and_limits_hold_exactly_in_each_
 
             assert where_all_count(workers) == {"per process: Redis does not answer"}
             stay_within_the_minute(10)
-            counted = asyncio.run(of_each_worker(server, during, connections=40, each=40))
+            counted = asyncio.run(of_each_worker(server, during))
             assert list(counted.values()) == [60] * server.workers
 
             server.valkey.start()
