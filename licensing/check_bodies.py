@@ -17,6 +17,8 @@ from licensing.items import parse_ip
 
 MAX_CHECKS = 100
 NOT_BLANK = r"\S"
+PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
+URL_RULE = "Must be an http(s) URL such as https://example.com/a."
 
 Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
@@ -92,14 +94,31 @@ class Check(Struct, frozen=True):
 
 B = TypeVar("B", bound=Body)
 
+# msgspec's words for what a caller most often gets wrong, in ours.
 WORDED = (
     (re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL), "There is no such field."),
     (re.compile(r"Object missing required field `(?P<field>.*)`", re.DOTALL), "This field is required."),
-    (
-        re.compile(re.escape(f"Expected `str` matching regex '{NOT_BLANK}'".replace("\\", "\\\\"))),
-        "Must not be blank.",
-    ),
+    (re.compile(r"Expected `str` matching regex '\^\[a-z\].*"), PERMISSION_RULE),
+    (re.compile(r"Expected `str` matching regex '\^\[Hh\].*"), URL_RULE),
+    (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
+    (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
+    (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
+    (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
+    (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
+    (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
 )
+TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
+
+
+def worded(text: str) -> tuple[str, str | None]:
+    """The message for an error of msgspec's, and the field that it names."""
+    for pattern, message in WORDED:
+        if match := pattern.fullmatch(text):
+            found = match.groupdict()
+            if "wanted" in found:
+                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
+            return message.format(**found), found.get("field")
+    return f"{text}.", None
 
 
 def convert(fields: Mapping[str, Any], body: type[B]) -> B:
@@ -108,13 +127,9 @@ def convert(fields: Mapping[str, Any], body: type[B]) -> B:
         return msgspec.convert(fields, body)
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `$")
-        param = path.removesuffix("`").lstrip(".")
-        for pattern, message in WORDED:
-            if match := pattern.fullmatch(text):
-                field = match.groupdict().get("field")
-                at = ".".join(part for part in (param, field) if part)
-                raise ValidationFailed(message, param=at or None) from None
-        raise ValidationFailed(f"{text}.", param=param or None) from None
+        message, field = worded(text)
+        param = ".".join(part for part in (path.removesuffix("`").lstrip("."), field) if part)
+        raise ValidationFailed(message, param=param or None) from None
 
 
 def parse_check(fields: Mapping[str, Any]) -> Check:
@@ -138,7 +153,7 @@ def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check
         raise ValidationFailed("Give exactly one of contentId, externalId, source.", param=param)
     [selector] = named
     if selector[0] == "source" and not is_http_url(selector[1]):
-        raise ValidationFailed("Must be an http(s) URL such as https://example.com/a.", param=f"{path}source")
+        raise ValidationFailed(URL_RULE, param=f"{path}source")
 
     requester, context, permission, dry_run, explain = (
         own.requester,

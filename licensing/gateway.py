@@ -29,6 +29,7 @@ from analytics.recorder import Entry, Outcome
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
+from config.api.turns import turn_to_write
 from licensing.check_bodies import Check
 from licensing.checks import Answer, check_access, not_found, prepare, settle
 from licensing.items import Item, KnownRequester
@@ -252,7 +253,7 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 @on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """One commit for all."""
-    with transaction.atomic():
+    with turn_to_write(), transaction.atomic():
         return recorder.record(entries)
 
 

@@ -15,6 +15,7 @@ from config.api.errors import InvalidRequest, MethodNotAllowed, MissingApiKey, N
 from config.api.filters import StrictFilterBackend
 from config.api.pagination import KeysetPagination
 from config.api.parsing import read_object
+from config.api.turns import turn_to_write
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
@@ -100,7 +101,7 @@ class ApiView(GenericAPIView):
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         request._request.body  # noqa: B018 - read before the transaction, which must not wait for a client
-        with transaction.atomic():
+        with turn_to_write(), transaction.atomic():
             return handler(request, *args, **kwargs)
 
     def handle_exception(self, exc: Exception) -> Response:
