@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 from django.db import OperationalError, connection
 
-from analytics.recorder import POSTGRESQL, Batch, Entry, Outcome
+from analytics.recorder import Batch, Entry, Outcome
+from analytics.statements import POSTGRESQL
 
 SECONDS_TO_WAIT = 20
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
