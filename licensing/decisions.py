@@ -64,21 +64,20 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
             if not test(facts):
                 break
         else:
-            return decide_by(rule, facts)
+            if rule.action == "deny":
+                return denial(reason_of_denial(facts), rule, facts)
+            if rule.grants(facts.permission):
+                return Decision(True, None, rule, rule.permissions, license_behind(rule, facts))
+            return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     if policy.default_action != "allow":
-        return outcome(reason_of_denial(facts), None, facts)
-    return outcome(Reason.PERMISSION_NOT_GRANTED if facts.permission is not None else None, None, facts)
+        return denial(reason_of_denial(facts), None, facts)
+    if facts.permission is not None:
+        return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
+    return Decision(True, license=license_behind(None, facts))
 
 
-def decide_by(rule: Rule, facts: Facts) -> Decision:
-    if rule.action == "deny":
-        return outcome(reason_of_denial(facts), rule, facts)
-    return outcome(None if rule.grants(facts.permission) else Reason.PERMISSION_NOT_GRANTED, rule, facts)
-
-
-def outcome(reason: Reason | None, rule: Rule | None, facts: Facts) -> Decision:
-    permissions = rule.permissions if reason is None and rule is not None else ()
-    return Decision(reason is None, reason, rule, permissions, license_behind(reason, rule, facts))
+def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
+    return Decision(False, reason, rule, license=license_of(reason, rule, facts))
 
 
 def reason_of_denial(facts: Facts) -> Reason:
@@ -87,13 +86,15 @@ def reason_of_denial(facts: Facts) -> Reason:
     return Reason.LICENSE_EXPIRED if facts.has_lapsed_license else Reason.NO_LICENSE
 
 
-def license_behind(reason: Reason | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
-    """The licence that counts: the first of the type that the rule wants, or the first if it wants none.
-
-    None for a denial whose reason is that there is none.
-    """
+def license_of(reason: Reason | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
+    """The licence behind a decision; None for a denial whose reason is that there is none."""
     if reason in (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED):
         return None
+    return license_behind(rule, facts)
+
+
+def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
+    """The licence that counts: the first of the type that the rule wants, or the first if it wants none."""
     for held in facts.licenses:
         if rule is None or rule.license_types is None or held.license_type in rule.license_types:
             return held

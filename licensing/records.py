@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from analytics.models import AccessEvent
 from config.api.timestamps import render_timestamp
 from licensing.checks import Answer
-from licensing.decisions import CompiledPolicy, Decision, Reason, license_behind
+from licensing.decisions import CompiledPolicy, Decision, Reason, license_of
 from licensing.items import facts_of_event
 from licensing.lookup import compiled_policies
 
@@ -35,7 +35,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             reason=reason,
             rule=rule,
             permissions=rule.permissions if rule and event.allowed else (),
-            license=license_behind(reason, rule, facts) if considered else None,
+            license=license_of(reason, rule, facts) if considered else None,
         ),
         content_id=event.content_id,
         requester_id=facts.requester_id,

@@ -47,6 +47,7 @@ class Rule:
     # Derived, for speed: the conditions' tests alone, and the licence types that the rule asks for, if it does.
     tests: tuple[Callable[[Facts], bool], ...]
     license_types: frozenset[str] | None
+    grants_all: bool
 
     def first_failing(self, facts: Facts) -> Condition | None:
         for condition in self.conditions:
@@ -55,7 +56,7 @@ class Rule:
         return None
 
     def grants(self, permission: str | None) -> bool:
-        return permission is None or permission in self.permissions or FULL_ACCESS in self.permissions
+        return permission is None or self.grants_all or permission in self.permissions
 
 
 def integer(value: Any, path: str, low: int, high: int) -> int:
@@ -100,13 +101,15 @@ def parse_rule(value: Any, index: int) -> Rule:
         )
     conditions = parse_conditions(value["conditions"], f"{path}.conditions")
     rate_limit = parse_rate_limit(value["rateLimit"], f"{path}.rateLimit") if "rateLimit" in value else None
+    permissions = parse_permissions(value.get("permissions", []), f"{path}.permissions")
     identity = [action, value["conditions"], rate_limit and rate_limit.period]
     return Rule(
         index=index,
         action=action,
         priority=integer(value["priority"], f"{path}.priority", 0, MAX_PRIORITY) if "priority" in value else None,
         conditions=conditions,
-        permissions=parse_permissions(value.get("permissions", []), f"{path}.permissions"),
+        permissions=permissions,
+        grants_all=FULL_ACCESS in permissions,
         rate_limit=rate_limit,
         message=message,
         tests=tuple(condition.matches for condition in conditions),
