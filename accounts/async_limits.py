@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -39,12 +40,19 @@ class AsyncLimiter:
         return self.limiter.states(takes, together, taken, now)
 
     async def ask(self, takes: Sequence[Take], now: int) -> list[Taken]:
-        if self.connection is None:
-            self.connection = self.pool.make_connection()
-            await self.connection.connect()
+        if self.connection is not None:
+            # One that a restarted Redis has closed shows it only now; then it has counted nothing.
+            with suppress(redis.ConnectionError, OSError):
+                return await self.ask_on(self.connection, takes, now)
+            await self.drop()
+        self.connection = self.pool.make_connection()
+        await self.connection.connect()
+        return await self.ask_on(self.connection, takes, now)
+
+    async def ask_on(self, connection: AbstractConnection, takes: Sequence[Take], now: int) -> list[Taken]:
         commands: list[Any] = [("EVAL", TAKE, 1, key_of(take), *arguments(take, now)) for take in takes]
-        await self.connection.send_packed_command(self.connection.pack_commands(commands))
-        replies: list[Any] = [await self.connection.read_response() for _ in takes]
+        await connection.send_packed_command(connection.pack_commands(commands))
+        replies: list[Any] = [await connection.read_response() for _ in takes]
         return [(granted, used) for granted, *used in replies]
 
     async def drop(self) -> None:

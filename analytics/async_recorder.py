@@ -1,6 +1,7 @@
 """The recorder on the event loop: the same statement on a connection that no thread has to be woken for."""
 
 import asyncio
+import select
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ class AsyncRecorder:
         batch = Batch(entries)
         try:
             async with asyncio.timeout(SECONDS_TO_WAIT):
+                if self.connection is not None and has_ended(self.connection):
+                    await self.drop()
                 if self.connection is None:
                     self.connection = await self.connect()
                 cursor = await self.connection.execute(POSTGRESQL, batch.parameters(), prepare=True)
@@ -46,3 +49,15 @@ class AsyncRecorder:
         broken, self.connection = self.connection, None
         if broken is not None:
             await broken.close()
+
+
+def has_ended(idle: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether a restarted server has closed the connection: nothing else is ever there to be read between statements.
+
+    To be known before a statement is sent: one that failed may have been committed, and cannot be sent again.
+    """
+    if idle.closed:
+        return True
+    poll = select.poll()
+    poll.register(idle.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

@@ -183,6 +183,7 @@ def database() -> dict[str, Any]:
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
         }
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
+    parsed["ENGINE"] = "config.postgresql"
     options = parsed.setdefault("OPTIONS", {})
     # A lost server is noticed within seconds, and a request never waits longer than that for a connection.
     options["pool"] = {"min_size": 1, "max_size": THREADS + 5, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}

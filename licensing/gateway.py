@@ -128,7 +128,11 @@ class Gateway:
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
         # than its checks are decided makes them wait for each other.
         require(await self.confirm(text, now), "access:check")
-        return await self.unhurried.submit((grant.account_id, checks, now))
+        unhurried = await self.unhurried.submit((grant.account_id, checks, now))
+        for answer in unhurried:
+            if isinstance(answer, ApiError) and answer.status_code >= 500:
+                raise answer  # of a batch too: nothing of it was decided
+        return unhurried
 
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
@@ -205,6 +209,8 @@ def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Seque
 
     @wraps(call)
     def wrapped(items: Sequence[T]) -> list[R]:
+        if connection.vendor == "postgresql" and not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()  # to the pool, which tries what it hands out
         try:
             return call(items)
         except Exception:
