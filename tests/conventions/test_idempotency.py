@@ -159,7 +159,7 @@ def test_an_expired_key_may_carry_another_request(api, clock):
     assert post_item(api, title="y")["title"] == "y"
 
 
-def test_a_replay_asks_for_key_permission_and_limit_first(api, account):
+def test_a_replay_asks_for_key_permission_and_limit_first(api, account, clock):
     post_item(api)
     assert post_item(ApiClient(None)).status == 401
     assert post_item(ApiClient(factories.key_text(account, permissions=["content:read"]))).status == 403

@@ -101,7 +101,7 @@ def test_each_decision_is_recorded(api, batch, item):
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 2
 
 
-def test_a_batch_is_one_request_for_the_plan_limit(api, batch, item):
+def test_a_batch_is_one_request_for_the_plan_limit(api, batch, item, clock):
     before = api.get("/v1/content").headers["X-RateLimit-Remaining"]
     reply = batch([{"contentId": item.pk, "requester": "org"}] * 50)
     assert int(reply.headers["X-RateLimit-Remaining"]) == int(before) - 1

@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from tests.client import ApiClient
+from tests.clock import Clock
 
 PLACES = ["/", "/docs/"]
 
@@ -66,7 +67,7 @@ def test_the_document_needs_no_key(anonymous: ApiClient):
     assert (document.status, document["openapi"]) == (200, "3.0.3")
 
 
-def test_the_document_is_counted_by_client_address(anonymous: ApiClient):
+def test_the_document_is_counted_by_client_address(anonymous: ApiClient, clock: Clock):
     replies = [anonymous.get("/v1/openapi.json") for _ in range(61)]
     assert [reply.status for reply in replies] == [200] * 60 + [429]
 
