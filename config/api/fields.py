@@ -9,7 +9,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.api import ids
 from config.api.timestamps import parse_date, parse_timestamp, render_timestamp
 
 
@@ -145,10 +144,6 @@ class Id(Text):
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         self.prefix = prefix
         super().__init__(**kwargs)
-
-
-def id_schema(prefix: str) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$", "example": ids.encode(prefix, bytes(range(1, 17)))}
 
 
 class StrictSerializer(serializers.Serializer):
