@@ -5,15 +5,18 @@ They stand in for serializers because a check's whole budget is what a serialize
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from config.api.errors import ValidationFailed
 from config.api.fields import is_http_url
-from licensing.conditions import PERMISSION_PATTERN
+from licensing import schemas
+from licensing.conditions import PERMISSION_PATTERN, RuleError
+from licensing.decisions import CompiledPolicy
 from licensing.items import parse_ip
+from licensing.rules import parse_rules
 
 MAX_CHECKS = 100
 NOT_BLANK = r"\S"
@@ -49,6 +52,13 @@ class ContextBody(Body, kw_only=True):
     user_agent: Annotated[str, Meta(max_length=1000)] | None = None
 
 
+class DraftBody(Body, kw_only=True):
+    """With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one."""
+
+    rules: Annotated[list[Any], Meta(extra_json_schema=schemas.RULES)] = []
+    default_action: Literal["allow", "deny"] = "deny"
+
+
 class CheckFields(Body, kw_only=True):
     content_id: Annotated[Identifier | None, Meta(description="The item by its id,")] = None
     external_id: Annotated[Identifier | None, Meta(description="by the publisher's own id,")] = None
@@ -60,6 +70,7 @@ class CheckFields(Body, kw_only=True):
     context: ContextBody | None = None
     dry_run: Annotated[bool | None, Meta(description="Decide, and record and count nothing.")] = None
     explain: Annotated[bool | None, Meta(description="Add the `trace` of the rules.")] = None
+    policy: DraftBody | None = None
 
 
 class CheckBody(CheckFields, kw_only=True):
@@ -89,6 +100,7 @@ class Check(Struct, frozen=True):
     user_agent: str | None = None
     dry_run: bool = False
     explain: bool = False
+    policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
 
 
@@ -105,6 +117,7 @@ WORDED = (
     (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
     (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
     (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
+    (re.compile(r"Invalid enum value .*", re.DOTALL), "Must be one of: allow, deny."),
     (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
 )
 TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
@@ -140,10 +153,22 @@ def parse_check(fields: Mapping[str, Any]) -> Check:
 def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
     """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
     body = convert(fields, BatchBody)
-    return [complete(item, body, f"checks[{index}].") for index, item in enumerate(body.checks)]
+    draft = compiled(body.policy, "") if body.policy is not None else None
+    return [complete(item, body, f"checks[{index}].", draft) for index, item in enumerate(body.checks)]
 
 
-def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check:
+def compiled(draft: DraftBody, path: str) -> CompiledPolicy:
+    """The draft of a policy. Raises ValidationFailed, as saving it would."""
+    try:
+        rules = parse_rules(draft.rules)
+    except RuleError as error:
+        raise ValidationFailed(error.message, param=f"{path}policy.rules{error.path}") from None
+    return CompiledPolicy.of(None, None, draft.default_action, rules)
+
+
+def complete(
+    own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None = None
+) -> Check:
     """Raises ValidationFailed where the check does not name exactly one item, and a requester."""
     named = selectors(own)
     if defaults is not None:
@@ -168,6 +193,10 @@ def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check
         permission = defaults.permission if permission is None else permission
         dry_run = defaults.dry_run if dry_run is None else dry_run
         explain = defaults.explain if explain is None else explain
+    draft = default_draft if own.policy is None else compiled(own.policy, path)
+    if draft is not None and not dry_run:
+        param = "policy" if own.policy is None else f"{path}policy"
+        raise ValidationFailed("Only a dry run can be decided by a draft: set dryRun to true.", param=param)
     if requester is None:
         raise ValidationFailed("This field is required.", param=f"{path}requester")
     if isinstance(requester, str):
@@ -189,6 +218,7 @@ def complete(own: CheckFields, defaults: CheckFields | None, path: str) -> Check
         user_agent=context.user_agent if context is not None else None,
         dry_run=bool(dry_run),
         explain=bool(explain),
+        policy=draft,
         correlation_id=getattr(own, "correlation_id", None),
     )
 

@@ -4,6 +4,7 @@
 three with fresh facts, in the caller's transaction; licensing.gateway does them with cached ones.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -177,7 +178,7 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
         if item is None:
             answers.append(not_found(check))
         elif check.dry_run:
-            answers.append(peek(decide_check(check, item, requester, now), requester))
+            answers.append(rehearse(check, item, requester, now))
         else:
             answer, entry = prepare(check, item, requester, now, account, epoch)
             places.append(len(answers))
@@ -191,10 +192,17 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
     return answers
 
 
-def peek(answer: Answer, requester: KnownRequester) -> Answer:
-    """A dry run's answer: what the rule's limit would say, counting nothing."""
-    rule, policy = answer.decision.rule, answer.policy
-    if answer.rate_reset is None or rule is None or rule.rate_limit is None or policy is None:
+def rehearse(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
+    """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
+
+    A draft is taken for the next version of the item's policy: rules that both have alike share their counts.
+    """
+    own = item.policy
+    if check.policy is not None:
+        item = dataclasses.replace(item, policy=check.policy)
+    answer = decide_check(check, item, requester, now)
+    rule = answer.decision.rule
+    if answer.rate_reset is None or rule is None or rule.rate_limit is None:
         return answer
-    left = rule_limits.room(policy.id, rule.fingerprint, rule.rate_limit, requester.pk, answer.facts.now)
+    left = rule_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
     return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))

@@ -26,15 +26,21 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
-    """A revision of a policy, its rules in the order in which they are tried."""
+    """A revision of a policy, its rules in the order in which they are tried. A draft has neither id nor version."""
 
-    id: str
-    version: int
+    id: str | None
+    version: int | None
     default_action: str
     rules: tuple[Rule, ...]
 
     @classmethod
-    def of(cls, id: str, version: int, default_action: str, rules: tuple[Rule, ...]) -> "CompiledPolicy":  # noqa: A002
+    def of(
+        cls,
+        id: str | None,  # noqa: A002
+        version: int | None,
+        default_action: str,
+        rules: tuple[Rule, ...],
+    ) -> "CompiledPolicy":
         return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
 
 

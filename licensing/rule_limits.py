@@ -24,10 +24,10 @@ def window(period: str, now: datetime) -> tuple[int, int]:
     return moment - moment % length + offset, moment - moment % length + offset + length
 
 
-def room(policy_id: str, fingerprint: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
-    """How often the requester could still be allowed in the window under way."""
+def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
+    """How often the requester could still be allowed in the window under way; new ones and new policies: always."""
     begin, _ = window(limit.period, now)
-    if requester is None:
+    if requester is None or policy_id is None:
         return limit.requests
     counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=fingerprint).first()
     used = counted.used if counted is not None and counted.window_start >= begin else 0

@@ -165,7 +165,9 @@ def openapi(schema: Any) -> Any:
         return [openapi(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    worded = {name: openapi(value) for name, value in schema.items() if name not in ("default", "title")}
+    worded = {name: openapi(value) for name, value in schema.items() if name not in ("default", "title", "properties")}
+    if "properties" in schema:  # whose names may be such words
+        worded["properties"] = {name: openapi(value) for name, value in schema["properties"].items()}
     if worded.get("required") == []:
         del worded["required"]
     if "anyOf" in worded:

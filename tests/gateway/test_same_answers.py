@@ -3,5 +3,6 @@
 # ruff: noqa: F403
 from tests.endpoints.test_access_batch import *
 from tests.endpoints.test_access_check import *
+from tests.endpoints.test_access_drafts import *
 from tests.endpoints.test_access_rate_limits import *
 from tests.endpoints.test_access_reasons import *
