@@ -36,6 +36,7 @@ FOR_OTHER_ORIGINS = [
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", ", ".join(settings.CORS_EXPOSE_HEADERS).encode()),
 ]
+HSTS = (b"strict-transport-security", b"max-age=%d" % settings.SECURE_HSTS_SECONDS)
 
 
 @lru_cache(maxsize=1000)
@@ -55,6 +56,12 @@ class Request:
         forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
         self.address = proxies.client_of(peer, forwarded_for.decode("latin-1"))
         self.limit_state: LimitState | None = None
+        # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
+        protocol = self.headers.get(b"x-forwarded-proto")
+        if protocol is not None and proxies.include(peer):
+            self.is_secure = protocol.partition(b",")[0].strip() == b"https"
+        else:
+            self.is_secure = scope.get("scheme") == "https"
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -95,6 +102,7 @@ class CheckApplication:
                 (b"x-ratelimit-reset", b"%d" % state.reset),
                 (b"x-request-id", request_id.get().encode("ascii")),
                 (b"content-length", b"%d" % len(body)),
+                *((HSTS,) if request.is_secure else ()),
                 *(FOR_OTHER_ORIGINS if b"origin" in request.headers else ()),
                 *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
             ]

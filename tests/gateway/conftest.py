@@ -29,6 +29,8 @@ class Response:
 class GatewayClient(ApiClient):
     """Sends checks to the ASGI application, everything else to Django."""
 
+    scheme = "http"
+
     def __init__(self, key: str | None, application: CheckApplication) -> None:
         super().__init__(key)
         self.application = application
@@ -38,6 +40,7 @@ class GatewayClient(ApiClient):
         address = urlsplit(path)
         scope = {
             "type": "http",
+            "scheme": self.scheme,
             "method": method,
             "path": address.path,
             "query_string": address.query.encode(),
