@@ -8,8 +8,7 @@ from typing import Any
 import psycopg
 from django.db import OperationalError, connection
 
-from analytics.recorder import Batch, Entry, Outcome
-from analytics.statements import POSTGRESQL
+from analytics.batches import Batch, Entry, Outcome
 
 SECONDS_TO_WAIT = 20
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
@@ -30,7 +29,7 @@ class AsyncRecorder:
                     await self.drop()
                 if self.connection is None:
                     self.connection = await self.connect()
-                cursor = await self.connection.execute(POSTGRESQL, batch.parameters(), prepare=True)
+                cursor = await self.connection.execute(*batch.statement(), prepare=True)
                 row: Any = await cursor.fetchone()
         except (psycopg.OperationalError, psycopg.InterfaceError, TimeoutError) as error:
             await self.drop()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from uuid_utils import uuid7
 
 from analytics import recorder
-from analytics.recorder import Claim, Entry, Outcome, Record
+from analytics.batches import Claim, Entry, Outcome, Record
 from config.api import ids
 from config.api.errors import ApiError, NotFound
 from config.api.middleware import parse_address
@@ -114,7 +114,7 @@ def prepare(
         created=answer.created,
         rate_reset=answer.rate_reset,
     )
-    return replace(answer, id=ids.encode("dec", key)), (record, claim)
+    return replace(answer, id=ids.encode("dec", key)), (record, claim, None)
 
 
 def recorded_facts(check: Check, item: Item, requester_name: str | None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
 from analytics.async_recorder import AsyncRecorder
-from analytics.recorder import Entry, Outcome
+from analytics.batches import Entry, Outcome
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address

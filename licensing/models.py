@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Account
+from config.api.amounts import AmountField
 from config.api.ids import IdField
 from config.api.numbers import NumbersOfTheApi
 from licensing import lookups  # noqa: F401 - registers the lookup `has`
@@ -140,6 +141,42 @@ class Requester(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.requester_id
+
+
+class LicenseStatus(models.TextChoices):
+    ACTIVE = "active"
+    REVOKED = "revoked"
+
+
+class License(models.Model):
+    """What a requester has been granted: a tier, for some items or all, from one moment to another, at a price.
+
+    The scope is a union: an item is covered if its id, one of its tags or its policy is named, or if nothing is.
+    """
+
+    id = IdField("lic", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="licenses")
+    license_type = models.CharField(max_length=100)
+    content_ids = models.JSONField(default=list, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    policy_ids = models.JSONField(default=list, blank=True)
+    starts_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    price_amount = AmountField(null=True, blank=True)
+    price_currency = models.CharField(max_length=3, null=True, blank=True)
+    access_amount = AmountField(null=True, blank=True)  # pricePerAccess
+    access_currency = models.CharField(max_length=3, null=True, blank=True)
+    status = models.CharField(max_length=10, choices=LicenseStatus.choices, default=LicenseStatus.ACTIVE)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.license_type} ({self.pk})"
 
 
 def known_metadata(content: Content) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class ContentView(AccountView):
         return Content.objects.of(self.account_id).select_related("policy")
 
     def one(self, item: Content, **context: Any) -> Response:
-        context["stats"] = content_stats(item.pk)
+        context["stats"] = content_stats(item.account_id, item.pk)
         return Response(ContentSerializer(item, context=context).data)
 
 

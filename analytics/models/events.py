@@ -1,4 +1,4 @@
-"""What happened: every decision that was answered, and running totals of them."""
+"""Every decision that was answered, and what rules' limits have counted."""
 
 from django.db import models
 
@@ -40,19 +40,6 @@ class AccessEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pk} {'allowed' if self.allowed else self.reason}"
-
-
-class ContentUsage(models.Model):
-    """How often an item was asked for in all; written in the transaction of the events themselves."""
-
-    content = models.OneToOneField(
-        "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True
-    )
-    requests = models.BigIntegerField()
-    allowed = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.content_id}: {self.requests}"
 
 
 class RuleUsage(models.Model):

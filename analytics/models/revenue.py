@@ -1,0 +1,129 @@
+"""Money: an append-only ledger, what it adds up to by day, and the exchange rates that reports convert with.
+
+Amounts are exact decimals in the currency's own unit (config.api.amounts), never floats.
+"""
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import Account
+from config.api.amounts import AmountField
+from config.api.ids import IdField
+
+
+class EntryType(models.TextChoices):
+    LICENSE = "license"  # a licence's price, at its start
+    USAGE = "usage"  # pricePerAccess of an allowed check
+    ADJUSTMENT = "adjustment"  # a refund, a correction, a sale made elsewhere
+
+
+class LedgerEntry(models.Model):
+    """An amount earned, or given back if negative. Never changed: a correction is an entry of its own.
+
+    A `usage` entry has the id of the decision that it charges (but for the prefix), so that no decision can be charged
+    twice. As with events, its references carry no database constraints.
+    """
+
+    id = IdField("led", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    type = models.CharField(max_length=10, choices=EntryType.choices)
+    amount = AmountField()
+    currency = models.CharField(max_length=3)  # ISO 4217
+    occurred_at = models.DateTimeField()  # reports count it on this day, and convert it at this day's rate
+    license = models.ForeignKey(
+        "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    license_type = models.CharField(max_length=100, null=True)  # as it was then
+    decision = models.ForeignKey(
+        "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    content = models.ForeignKey(
+        "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    description = models.CharField(max_length=500, null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "ledger entries"
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="ledger_newest_first"),
+            models.Index(fields=["account", "occurred_at"], name="ledger_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} ({self.type})"
+
+
+class DailyRevenue(models.Model):
+    """The ledger's entries of a UTC day, added up; written in the transaction of the entries themselves."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    day = models.DateField()
+    currency = models.CharField(max_length=3)
+    amount = AmountField()
+
+    class Meta:
+        abstract = True
+
+
+class TierRevenue(DailyRevenue):
+    """By licence type, `""` for entries of none. Its sum is that of all entries.
+
+    By the shard, processes have rows of their own and need not wait for each other's commits. To be summed over.
+    """
+
+    license_type = models.CharField(max_length=100, blank=True)
+    shard = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "day", "currency", "license_type", "shard"], name="revenue_of_tier"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.license_type}: {self.amount} {self.currency}"
+
+
+class RequesterRevenue(DailyRevenue):
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "day", "currency", "requester"], name="revenue_of_requester")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.requester_id}: {self.amount} {self.currency}"
+
+
+class ContentRevenue(DailyRevenue):
+    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "day", "currency", "content"], name="revenue_of_content")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.content_id}: {self.amount} {self.currency}"
+
+
+class ExchangeRate(models.Model):
+    """How many units of a currency one euro was worth on a day, as the European Central Bank published it."""
+
+    day = models.DateField()
+    currency = models.CharField(max_length=3)
+    rate = models.CharField(max_length=30)  # the decimal as published: exact on every database
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["currency", "day"], name="one_rate_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: EUR 1 = {self.currency} {self.rate}"

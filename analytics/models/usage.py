@@ -1,0 +1,118 @@
+"""Rollups of the events, written in the transaction of the events themselves (analytics.statements).
+
+A report over any window reads a row per item or requester and year (its months are columns) for the whole months, and
+a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there
+are, not on how often they asked. All times are UTC.
+"""
+
+from typing import Any
+
+from django.db import models
+
+from accounts.models import Account
+
+MONTHS = [f"m{month}" for month in range(1, 13)]
+DAYS = [f"d{day}" for day in range(1, 32)]
+
+
+def counts(names: list[str]) -> Any:
+    """A base of models that have a count of each name."""
+    fields = {name: models.IntegerField(db_default=0) for name in names}
+    meta = type("Meta", (), {"abstract": True})
+    return type("Counts", (models.Model,), {"__module__": __name__, "Meta": meta, **fields})
+
+
+class HourlyUsage(models.Model):
+    """How many decisions an account got in an hour with one outcome: a denial's reason, or `""` for allowed ones.
+
+    Every batch that is recorded adds to its account's current row; by the shard, processes have rows of their own
+    and need not wait for each other's commits. To be summed over.
+    """
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    hour = models.DateTimeField()
+    outcome = models.CharField(max_length=30, blank=True)
+    shard = models.PositiveSmallIntegerField()
+    requests = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "hour", "outcome", "shard"], name="usage_of_hour")]
+
+    def __str__(self) -> str:
+        return f"{self.hour} {self.outcome or 'allowed'}: {self.requests}"
+
+
+class Yearly(counts(MONTHS)):  # type: ignore[misc]
+    """Decisions in a calendar year, by month and in all."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    year = models.PositiveSmallIntegerField()
+    requests = models.BigIntegerField()
+    allowed = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class Monthly(counts(DAYS)):  # type: ignore[misc]
+    """Decisions in a month, by day. `month` counts from year 0: year × 12 + month − 1."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    month = models.PositiveIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class OfContent(models.Model):
+    content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+
+    class Meta:
+        abstract = True
+
+
+class OfRequester(models.Model):
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+
+    class Meta:
+        abstract = True
+
+
+class ContentYear(Yearly, OfContent):
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "content", "year"], name="usage_of_content_in_year")]
+
+    def __str__(self) -> str:
+        return f"{self.content_id} in {self.year}: {self.requests}"
+
+
+class ContentMonth(Monthly, OfContent):
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "month", "content"], name="usage_of_content_in_month")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.content_id} in month {self.month}"
+
+
+class RequesterYear(Yearly, OfRequester):
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "requester", "year"], name="usage_of_requester_in_year")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.requester_id} in {self.year}: {self.requests}"
+
+
+class RequesterMonth(Monthly, OfRequester):
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "month", "requester"], name="usage_of_requester_in_month")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.requester_id} in month {self.month}"

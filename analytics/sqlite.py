@@ -1,0 +1,128 @@
+"""Recording on SQLite: the steps of the one statement for PostgreSQL, one by one.
+
+SQLite has one writer at a time, and its statements cost no round trip.
+"""
+
+from collections import Counter as Tally
+from datetime import date
+from typing import Any
+
+import orjson
+
+from analytics import statements
+from analytics.batches import Batch, Charge, Counter, Outcome, Record
+from analytics.statements import BASE, COUNT, RATE_LIMIT_EXCEEDED, month_number
+
+SHARD = 0  # there is one writer
+
+
+COUNT_ON_SQLITE = (
+    COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
+    + "RETURNING used, granted"
+)
+
+
+def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
+    """Writes the batch in the caller's transaction."""
+    epochs = {account: current_epoch(cursor, account) for account in {record.account for record in batch.records}}
+    stale = {record.account for record in batch.records if record.epoch != epochs[record.account]}
+    settled = {
+        counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
+    }
+    outcomes = batch.outcomes(stale, settled)
+    stored = [
+        Stored(record, outcome)
+        for record, outcome in zip(batch.everything, outcomes, strict=True)
+        if not outcome.stale
+    ]
+    insert(cursor, "accessevent", statements.EVENT_COLUMNS, [one.row() for one in stored])
+    add_to_usage(cursor, date.fromisoformat(batch.day), stored)
+    if batch.charges:
+        allowed = {one.record.id: one for one in stored if one.allowed}
+        charge(cursor, batch.day, [(one, allowed[one.id]) for one in batch.charges if one.id in allowed])
+    return outcomes
+
+
+class Stored:
+    """A decision as it is stored, its ids as bytes."""
+
+    def __init__(self, record: Record, outcome: Outcome) -> None:
+        self.record, self.remaining = record, outcome.remaining
+        self.id, self.account, self.content = map(bytes.fromhex, (record.id, record.account, record.content))
+        self.requester = record.requester
+        self.allowed = record.allowed and outcome.granted
+        self.reason = record.reason if outcome.granted else RATE_LIMIT_EXCEEDED
+        self.created = record.created.replace("T", " ").removesuffix("Z")  # as Django writes it
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of EVENT_COLUMNS."""
+        record = self.record
+        policy = record.policy and bytes.fromhex(record.policy)
+        return (
+            *(self.id, self.account, self.content, self.requester, policy, record.policy_version, self.allowed),
+            *(self.reason, record.rule_index, record.permission, orjson.dumps(record.facts).decode()),
+            *(self.remaining, record.rate_reset, self.created),
+        )
+
+
+def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
+    hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "", SHARD) for one in stored)
+    upsert(cursor, statements.HOURLY, [(*key, requests) for key, requests in hours.items()])
+    for name in ("content", "requester"):
+        keys = [(one.account, getattr(one, name)) for one in stored]
+        asked = Tally(keys)
+        allowed = Tally(key for key, one in zip(keys, stored, strict=True) if one.allowed)
+        yearly = [(account, day.year, key, n, allowed[account, key], n) for (account, key), n in asked.items()]
+        upsert(cursor, statements.YEARLY.format(one=name, month=day.month, source="{source}"), yearly)
+        monthly = [(account, month_number(day), key, requests) for (account, key), requests in asked.items()]
+        upsert(cursor, statements.MONTHLY.format(one=name, day=day.day, source="{source}"), monthly)
+
+
+def charge(cursor: Any, day: str, charged: list[tuple[Charge, Stored]]) -> None:
+    """Writes the ledger's entries of allowed decisions, and what they add up to."""
+    entries = [
+        (
+            *(of.id, of.account, "usage", one.amount, one.currency, of.created, bytes.fromhex(one.license)),
+            *(one.license_type, of.id, of.content, of.requester, of.created),
+        )
+        for one, of in charged
+    ]
+    insert(cursor, "ledgerentry", statements.LEDGER_COLUMNS, entries)
+    sums: dict[str, Tally[tuple[Any, ...]]] = {"tier": Tally(), "requester": Tally(), "content": Tally()}
+    for one, of in charged:
+        begin = (of.account, day, one.currency)
+        sums["tier"][*begin, one.license_type, SHARD] += one.amount
+        sums["requester"][*begin, of.requester] += one.amount
+        sums["content"][*begin, of.content] += one.amount
+    for name, amounts in sums.items():
+        add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
+
+
+def add_revenue(cursor: Any, name: str, rows: list[tuple[Any, ...]]) -> None:
+    key = "license_type, shard" if name == "tier" else f"{name}_id"
+    upsert(cursor, statements.REVENUE.format(one=name, key=key, source="{source}"), rows)
+
+
+def insert(cursor: Any, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    marks = ", ".join(["%s"] * len(columns.split(",")))
+    cursor.executemany(f"INSERT INTO analytics_{table} ({columns}) VALUES ({marks})", rows)  # noqa: S608
+
+
+def upsert(cursor: Any, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join(["%s"] * len(rows[0]))
+        cursor.executemany(statement.format(source=f"VALUES ({marks})"), rows)
+
+
+def current_epoch(cursor: Any, account: str) -> int:
+    row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [bytes.fromhex(account)]).fetchone()
+    return row[0] if row else -1
+
+
+def count(cursor: Any, counter: Counter) -> tuple[int, int]:
+    """The counter's room before these claims, and how many of them it granted."""
+    first = min(counter.claimed, counter.allowance)
+    key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
+    row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
+    used, granted = row
+    return counter.allowance - used + granted, granted
