@@ -43,7 +43,8 @@ PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
 SERVER = ("HOST", "PORT", "WORKERS", "THREADS", "ALLOWED_HOSTS", "TRUSTED_PROXIES")
-SETTINGS = {*SERVICES, *SERVER, "DEBUG", "SECRET_KEY", "API_KEY_PEPPER"}
+ADMIN = ("ADMIN", "ADMIN_HOST", "ADMIN_PORT")
+SETTINGS = {*SERVICES, *SERVER, *ADMIN, "DEBUG", "SECRET_KEY", "API_KEY_PEPPER"}
 
 
 class RunError(Exception):
@@ -190,6 +191,9 @@ def serve() -> None:
     address = f"http://{os.environ.get('HOST') or '127.0.0.1'}:{os.environ.get('PORT') or '8000'}"
     if "curl" in demo:
         print(f"\nA demo account with sample data was made. Try, once this serves:\n\n    {demo['curl']}\n")
+    if operator := demo.get("operator"):
+        print("The admin is at {address}: sign in as {username} with the password {password}".format(**operator))
+        print("(shown this once; a new operator: .venv/bin/python manage.py create_operator NAME --superuser)\n")
     print("A new key: .venv/bin/python manage.py create_api_key --account ID --name NAME --type secret")
     print(f"Serving at {address}, with documentation at {address}/docs/. Ctrl-C stops it.\n", flush=True)
     os.chdir(ROOT)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -107,3 +108,18 @@ class IdempotencyRecord(models.Model):
 
     def has_expired(self, now: Any) -> bool:
         return now - self.created >= self.LIFETIME
+
+
+class StaffScope(models.Model):
+    """Which accounts a member of staff sees in the admin; without one, none. Superusers see all."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="scope")
+    all_accounts = models.BooleanField(default=False, help_text="Also those that are yet to come.")
+    accounts = models.ManyToManyField(Account, blank=True)
+
+    class Meta:
+        verbose_name = "account access"
+        verbose_name_plural = "account access"
+
+    def __str__(self) -> str:
+        return f"account access of {self.user}"

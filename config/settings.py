@@ -2,44 +2,16 @@
 
 import os
 import secrets
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 
+from config import admin_settings
+from config.environ import env, env_bool, env_int, env_list, env_url
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-
-
-def env(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
-
-
-def env_list(name: str, default: str = "") -> list[str]:
-    return [item.strip() for item in env(name, default).split(",") if item.strip()]
-
-
-def env_int(name: str, default: int, most: int) -> int:
-    text = env(name) or str(default)
-    if not text.isdecimal() or not 1 <= int(text) <= most:
-        sys.exit(f"The environment variable {name} must be a whole number from 1 to {most}, not {text!r}.")
-    return int(text)
-
-
-def env_bool(name: str) -> bool:
-    text = env(name).lower()
-    if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
-        sys.exit(f"The environment variable {name} must be true or false, not {text!r}.")
-    return text in {"1", "true", "yes", "on"}
-
-
-def env_url(name: str, *schemes: str) -> str:
-    """The secrets that a URL may hold stay out of the message."""
-    text = env(name)
-    if text and not text.startswith(tuple(f"{scheme}:" for scheme in schemes)):
-        sys.exit(f"The environment variable {name} must be a URL that begins with {' or '.join(schemes)}.")
-    return text
 
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
@@ -72,6 +44,9 @@ API_KEY_PEPPER = sha256(b"api-key-pepper:" + (env("API_KEY_PEPPER") or SECRET_KE
 # Naming hosts is what tells a deployment from a trial on one's own machine, so cookies are Secure from then on.
 PUBLIC = bool(env("ALLOWED_HOSTS"))
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+ADMIN, ADMIN_HOST, ADMIN_PORT = admin_settings.ADMIN, admin_settings.ADMIN_HOST, admin_settings.ADMIN_PORT
+if ADMIN_HOST:
+    ALLOWED_HOSTS.append(ADMIN_HOST)
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
@@ -81,6 +56,9 @@ THREADS = env_int("THREADS", 16, 1000)
 SESSION_COOKIE_SECURE = PUBLIC
 CSRF_COOKIE_SECURE = PUBLIC
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"  # Strict would sign out whoever follows a link to the admin
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
+SESSION_COOKIE_AGE = admin_settings.SESSION_SECONDS
 CSRF_TRUSTED_ORIGINS = [f"https://{host.lstrip('.')}" for host in ALLOWED_HOSTS if host != "*"] if PUBLIC else []
 SECURE_HSTS_SECONDS = 31_536_000  # sent over HTTPS only
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -94,12 +72,13 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains is for the owner of the domain to decide, at the proxy
     "security.W008",  # an API must not redirect: the key would have crossed the wire in the clear by then
     "security.W021",  # HSTS preloading, likewise
+    *([] if ADMIN else ["security.W003"]),  # where no page has a form and no cookie counts, nothing can be forged
 ]
 
 # --- What it is made of ----------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    *admin_settings.APPS,
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -124,14 +103,12 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.middleware.ApiBoundaryMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    *admin_settings.MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
+UNFOLD = admin_settings.UNFOLD
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False

@@ -1,7 +1,9 @@
 """Where everything is. All of /v1 answers in JSON, also what is not there."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.generic import RedirectView
 
 from config import pages
 from config.api.views import unknown_path
@@ -12,12 +14,14 @@ urlpatterns = [
     path("livez", pages.livez),
     path("readyz", pages.readyz),
     path("metrics", pages.metrics),
-    path("admin/", admin.site.urls),
     path("v1/openapi.json", pages.OpenApiDocument.as_view()),
     path("v1/", include("accounts.urls")),
     path("v1/", include("licensing.urls")),
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
+
+if settings.ADMIN:
+    urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
 
 handler404 = "config.api.errors.handle_404"
 handler500 = "config.api.errors.handle_500"

@@ -1,30 +1,72 @@
+import os
+import sys
 from typing import Any
 
 import uvicorn
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 
 class Command(BaseCommand):
     help = "Serves the API on HOST:PORT with WORKERS processes."
     requires_system_checks = []  # run below, so that errors alone keep it from starting
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--admin-port",
+            type=int,
+            metavar="PORT",
+            default=settings.ADMIN_PORT,
+            help="Serve the admin on this port and on no other. By default ADMIN_PORT; without one it is on PORT.",
+        )
+
+    def handle(self, *args: Any, admin_port: int, **options: Any) -> None:
+        if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
+            raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
+        # For the middleware of this process, and of those that it starts.
+        settings.ADMIN_PORT = admin_port
+        os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
         self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
-        uvicorn.run(
-            "config.asgi:application",
-            host=settings.HOST,
-            port=settings.PORT,
-            workers=settings.WORKERS,
-            loop="uvloop",
-            http="config.protocol:BoundedProtocol",
-            lifespan="on",
-            backlog=2048,
-            access_log=False,
-            log_config=None,  # Django's logging serves for both
-            server_header=False,
-            proxy_headers=False,  # config.api.middleware decides whom to believe
-            timeout_graceful_shutdown=30,
-        )
+        if admin_port and settings.ADMIN:
+            self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")
+            serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
+        else:
+            uvicorn.run(**options_of(settings.PORT))
+
+
+def options_of(port: int) -> dict[str, Any]:
+    return {
+        "app": "config.asgi:application",
+        "host": settings.HOST,
+        "port": port,
+        "workers": settings.WORKERS,
+        "loop": "uvloop",
+        "http": "config.protocol:BoundedProtocol",
+        "lifespan": "on",
+        "backlog": 2048,
+        "access_log": False,
+        "log_config": None,  # Django's logging serves for both
+        "server_header": False,
+        "proxy_headers": False,  # config.api.middleware decides whom to believe
+        "timeout_graceful_shutdown": 30,
+    }
+
+
+def configuration(port: int) -> uvicorn.Config:
+    return uvicorn.Config(**options_of(port))
+
+
+def serve_on_two_ports(api: uvicorn.Config, admin: uvicorn.Config) -> None:
+    """As uvicorn.run does for one: the same processes listen on both."""
+    sockets = [api.bind_socket(), admin.bind_socket()]
+    if api.workers > 1:
+        Multiprocess(api, sockets=sockets).run()
+        return
+    server = uvicorn.Server(api)
+    server.run(sockets)
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)

@@ -1,11 +1,13 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
+from accounts.operators.services import create_operator
 from accounts.serializers import AccountSerializer
 from config.commands import ServiceCommand
 from licensing.demo import curl_line, seed_demo
@@ -25,10 +27,12 @@ class Command(ServiceCommand):
             return "There are accounts already; nothing was made.", {"object": "demo", "seeded": False}
         demo = seed_demo(timezone.now(), options["seed"])
         curl = curl_line(demo.secret_key, address())
+        operator = demo_operator()
         sentence = (
             f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
             f"  secret  {demo.secret_key}\n"
             f"  public  {demo.public_key}\n"
+            f"{sign_in(operator)}"
             f"Try, while the service runs:\n  {curl}"
         )
         return sentence, {
@@ -38,10 +42,25 @@ class Command(ServiceCommand):
             "key": demo.secret_key,
             "publicKey": demo.public_key,
             "curl": curl,
+            "operator": operator,
         }
 
 
-def address() -> str:
+def demo_operator() -> dict[str, str] | None:
+    """Somebody to sign in to the admin as, where nobody could yet."""
+    if not settings.ADMIN or User.objects.filter(is_staff=True).exists():
+        return None
+    operator, password = create_operator("operator", superuser=True)
+    return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
+
+
+def sign_in(operator: dict[str, str] | None) -> str:
+    if operator is None:
+        return ""
+    return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)
+
+
+def address(port: int = 0) -> str:
     """Where a client on this machine reaches the service: a wildcard is no address to call."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
-    return f"http://[{host}]:{settings.PORT}" if ":" in host else f"http://{host}:{settings.PORT}"
+    return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"

@@ -1,0 +1,117 @@
+"""What every ModelAdmin of this project is built on.
+
+ScopedAdmin shows what belongs to the accounts that the member of staff may see, in pages that never count or load a
+whole table. ServiceAdmin also writes, by the service functions that the endpoints call too, so that epochs are bumped
+and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
+"""
+
+from typing import Any, ClassVar
+
+from django.db.models import ForeignKey, Model, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+
+from accounts.models import Account
+from accounts.operators.paging import BoundedPaginator
+from accounts.operators.refusals import REFUSALS, Refused, refusal, show_refusal
+from accounts.operators.scope import request_scope
+
+
+class ScopedAdmin(ModelAdmin):
+    """Shows a model and changes nothing."""
+
+    account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
+
+    ordering = ("-pk",)  # newest first, ids being sorted by time; also the one order that every table has an index for
+    paginator = BoundedPaginator
+    list_per_page = 50
+    list_max_show_all = 0
+    show_full_result_count = False
+    list_filter_submit = True
+    warn_unsaved_form = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return request_scope(request).narrow(super().get_queryset(request), self.account_field)
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offers only what the member of staff may see. Where there can be many, name it in autocomplete_fields."""
+        related = db_field.remote_field.model
+        if related is Account:
+            kwargs["queryset"] = request_scope(request).accounts()
+            kwargs.setdefault("initial", request_scope(request).only_account())
+        elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
+            kwargs["queryset"] = shown.get_queryset(request)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never Django's own deletion: it goes round the services, and loads all that would go with the row."""
+        return False
+
+
+class ServiceAdmin(ScopedAdmin):
+    """Writes by the services: `create` and `update` call them, with what the form says.
+
+    What they refuse (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an
+    `update` nothing can be edited, without a `create` nothing added.
+    """
+
+    api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Model:
+        raise NotImplementedError
+
+    def update(self, request: HttpRequest, obj: Any, fields: dict[str, Any]) -> Model:
+        """`fields` has only what was changed: what somebody else changed meanwhile stays."""
+        raise NotImplementedError
+
+    def defines(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(ServiceAdmin, method)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.defines("create") and super(ScopedAdmin, self).has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.defines("update") and super(ScopedAdmin, self).has_change_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        try:
+            if change:
+                changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
+                saved = self.update(request, obj, changed) if changed else obj
+            else:
+                saved = self.create(request, dict(form.cleaned_data))
+        except REFUSALS as error:
+            raise refusal(error, self.api_names) from error
+        obj.__dict__.update(saved.__dict__)  # the caller goes on with what was written
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing: the service has written it all."""
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        raise NotImplementedError("Deletion is an action that calls a service.")
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except Refused as refused:
+            # The transaction is rolled back; the same request again shows the form with what was entered.
+            request.refused = refused  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+        form = super().get_form(request, obj, change, **kwargs)
+        refused = getattr(request, "refused", None)
+        return show_refusal(form, refused) if refused else form

@@ -1,0 +1,58 @@
+"""The page that asks before anything dangerous, and names what will be affected."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from accounts.operators.refusals import REFUSALS, refusal
+
+
+def confirm(
+    request: HttpRequest,
+    model_admin: Any,
+    *,
+    obj: Any,
+    title: str,
+    effects: Sequence[str],
+    button: str,
+    perform: Callable[[dict[str, Any]], str | HttpResponse],
+    form: type[forms.Form] | None = None,
+    facts: Sequence[tuple[str, str]] = (),
+) -> HttpResponse:
+    """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
+
+    `effects` are sentences on what will happen, `facts` what is known of the thing (label, value). `perform` is given
+    the cleaned data of `form`, if there is one. What a service refuses is shown on the page.
+    """
+    options = model_admin.model._meta
+    back = reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[obj.pk])
+    bound = (form or forms.Form)(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and bound.is_valid():
+        try:
+            done = perform(bound.cleaned_data)
+        except REFUSALS as error:
+            for name, texts in refusal(error, {}).messages.items():
+                for text in texts:
+                    bound.add_error(name if name in bound.fields else None, text)
+        else:
+            if isinstance(done, HttpResponse):
+                return done
+            messages.success(request, done)
+            return HttpResponse(status=302, headers={"Location": back})
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": options,
+        "original": obj,
+        "title": title,
+        "effects": effects,
+        "facts": facts,
+        "button": button,
+        "form": bound,
+        "back": back,
+    }
+    return TemplateResponse(request, "operators/confirm.html", context)

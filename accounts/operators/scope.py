@@ -1,0 +1,62 @@
+"""Which accounts a member of staff may see: all, or those of their StaffScope. Superusers see all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from msgspec import Struct
+
+from accounts.models import Account, StaffScope
+
+
+class Scope(Struct, frozen=True):
+    """`account_ids` is None for all accounts."""
+
+    account_ids: frozenset[str] | None
+
+    def includes(self, account_id: str) -> bool:
+        return self.account_ids is None or account_id in self.account_ids
+
+    def narrow(self, queryset: QuerySet[Any], account_field: str = "account_id") -> QuerySet[Any]:
+        """What of the queryset belongs to these accounts; `account_field` is the way to the account's id."""
+        if self.account_ids is None:
+            return queryset
+        return queryset.filter(**{f"{account_field}__in": sorted(self.account_ids)})
+
+    def accounts(self) -> QuerySet[Account]:
+        return self.narrow(Account.objects.all(), "pk")
+
+    def only_account(self) -> str | None:
+        """The account's id where there is just one to see."""
+        return next(iter(self.account_ids)) if self.account_ids is not None and len(self.account_ids) == 1 else None
+
+
+def scope_of(user: Any) -> Scope:
+    """The scope of a user, read once per request (`request.user` is an object of its own in each)."""
+    known: Scope | None = getattr(user, "_operator_scope", None)
+    if known is None:
+        known = user._operator_scope = read_scope(user)
+    return known
+
+
+def read_scope(user: Any) -> Scope:
+    if not (user.is_active and user.is_staff):
+        return Scope(frozenset())
+    if user.is_superuser:
+        return Scope(None)
+    scope = StaffScope.objects.filter(user=user).first()
+    if scope is None:
+        return Scope(frozenset())
+    return Scope(None if scope.all_accounts else frozenset(scope.accounts.values_list("pk", flat=True)))
+
+
+def set_scope(user: Any, *, all_accounts: bool = False, accounts: Iterable[Account] = ()) -> StaffScope:
+    """Gives a member of staff all accounts, or just those given."""
+    scope, _ = StaffScope.objects.update_or_create(user=user, defaults={"all_accounts": all_accounts})
+    scope.accounts.set(accounts)
+    return scope
+
+
+def request_scope(request: HttpRequest) -> Scope:
+    return scope_of(request.user)

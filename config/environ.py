@@ -1,0 +1,34 @@
+"""How settings read the environment: what cannot be meant ends the start with a sentence that names it."""
+
+import os
+import sys
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def env_int(name: str, default: int, most: int) -> int:
+    text = env(name) or str(default)
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        sys.exit(f"The environment variable {name} must be a whole number from 1 to {most}, not {text!r}.")
+    return int(text)
+
+
+def env_bool(name: str, default: str = "") -> bool:
+    text = (env(name) or default).lower()
+    if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
+        sys.exit(f"The environment variable {name} must be true or false, not {text!r}.")
+    return text in {"1", "true", "yes", "on"}
+
+
+def env_url(name: str, *schemes: str) -> str:
+    """The secrets that a URL may hold stay out of the message."""
+    text = env(name)
+    if text and not text.startswith(tuple(f"{scheme}:" for scheme in schemes)):
+        sys.exit(f"The environment variable {name} must be a URL that begins with {' or '.join(schemes)}.")
+    return text

@@ -1,0 +1,54 @@
+"""The admin's sidebar, all of it: each entry names the view it leads to and the permission that shows it."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+
+class Entry(Struct, frozen=True):
+    """`view` is a name within the admin, `icon` one of Google's Material Symbols, `permission` None for everybody."""
+
+    title: str
+    view: str
+    icon: str
+    permission: str | None = None
+
+
+class Section(Struct, frozen=True):
+    title: str
+    entries: tuple[Entry, ...]
+
+
+SECTIONS = (
+    Section("", (Entry("Overview", "index", "dashboard"),)),
+    Section(
+        "Access",
+        (
+            Entry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
+            Entry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
+        ),
+    ),
+    Section(
+        "Staff",
+        (
+            Entry("Operators", "auth_user_changelist", "group", "auth.view_user"),
+            Entry("Roles", "auth_group_changelist", "badge", "auth.view_group"),
+        ),
+    ),
+)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    """What the member of staff may open, in unfold's shape."""
+    sections = []
+    for section in SECTIONS:
+        items = [
+            {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.view}")}
+            for entry in section.entries
+            if entry.permission is None or request.user.has_perm(entry.permission)
+        ]
+        if items:
+            sections.append({"title": section.title, "separator": bool(section.title), "items": items})
+    return sections

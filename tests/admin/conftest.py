@@ -1,0 +1,49 @@
+"""Members of staff, and the clients that they sign in with."""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from accounts.models import Account
+from accounts.operators.scope import set_scope
+
+numbers = count(1)
+SignIn = Callable[..., Client]
+
+
+@pytest.fixture
+def staff(db: None) -> Callable[..., User]:
+    """Makes a member of staff with permissions such as "accounts.view_apikey", who sees the accounts given."""
+
+    def make(*permissions: str, accounts: Iterable[Account] | None = None, **fields: Any) -> User:
+        user = User.objects.create_user(f"staff{next(numbers)}", is_staff=True, **fields)
+        for permission in permissions:
+            app, codename = permission.split(".")
+            user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+        if accounts is not None:
+            set_scope(user, accounts=accounts)
+        return user
+
+    return make
+
+
+@pytest.fixture
+def sign_in() -> SignIn:
+    """A browser that is signed in as somebody."""
+
+    def make(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def admin(staff: Callable[..., User], sign_in: SignIn) -> Client:
+    """A superuser's browser. (In place of pytest-django's fixture of that kind, `admin_client`.)"""
+    return sign_in(staff(is_superuser=True))

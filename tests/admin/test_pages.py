@@ -1,0 +1,57 @@
+"""What holds for every page of the admin."""
+
+import re
+
+import pytest
+from django.contrib import admin as django_admin
+from django.test import Client
+from django.urls import reverse
+
+from accounts.operators.paging import BoundedPaginator
+from tests import factories
+
+MODELS = sorted(django_admin.site._registry, key=lambda model: model._meta.label)
+LISTS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" for model in MODELS]
+ADDS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_add" for model in MODELS]
+
+
+@pytest.fixture
+def filled(account):
+    """Two pages of everything that is quickly made."""
+    for number in range(60):
+        factories.api_key(account, name=f"Key {number}")
+
+
+@pytest.mark.parametrize("name", ["admin:index", *LISTS])
+def test_a_page_needs_fewer_than_25_queries(admin, filled, django_assert_max_num_queries, name):
+    with django_assert_max_num_queries(24):
+        assert admin.get(reverse(name)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["admin:index", "admin:login", *LISTS, *ADDS])
+def test_no_page_has_a_script_of_its_own_or_anything_from_elsewhere(admin, filled, name):
+    reply = (Client() if name == "admin:login" else admin).get(reverse(name))
+    html = reply.content.decode()
+    policy = reply.headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+    assert not re.findall(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", html)
+    assert not re.findall(r"<[^>]+\son[a-z]+=", html)
+    assert not re.findall(r'(?:src|href|action)="(?:https?:)?//', html)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_list_offers_to_delete_in_bulk(admin, filled, name):
+    assert "delete_selected" not in admin.get(reverse(name)).content.decode()
+
+
+def test_a_list_counts_no_further_than_people_leaf(admin, filled, monkeypatch, django_assert_num_queries):
+    monkeypatch.setattr(BoundedPaginator, "MOST", 55)
+    reply = admin.get(reverse("admin:accounts_apikey_changelist"))
+    assert "more than 55 API keys" in reply.content.decode()
+
+
+def test_who_is_not_signed_in_is_asked_to(db):
+    reply = Client().get(reverse("admin:accounts_apikey_changelist"))
+    assert reply.status_code == 302
+    assert reply.headers["Location"].startswith(reverse("admin:login"))

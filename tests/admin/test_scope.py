@@ -1,0 +1,78 @@
+"""A member of staff sees the accounts that they are there for, and nothing of others."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Account, StaffScope
+from accounts.operators.scope import set_scope
+from tests import factories
+
+ACCOUNTS, KEYS = reverse("admin:accounts_account_changelist"), reverse("admin:accounts_apikey_changelist")
+VIEW = ("accounts.view_account", "accounts.view_apikey")
+
+
+@pytest.fixture
+def two_keys(account, other_account):
+    return factories.api_key(account, name="Own key")[0], factories.api_key(other_account, name="Foreign key")[0]
+
+
+def page(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def test_staff_of_one_account_see_its_keys_alone(staff, sign_in, account, two_keys):
+    keys = page(sign_in(staff(*VIEW, accounts=[account])), KEYS)
+    assert "Own key" in keys
+    assert "Foreign key" not in keys
+
+
+def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account):
+    accounts = page(sign_in(staff(*VIEW, accounts=[account])), ACCOUNTS)
+    assert account.pk in accounts.replace("_5F", "_")
+    assert other_account.pk not in accounts.replace("_5F", "_")
+
+
+def test_another_accounts_page_is_not_found_by_its_address(staff, sign_in, account, two_keys):
+    _, foreign = two_keys
+    reply = sign_in(staff(*VIEW, accounts=[account])).get(reverse("admin:accounts_apikey_change", args=[foreign.pk]))
+    assert reply.status_code == 302
+    assert reply.headers["Location"] == reverse("admin:index")
+
+
+def test_staff_of_all_accounts_see_every_key(staff, sign_in, two_keys):
+    user = staff(*VIEW)
+    set_scope(user, all_accounts=True)
+    keys = page(sign_in(user), KEYS)
+    assert "Own key" in keys
+    assert "Foreign key" in keys
+
+
+def test_staff_without_any_account_see_none(staff, sign_in, two_keys):
+    assert "Own key" not in page(sign_in(staff(*VIEW)), KEYS)
+
+
+def test_a_superuser_sees_all_accounts_without_a_scope(admin, two_keys):
+    assert StaffScope.objects.count() == 0
+    assert "Foreign key" in page(admin, KEYS)
+
+
+def test_who_lacks_a_permission_is_refused_and_not_shown_the_way(staff, sign_in, account):
+    client = sign_in(staff("accounts.view_account", accounts=[account]))
+    assert client.get(KEYS).status_code == 403
+    assert KEYS not in page(client, ACCOUNTS)
+
+
+def test_staff_who_left_are_signed_out_of_everything(staff, sign_in, account):
+    user = staff(*VIEW, accounts=[account])
+    client = sign_in(user)
+    user.is_active = False
+    user.save()
+    assert client.get(KEYS).status_code == 302
+
+
+def test_an_account_that_is_made_later_belongs_to_no_ones_short_list(staff, sign_in, account):
+    user = staff(*VIEW, accounts=list(Account.objects.all()))
+    later = factories.account(name="Later")
+    assert later.pk not in page(sign_in(user), ACCOUNTS).replace("_5F", "_")
