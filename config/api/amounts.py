@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
+import orjson
 from django.db import models
 
 PLACES = 6
@@ -21,6 +22,12 @@ def to_millionths(amount: Decimal) -> int:
 
 def from_millionths(count: Any) -> Decimal:
     return Decimal(int(count)).scaleb(-PLACES)
+
+
+def render_amount(amount: Decimal) -> orjson.Fragment:
+    """The amount as a JSON number with exactly its digits; no float would hold 999,999,999,999.999999."""
+    text = f"{amount + 0:f}"  # there is no -0
+    return orjson.Fragment(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 class AmountField(models.BigIntegerField):
