@@ -1,0 +1,162 @@
+"""What time a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (contract §12).
+
+Everything is UTC. A window is whole days that end today unless timestamps say otherwise, and half-open inside: `end`
+is the first microsecond that is not in it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from drf_spectacular.utils import OpenApiParameter
+
+from config.api.errors import InvalidRequest
+from config.api.timestamps import IS_DATE, parse_timestamp, render_timestamp
+
+DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+PERIODS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}  # in days; "all" begins with the first event
+ALL = "all"
+GROUPS = ("hour", "day", "week", "month")
+MOST_BUCKETS = 10_000
+YEARS = range(1000, 9000)  # wide of anything real, so that no sum of dates leaves the calendar
+
+
+def midnight(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def floor(moment: datetime, group_by: str) -> datetime:
+    """Where the bucket begins that the moment is in."""
+    if group_by == "hour":
+        return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    day = midnight(moment)
+    if group_by == "week":
+        return day - day.weekday() * DAY
+    return day.replace(day=1) if group_by == "month" else day
+
+
+def bucket_after(bucket: datetime, group_by: str) -> datetime:
+    if group_by == "month":
+        return (bucket.replace(day=28) + 4 * DAY).replace(day=1)
+    return bucket + {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}[group_by]
+
+
+@dataclass(frozen=True)
+class Window:
+    """From `start` to just before `end`, in buckets of `group_by`."""
+
+    start: datetime
+    end: datetime
+    group_by: str
+
+    def buckets(self) -> list[datetime]:
+        """Where each begins, oldest first. Of the first and the last, only a part may lie in the window."""
+        buckets = [floor(self.start, self.group_by)]
+        while (following := bucket_after(buckets[-1], self.group_by)) < self.end:
+            buckets.append(following)
+        return buckets
+
+    def bucket_of(self, moment: datetime) -> datetime:
+        return floor(moment, self.group_by)
+
+    def label(self, bucket: datetime) -> str | None:
+        """The `date` of a bucket: `YYYY-MM-DD`, for an hour a timestamp."""
+        return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket:%Y-%m-%d}"
+
+    def count_buckets(self) -> int:
+        """How many there are, without making them."""
+        first, last = floor(self.start, self.group_by), floor(self.end - MICROSECOND, self.group_by)
+        if self.group_by == "month":
+            return (last.year - first.year) * 12 + last.month - first.month + 1
+        return (last - first) // (bucket_after(first, self.group_by) - first) + 1
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The words that a report takes."""
+
+    periods: tuple[str, ...]
+    groups: tuple[str, ...]
+    period: str = "30d"
+    group_by: str = "day"
+
+    names = frozenset({"period", "startDate", "endDate", "groupBy"})
+
+    def parse(self, query: Mapping[str, str], now: datetime, first: Callable[[], datetime | None]) -> Window:
+        """The window that a query asks for; `first` finds the first moment of `all`, None if nothing has happened.
+
+        `startDate` and `endDate` override `period`; an `endDate` alone ends the period there. Raises InvalidRequest.
+        """
+        period = one_of(self.periods, query, "period", self.period)
+        group_by = one_of(self.groups, query, "groupBy", self.group_by)
+        end = read_end(query["endDate"]) if "endDate" in query else midnight(now) + DAY
+        last_day = midnight(end - MICROSECOND)
+        if "startDate" in query:
+            start = read_moment("startDate", query["startDate"])
+            if start >= end:
+                raise InvalidRequest(
+                    f"startDate is after {'endDate' if 'endDate' in query else 'today'}.", param="startDate"
+                )
+        elif period == ALL:
+            start = min(midnight(first() or last_day), last_day)
+        else:
+            start = last_day - (PERIODS[period] - 1) * DAY
+        window = Window(start, end, group_by)
+        if window.count_buckets() > MOST_BUCKETS:
+            raise InvalidRequest(
+                f"This window has {window.count_buckets()} buckets of a {group_by}, and a report at most "
+                f"{MOST_BUCKETS}: take a coarser groupBy or a shorter window.",
+                param="groupBy",
+            )
+        return window
+
+    def documented(self) -> list[OpenApiParameter]:
+        both = "A date or a timestamp; the window includes it."
+        return [
+            OpenApiParameter(
+                "period",
+                str,
+                enum=self.periods,
+                default=self.period,
+                description="Whole UTC days that end today; `year` has 365 of them."
+                + (" `all` begins with the first event." if ALL in self.periods else ""),
+            ),
+            OpenApiParameter("startDate", str, description=f"Overrides `period`. {both}"),
+            OpenApiParameter(
+                "endDate", str, description=f"Today by default. {both} Without startDate, ends the period."
+            ),
+            OpenApiParameter(
+                "groupBy",
+                str,
+                enum=self.groups,
+                default=self.group_by,
+                description=f"The buckets of `timeSeries`, at most {MOST_BUCKETS:,}.",
+            ),
+        ]
+
+
+USAGE = Grammar((*PERIODS, ALL), GROUPS)
+REVENUE = Grammar((*PERIODS, ALL), GROUPS[1:])
+
+
+def one_of(choices: tuple[str, ...], query: Mapping[str, str], name: str, default: str) -> str:
+    value = query.get(name, default)
+    if value not in choices:
+        raise InvalidRequest(f"{name} must be one of: {', '.join(choices)}.", param=name)
+    return value
+
+
+def read_moment(name: str, text: str) -> datetime:
+    try:
+        moment = parse_timestamp(text)
+        if moment.year not in YEARS:
+            raise ValueError(f"Must be in the years {YEARS[0]} to {YEARS[-1]}.")
+    except ValueError as error:
+        raise InvalidRequest(f"{name}: {error}", param=name) from None
+    return moment
+
+
+def read_end(text: str) -> datetime:
+    """A bare date means all of that day, a timestamp its very microsecond."""
+    return read_moment("endDate", text) + (DAY if IS_DATE(text) else MICROSECOND)
