@@ -30,13 +30,13 @@ if not ADMIN:
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Content Access Licensing",
-    "SITE_HEADER": "Content Access Licensing",
+    "SITE_HEADER": "Access Licensing",
     "SITE_SYMBOL": "verified_user",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pages/icon.svg")},
     ],
     "STYLES": [lambda request: static("operators/admin.css")],
-    "SCRIPTS": [lambda request: static("operators/admin.js")],
+    "SCRIPTS": [lambda request: static("operators/alpine.js")],
     "BORDER_RADIUS": "6px",
     "SHOW_VIEW_ON_SITE": False,
     "SIDEBAR": {"navigation": "config.navigation.sidebar"},

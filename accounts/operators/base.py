@@ -11,11 +11,21 @@ from django.db.models import ForeignKey, Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
 
 from accounts.models import Account
 from accounts.operators.paging import BoundedPaginator
 from accounts.operators.refusals import REFUSALS, Refused, refusal, show_refusal
 from accounts.operators.scope import request_scope
+
+
+class BoundedChangeList(ChangeList):
+    """Says "so many of all" only where something was searched for or filtered."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count
 
 
 class ScopedAdmin(ModelAdmin):
@@ -33,6 +43,9 @@ class ScopedAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return request_scope(request).narrow(super().get_queryset(request), self.account_field)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return BoundedChangeList
 
     def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
         """Offers only what the member of staff may see. Where there can be many, name it in autocomplete_fields."""
