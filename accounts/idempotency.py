@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import HttpResponse
 from django.utils import timezone
+from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,6 +29,8 @@ from config.api.rendering import render_json
 HEADER = "Idempotency-Key"
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 WAIT_SECONDS = 5
+
+replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
 
 def requested_key(request: Request) -> str | None:
@@ -98,6 +101,7 @@ def answer_once(request: Request, key: str, act: Callable[[], Response]) -> Http
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
+    replays.inc()
     return HttpResponse(
         reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}
     )

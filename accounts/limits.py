@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 MINUTE, DAY = 60, 86_400
 RETRY_REDIS_AFTER = 1.0  # seconds
 
-fallbacks = Counter("limiter_fallbacks", "Requests counted per process because Redis did not answer.")
+fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
 
 class Window(Struct, frozen=True):

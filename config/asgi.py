@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 import os
+from time import perf_counter
 from typing import Any
 
 import django
@@ -26,6 +27,7 @@ from config.api.errors import ApiError  # noqa: E402
 from config.api.parsing import MAX_BYTES  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from licensing.asgi import CheckApplication  # noqa: E402
+from licensing.metrics import sample  # noqa: E402
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +68,8 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     async def receive_all() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    await django_in_threads({**scope, "headers": headers}, receive_all, send)
+    complete = {**scope, "headers": headers, "complete_at": perf_counter()}
+    await django_in_threads(complete, receive_all, send)
 
 
 async def keep_partitions() -> None:
@@ -87,7 +90,7 @@ def make_partitions() -> None:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = asyncio.create_task(keep_partitions())
+    upkeep = asyncio.gather(keep_partitions(), sample(checks.gateway))
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

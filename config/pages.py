@@ -5,15 +5,18 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.crypto import constant_time_compare
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.limits import limiter
+from config.api.metrics import registry
+from config.api.middleware import Address, TrustedProxies
 from config.api.views import ApiView
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
@@ -58,11 +61,20 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus metrics, of all worker processes where there are several."""
-    registry = REGISTRY
-    if settings.PROMETHEUS_MULTIPROC_DIR:
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    if not may_read_metrics(request):
+        raise Http404
+    return HttpResponse(generate_latest(registry()), content_type=CONTENT_TYPE_LATEST)
+
+
+def may_read_metrics(request: HttpRequest) -> bool:
+    """Whoever has METRICS_TOKEN. Where none is set, this machine; but not somebody whom a proxy on it lets in."""
+    if settings.METRICS_TOKEN:
+        sent = request.headers.get("Authorization", "")
+        return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
+    client: Address | None = request.client_address  # type: ignore[attr-defined]
+    forwarded = any(name in request.headers for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))
+    by_proxy = forwarded and not TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
+    return client is not None and client.is_loopback and not by_proxy
 
 
 @cache

@@ -97,6 +97,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.api.middleware.RequestIdMiddleware",
+    "config.api.observing.ObservationMiddleware",
     "config.api.middleware.ClientAddressMiddleware",
     "accounts.middleware.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -241,9 +242,11 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["config.api.openapi.shared_components"],
 }
 
-PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")
+# --- What it says (docs/observability.md) ----------------------------------------------------------------------------
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
+METRICS_TOKEN = env("METRICS_TOKEN")
+ACCESS_LOG = env_bool("ACCESS_LOG")
 
 LOGGING = {
     "version": 1,

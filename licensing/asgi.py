@@ -1,6 +1,7 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
 from functools import lru_cache
+from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -16,14 +17,15 @@ from accounts.throttling import refuse_beyond
 from config.api.asgi import Disconnected, Receive, Scope, Send, read_body
 from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
+from config.api.observing import log_access
 from config.api.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from config.api.rendering import render_json
 from config.api.views import check_query
 from licensing.check_bodies import parse_batch, parse_check
 from licensing.gateway import Gateway
+from licensing.metrics import BATCH, CHECK, count_answers, count_request
 from licensing.presenting import list_of, present, present_batched
 
-CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 COMMON_HEADERS = [
     (b"content-type", b"application/json"),
@@ -55,6 +57,7 @@ class Request:
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
         self.address = proxies.client_of(peer, forwarded_for.decode("latin-1"))
+        self.grant: Grant | None = None
         self.limit_state: LimitState | None = None
         # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
         protocol = self.headers.get(b"x-forwarded-proto")
@@ -82,6 +85,7 @@ class CheckApplication:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = perf_counter()
         request = Request(scope, self.proxies)
         token = request_id.set(request_id_of(request.header(b"x-request-id")))
         try:
@@ -108,6 +112,9 @@ class CheckApplication:
             ]
             await send({"type": "http.response.start", "status": status, "headers": raw})
             await send({"type": "http.response.body", "body": body})
+            count_request(request.path, status, seconds := perf_counter() - begun)
+            if settings.ACCESS_LOG:
+                log_access("POST", request.path, status, seconds, request.grant)
         finally:
             request_id.reset(token)
 
@@ -117,7 +124,7 @@ class CheckApplication:
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         try:
             text = bearer_token(request.header(b"authorization"))
-            grant = await self.gateway.authenticate(text, timezone.now())
+            grant = request.grant = await self.gateway.authenticate(text, timezone.now())
         except MissingApiKey:
             request.limit_state = await self.gateway.take(None, request.address)
             refuse_beyond(request.limit_state)
@@ -147,10 +154,12 @@ class CheckApplication:
         fields = parse_object(body)
         if request.path == CHECK:
             check = parse_check(fields)
-            [answer] = await self.gateway.check(text, grant, [check])
+            [answer] = answers = await self.gateway.check(text, grant, [check])
+            count_answers(answers)
             if isinstance(answer, ApiError):
                 raise answer
             return present(answer, explain=check.explain)
         checks = parse_batch(fields)
         answers = await self.gateway.check(text, grant, checks)
+        count_answers(answers)
         return list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)])

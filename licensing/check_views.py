@@ -1,6 +1,9 @@
 """/v1/access: checks, and the decisions that they left (contract §10)."""
 
+from typing import Any
+
 from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
@@ -16,12 +19,20 @@ from licensing.check_bodies import BatchBody, CheckBody, parse_batch, parse_chec
 from licensing.check_serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.checks import check_access
 from licensing.filters import DecisionFilters
+from licensing.metrics import count_reply
 from licensing.presenting import list_of, present, present_batched
 from licensing.records import recorded_answers
 from licensing.schemas import ONE_SELECTOR, body_schema
 
 
-class AccessCheck(AccountView):
+class CountedChecks(AccountView):
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().dispatch(request, *args, **kwargs)
+        count_reply(response)
+        return response
+
+
+class AccessCheck(CountedChecks):
     """Served by licensing.gateway where it can; here otherwise, by the same steps with fresh facts."""
 
     permissions_required = {"POST": "access:check"}
@@ -40,7 +51,7 @@ class AccessCheck(AccountView):
         return Response(present(answer, explain=check.explain))
 
 
-class AccessCheckBatch(AccountView):
+class AccessCheckBatch(CountedChecks):
     permissions_required = {"POST": "access:check"}
 
     @extend_schema(

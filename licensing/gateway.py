@@ -34,6 +34,7 @@ from licensing.check_bodies import Check
 from licensing.checks import Answer, check_access, not_found, prepare, settle
 from licensing.items import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
+from licensing.metrics import count_facts, observed
 from licensing.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,9 @@ class Gateway:
         """The key's grant, cached or not. Raises InvalidApiKey; a malformed key costs no query."""
         grant = self.snapshot.grant(keytext.digest(text))
         if grant is None:
+            count_facts(0, 1)
             return await self.confirm(text, now)
+        count_facts(1, 0)
         grant.check(now)
         return grant
 
@@ -152,6 +155,7 @@ class Gateway:
             answers.append(answer)
         return answers, places, entries
 
+    @observed
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests."""
         outcomes = iter(await self.write([entry for entries in many for entry in entries]))
@@ -173,7 +177,9 @@ class Gateway:
                 missing.requesters[check.requester_id] = name or missing.requesters.get(check.requester_id)
             else:
                 cached.requesters[check.requester_id] = requester
-        if not missing.selectors and not missing.requesters:
+        misses = len(missing.selectors) + len(missing.requesters)
+        count_facts(len(cached.items) + len(cached.requesters), misses)
+        if not misses:
             return cached
         found = await self.read(missing)
         if found.epoch == cached.epoch:

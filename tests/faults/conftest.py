@@ -18,7 +18,7 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 # other, so that nothing runs twice.
 ON_ONE_LEG = {
     False: ["test_http.py", "test_full_disk.py", "test_hostile_clients.py"],
-    True: ["test_processes.py", "test_outages.py"],
+    True: ["test_processes.py", "test_outages.py", "test_metrics.py"],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
 

@@ -1,5 +1,6 @@
 import os
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 import uvicorn
@@ -8,6 +9,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
+
+from config.api.workers import shared_metrics
 
 
 class Command(BaseCommand):
@@ -30,6 +33,12 @@ class Command(BaseCommand):
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
+        with ExitStack() as stack:
+            if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
+                stack.enter_context(shared_metrics(settings.DATA_DIR))
+            self.serve(admin_port)
+
+    def serve(self, admin_port: int) -> None:
         self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
         if admin_port and settings.ADMIN:
             self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")

@@ -1,0 +1,169 @@
+"""Metrics at next to no cost: plain numbers at places that are fixed beforehand, read when Prometheus asks.
+
+prometheus_client's own counters take a lock, a look-up by labels, and with several processes a dictionary in a file:
+microseconds that an access check cannot spare. They serve for everything else. These here are arrays of one shape in
+every process. With PROMETHEUS_MULTIPROC_DIR an array is a file mapped into memory, so that whichever process is asked
+adds all of them up, also those of a worker that has died.
+"""
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, MutableSequence, Sequence
+from contextlib import suppress
+from itertools import accumulate, product
+from mmap import mmap
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from prometheus_client import REGISTRY, CollectorRegistry, disable_created_metrics, multiprocess
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
+
+SUFFIX = ".cells"
+
+disable_created_metrics()  # a line for each series that says when its process began
+
+
+class Family:
+    """A metric with its series: one for each combination of the labels' values, `width` numbers each.
+
+    A place that only the event loop writes may be written without a lock: `family.values[place] += 1`. Threads `add`.
+    """
+
+    def __init__(self, name: str, text: str, *, width: int = 1, **labels: Sequence[str]) -> None:
+        self.name, self.text, self.width = name, text, width
+        self.labels = list(labels)
+        self.series = list(product(*labels.values()))
+        self.values = numbers(name, len(self.series) * width)
+        self.lock = Lock()
+        families[name] = self
+
+    def place(self, *labels: str) -> int:
+        return self.series.index(labels) * self.width
+
+    def add(self, place: int, amount: float = 1) -> None:
+        with self.lock:
+            self.values[place] += amount
+
+    def collect(self) -> Iterator[Metric]:
+        metric = self.metric()
+        totals = self.totals()
+        for number, labels in enumerate(self.series):
+            self.fill(metric, labels, totals[number * self.width : (number + 1) * self.width])
+        yield metric
+
+    def totals(self) -> list[float]:
+        """Of all processes together."""
+        if not settings.PROMETHEUS_MULTIPROC_DIR:
+            return list(self.values)
+        arrays = [read for path in files_of(self.name) if self.counts(path) and (read := read_numbers(path))]
+        return [self.combine(column) for column in zip(*arrays, strict=True)] or [0.0] * len(self.values)
+
+    def combine(self, values: Iterable[float]) -> float:
+        return sum(values)
+
+    def counts(self, path: Path) -> bool:
+        """Whether the numbers of this process, which may have ended, are part of the sum."""
+        return True
+
+    def metric(self) -> Metric:
+        raise NotImplementedError
+
+    def fill(self, metric: Any, labels: Sequence[str], values: list[float]) -> None:
+        metric.add_metric(labels, values[0])
+
+
+class Counter(Family):
+    def metric(self) -> Metric:
+        return CounterMetricFamily(self.name, self.text, labels=self.labels)
+
+
+class Gauge(Family):
+    """What is so at the moment, in all processes that live."""
+
+    def metric(self) -> Metric:
+        return GaugeMetricFamily(self.name, self.text, labels=self.labels)
+
+    def counts(self, path: Path) -> bool:
+        with suppress(PermissionError):
+            try:
+                os.kill(process_of(path), 0)
+            except ProcessLookupError:
+                return False
+        return True
+
+
+class WorstGauge(Gauge):
+    """Of the processes that live, the one that has most."""
+
+    def combine(self, values: Iterable[float]) -> float:
+        return max(values)
+
+
+class Histogram(Family):
+    """Counts by size: a number for each bucket, the last for what is beyond all bounds, and one for the sum."""
+
+    def __init__(self, name: str, text: str, bounds: Iterable[float], **labels: Sequence[str]) -> None:
+        self.bounds = list(bounds)
+        self.sum_at = len(self.bounds) + 1
+        super().__init__(name, text, width=self.sum_at + 1, **labels)
+
+    def observe(self, place: int, value: float) -> None:
+        """On the event loop; threads use `observe_in_thread`."""
+        values = self.values
+        values[place + bisect_left(self.bounds, value)] += 1
+        values[place + self.sum_at] += value
+
+    def observe_in_thread(self, place: int, value: float) -> None:
+        with self.lock:
+            self.observe(place, value)
+
+    def metric(self) -> Metric:
+        return HistogramMetricFamily(self.name, self.text, labels=self.labels)
+
+    def fill(self, metric: Any, labels: Sequence[str], values: list[float]) -> None:
+        bounds = [floatToGoString(bound) for bound in [*self.bounds, float("inf")]]
+        metric.add_metric(labels, list(zip(bounds, accumulate(values[:-1]), strict=True)), values[-1])
+
+
+families: dict[str, Family] = {}
+
+
+def registry() -> CollectorRegistry:
+    """Everything there is to tell: of this process, or of all of them."""
+    everything = CollectorRegistry()
+    if settings.PROMETHEUS_MULTIPROC_DIR:
+        multiprocess.MultiProcessCollector(everything)
+    else:
+        everything.register(REGISTRY)
+    for family in families.values():
+        everything.register(family)
+    return everything
+
+
+# --- Where the numbers are -------------------------------------------------------------------------------------------
+
+
+def numbers(name: str, size: int) -> MutableSequence[float]:
+    """Zeros, in memory or in a file of this process; what a process of the same id has left there counts on."""
+    if not settings.PROMETHEUS_MULTIPROC_DIR:
+        return [0.0] * size
+    path = Path(settings.PROMETHEUS_MULTIPROC_DIR) / f"{name}.{os.getpid()}{SUFFIX}"
+    with path.open("a+b") as file:
+        file.truncate(size * 8)
+        return memoryview(mmap(file.fileno(), size * 8)).cast("d")  # type: ignore[return-value]
+
+
+def files_of(name: str) -> list[Path]:
+    return sorted(Path(settings.PROMETHEUS_MULTIPROC_DIR).glob(f"{name}.*{SUFFIX}"))
+
+
+def process_of(path: Path) -> int:
+    return int(path.name.removesuffix(SUFFIX).rpartition(".")[2])
+
+
+def read_numbers(path: Path) -> list[float]:
+    return list(array("d", path.read_bytes()))

@@ -1,0 +1,13 @@
+"""Checks go the way that a server sends them: on the event loop where they can, otherwise through Django."""
+
+import pytest
+
+from accounts.models import Account
+from licensing.models import Content
+from tests import factories
+from tests.gateway.conftest import api, application  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def item(account: Account) -> Content:
+    return factories.content(account, policy_id=factories.policy(account).pk)

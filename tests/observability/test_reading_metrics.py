@@ -1,0 +1,45 @@
+"""Who may read /metrics: whoever has the token; without one this machine, but nobody whom a proxy on it lets in."""
+
+import pytest
+from django.test import Client
+
+TOKEN = "a-token-for-prometheus"
+
+
+def read(address: str = "127.0.0.1", **headers: str) -> int:
+    return Client(REMOTE_ADDR=address).get("/metrics", headers=headers).status_code
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_may(address):
+    assert read(address) == 200
+
+
+@pytest.mark.parametrize("address", ["203.0.113.9", "10.0.0.5", "2001:db8::1", ""])
+def test_another_machine_may_not(address):
+    assert read(address) == 404
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_who_comes_through_a_proxy_on_this_machine_may_not(header):
+    assert read(**{header: "127.0.0.1"}) == 404
+
+
+def test_a_trusted_proxy_is_believed(settings):
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+    assert read(**{"X-Forwarded-For": "203.0.113.9"}) == 404
+    assert read(**{"X-Forwarded-For": "127.0.0.1, 203.0.113.9"}) == 404
+    assert read(**{"X-Forwarded-For": "127.0.0.1"}) == 200
+
+
+def test_with_a_token_everybody_needs_it(settings):
+    settings.METRICS_TOKEN = TOKEN
+    assert read() == 404
+    assert read(Authorization="Bearer another") == 404
+    assert read(Authorization=f"Bearer {TOKEN}") == 200
+    assert read("203.0.113.9", Authorization=f"Bearer {TOKEN}", **{"X-Forwarded-For": "198.51.100.1"}) == 200
+
+
+def test_a_token_of_other_characters_is_only_wrong(settings):
+    settings.METRICS_TOKEN = TOKEN
+    assert read(Authorization="Bearer ü") == 404
