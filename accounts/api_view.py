@@ -6,8 +6,11 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.audit import address_of
 from accounts.authentication import Grant
 from accounts.idempotency import answer_once, requested_key
+from accounts.models import ActorType
+from config.api.actors import Actor, acting_as
 from config.api.views import ApiView, ListMixin
 
 
@@ -23,14 +26,20 @@ class AccountView(ApiView):
     def account_id(self) -> str:
         return self.grant.account_id
 
+    @property
+    def actor(self) -> Actor:
+        """The request's key, as the audit log names it."""
+        return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
+
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         def act() -> Response:
             return handler(request, *args, **kwargs)
 
         key = requested_key(request) if request.method == "POST" else None
-        if key is None:
-            return super().write(handler, request, *args, **kwargs)
-        return super().write(lambda *_, **__: answer_once(request, key, act), request)
+        with acting_as(self.actor):
+            if key is None:
+                return super().write(handler, request, *args, **kwargs)
+            return super().write(lambda *_, **__: answer_once(request, key, act), request)
 
 
 class AccountListView(ListMixin, AccountView):

@@ -24,6 +24,7 @@ class Grant:
     """What an authenticated request may do, and on whose account."""
 
     key_id: str
+    key_name: str  # with the prefix, for people
     account_id: str
     account_key: str  # its UUID in hex
     epoch: int  # of the account, when this was read
@@ -38,6 +39,7 @@ class Grant:
     def of(cls, key: ApiKey) -> "Grant":
         return cls(
             key_id=key.pk,
+            key_name=str(key),
             account_id=key.account_id,
             account_key=ids.hex_of("acc", key.account_id),
             epoch=key.account.epoch,

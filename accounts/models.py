@@ -8,7 +8,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from config.api.ids import IdField
+from config.api.ids import AnyIdField, IdField
+from config.api.numbers import NumbersOfTheApi
+from config.api.timestamps import render_timestamp
 
 
 class Plan(models.TextChoices):
@@ -58,6 +60,14 @@ class Account(models.Model):
             return self.requests_per_minute or 0, self.requests_per_day or 0
         return PLAN_LIMITS[self.plan]
 
+    def audited(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "plan": str(self.plan),
+            "requestsPerMinute": self.requests_per_minute,
+            "requestsPerDay": self.requests_per_day,
+        }
+
 
 class KeyType(models.TextChoices):
     SECRET = "secret"  # noqa: S105 - the name of a type
@@ -86,6 +96,17 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "type": str(self.type),
+            "prefix": self.prefix,
+            "permissions": self.permissions,
+            "allowedIps": self.allowed_ips,
+            "expiresAt": render_timestamp(self.expires_at),
+            "revokedAt": render_timestamp(self.revoked_at),
+        }
 
 
 class IdempotencyRecord(models.Model):
@@ -123,3 +144,46 @@ class StaffScope(models.Model):
 
     def __str__(self) -> str:
         return f"account access of {self.user}"
+
+
+class ActorType(models.TextChoices):
+    KEY = "key"
+    OPERATOR = "operator"
+    COMMAND = "command"
+    SYSTEM = "system"
+
+
+class AuditEntry(models.Model):
+    """Who changed what, and when (see accounts.audit). Triggers in the database refuse every UPDATE and DELETE.
+
+    Its references carry no constraints: a log neither holds up nor goes down with what it tells of. An account that
+    somebody deletes by SQL leaves its entries.
+    """
+
+    id = IdField("aud", primary_key=True)
+    # None: what belongs to no account, such as an operator's own rights.
+    account = models.ForeignKey(
+        Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True, editable=False
+    )
+    actor_type = models.CharField(max_length=10, choices=ActorType.choices)
+    actor_id = AnyIdField(null=True)  # a key's id, an operator's number, a command's name
+    actor_name = models.CharField(max_length=300, null=True)  # as it was then
+    action = models.CharField(max_length=60)
+    resource_type = models.CharField(max_length=30)
+    resource_id = AnyIdField()
+    resource_title = models.CharField(max_length=500)  # as it was then
+    changes = models.JSONField(decoder=NumbersOfTheApi)  # field → [before, after]
+    request_id = models.CharField(max_length=128, null=True)
+    address = models.CharField(max_length=45, null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name = "audit entry"
+        verbose_name_plural = "audit log"
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="audit_newest_first"),
+            models.Index(fields=["resource_id", "-created", "-id"], name="audit_of_resource"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.resource_title}"

@@ -20,9 +20,13 @@ PERMISSIONS = {
     "licenses:write": "Issue, change and revoke licences",
     "revenue:read": "Read the revenue ledger",
     "revenue:write": "Add to the revenue ledger",
+    "audit:read": "Read who changed what and when",
     ALL: "Everything",
 }
 DEFAULTS = {"secret": [ALL], "public": ["content:read", "policies:read"]}
+
+# Not for the pages of a website, where public keys are: the log names operators, addresses and what keys may do.
+NEVER_PUBLIC = frozenset({"audit:read"})
 
 
 def allows(granted: frozenset[str], permission: str) -> bool:

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import epochs, keytext
+from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
 from accounts.models import Account, ApiKey, IdempotencyRecord
-from accounts.permissions import DEFAULTS, allows
+from accounts.permissions import DEFAULTS, NEVER_PUBLIC, allows
 from config.api.errors import InsufficientPermissions, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
@@ -26,7 +26,7 @@ def check_no_more_than(grant: Grant | None, permissions: list[str]) -> None:
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
     if key_type == "public":
         for index, permission in enumerate(permissions):
-            if not permission.endswith(":read"):
+            if not permission.endswith(":read") or permission in NEVER_PUBLIC:
                 raise ValidationFailed(
                     f"A public key can only read: it cannot have {permission}.", param=f"permissions[{index}]"
                 )
@@ -58,6 +58,7 @@ def create_api_key(
         allowed_ips=allowed_ips or [],
         expires_at=expires_at,
     )
+    audit.record("api_key.created", key, {})
     return key, text
 
 
@@ -66,8 +67,10 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
     """Ends a key at once; one that was revoked before keeps its time."""
     locked = ApiKey.objects.select_for_update().get(pk=key.pk)
     if locked.revoked_at is None:
+        before = locked.audited()
         locked.revoked_at = timezone.now()
         locked.save(update_fields=["revoked_at"])
+        audit.record("api_key.revoked", locked, before)
         epochs.bump(locked.account_id)
     return locked
 
@@ -79,6 +82,7 @@ def rotate_api_key(key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant |
     now = timezone.now()
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
         raise ValidationFailed("This key has ended already, so there is nothing to rotate. Create a new one.")
+    before = old.audited()
     new, text = create_api_key(
         old.account_id,
         name=old.name,
@@ -89,15 +93,17 @@ def rotate_api_key(key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant |
         granted_by=granted_by,
     )
     if overlap_seconds == 0:
-        revoke_api_key(old)
+        old.revoked_at = now
     else:
         end = now + timedelta(seconds=overlap_seconds)
         old.expires_at = min(end, old.expires_at or end)
-        old.save(update_fields=["expires_at"])
-        epochs.bump(old.account_id)
+    old.save(update_fields=["revoked_at", "expires_at"])
+    audit.record("api_key.rotated", old, before)
+    epochs.bump(old.account_id)
     return new, text
 
 
+@transaction.atomic
 def create_account(
     name: str, *, plan: str, requests_per_minute: int | None = None, requests_per_day: int | None = None
 ) -> Account:
@@ -105,6 +111,7 @@ def create_account(
     account = Account(name=name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day)
     account.full_clean()
     account.save()
+    audit.record("account.created", account, {})
     return account
 
 

@@ -23,6 +23,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.operators.middleware.SessionAgeMiddleware",
+    "accounts.operators.middleware.OperatorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 if not ADMIN:

@@ -1,5 +1,6 @@
 """The base of this project's commands: a sentence for people, or with --json one object for programs."""
 
+import getpass
 import json
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rest_framework.exceptions import ValidationError as FieldErrors
 
+from config.api.actors import Actor, acting_as
 from config.api.errors import ApiError, first_error
 
 
@@ -18,7 +20,8 @@ class ServiceCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            sentence, result = self.perform(**options)
+            with acting_as(self.actor()):
+                sentence, result = self.perform(**options)
         except ApiError as error:
             raise CommandError(f"{error.param}: {error.message}" if error.param else error.message) from None
         except ValidationError as error:
@@ -27,6 +30,14 @@ class ServiceCommand(BaseCommand):
             param, message = first_error(error.detail)
             raise CommandError(f"{param}: {message}" if param else message) from None
         self.stdout.write(json.dumps(result) if options["json"] else sentence)
+
+    def actor(self) -> Actor:
+        """The command, by the name of the user of the machine who runs it."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a container's user without a name
+            user = None
+        return Actor("command", type(self).__module__.rpartition(".")[2], user)
 
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         raise NotImplementedError

@@ -233,6 +233,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "api-keys", "description": "The keys that authenticate callers."},
+        {"name": "audit", "description": "Who changed what, and when."},
     ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,

@@ -13,7 +13,8 @@ from django.db import IntegrityError, reset_queries, transaction
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from accounts import epochs
+from accounts import audit, epochs
+from accounts.models import AuditEntry
 from config.api import ids
 from config.api.errors import ApiError, InvalidRequest, ValidationFailed, first_error
 from config.api.parsing import check_values
@@ -26,10 +27,9 @@ from licensing.services import apply_content, linked_policy
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
-# What an import sets on an item; source_key follows from the source.
-SET = ["title", "type", "source", "policy_id", "author", "published_at", "category", "word_count",
-       "metadata_tags", "tags", "status"]  # fmt: skip
-WRITTEN = [*(name.removesuffix("_id") for name in SET), "metadata_extra", "source_key", "updated"]
+# What an import writes of an item that is there already.
+WRITTEN = ["title", "type", "source", "source_key", "policy", "author", "published_at", "category", "word_count",
+           "metadata_tags", "metadata_extra", "tags", "status", "updated"]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -171,22 +171,26 @@ class Import:
         now = timezone.now()
         created: list[Content] = []
         updated: list[Content] = []
+        changes: list[AuditEntry] = []
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
-            before = None if item is None else state(item)
+            action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
             target = item or Content(account_id=self.account_id, created=now)
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
                 entry.problem = reason(error)
                 continue
-            if before != state(target):
+            change = audit.entry(action, target, before)
+            if change is not None:
                 target.updated = now
                 (created if item is None else updated).append(target)
+                changes.append(change)
         if (created or updated) and not self.dry_run:
             # In one order: of two imports that insert the same items, one just waits for the other.
             rows = sorted([*created, *updated], key=lambda item: item.external_id or "")
             Content.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
+            audit.record_all(changes)
             epochs.bump(self.account_id)
         return len(created), len(updated)
 
@@ -205,12 +209,6 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
     if not (item.title or fields.get("title")):
         raise ValidationFailed("This field is required.", param="title")
     apply_content(item, fields)
-
-
-def state(item: Content) -> tuple[Any, ...]:
-    """What an import can change, comparable; True is not the 1 that Python takes it for."""
-    extra = {name: (value, isinstance(value, bool)) for name, value in item.metadata_extra.items()}
-    return (*(getattr(item, name) for name in SET), extra)
 
 
 def reason(error: ApiError | ValidationError) -> str:

@@ -64,6 +64,15 @@ class Policy(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def audited(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "rules": self.rules,
+            "defaultAction": str(self.default_action),
+            "version": self.version,
+        }
+
 
 class PolicyRevision(models.Model):
     """A policy as it was from one version to the next; written with it, never changed."""
@@ -126,6 +135,18 @@ class Content(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "externalId": self.external_id,
+            "title": self.title,
+            "type": str(self.type),
+            "source": self.source,
+            "policyId": self.policy_id,
+            **{f"metadata.{name}": value for name, value in known_metadata(self).items()},
+            "tags": self.tags,
+            "status": str(self.status),
+        }
 
 
 class Requester(models.Model):

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts import epochs
+from accounts import audit, epochs
 from config.api import ids
 from config.api.errors import AlreadyExists, InUse, ValidationFailed
 from licensing.models import Content, Policy, PolicyRevision, Status
@@ -62,6 +62,7 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
 
 def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Content:
     """Writes the item. Raises AlreadyExists for an externalId that another of the account's items has."""
+    action, before = ("content.created", {}) if item._state.adding else ("content.updated", item.audited())
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
@@ -76,6 +77,7 @@ def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Conte
         raise AlreadyExists(
             f"There is an item with the externalId {item.external_id!r} already.", param="externalId"
         ) from None
+    audit.record(action, item, before)
     epochs.bump(item.account_id)
     return item
 
@@ -97,8 +99,12 @@ def update_content(item: Content, fields: dict[str, Any]) -> Content:
 @transaction.atomic
 def delete_content(item: Content) -> None:
     """Takes the item out of use; its row stays for the analytics that know of it."""
-    Content.objects.filter(pk=item.pk, deleted_at=None).update(deleted_at=timezone.now())
-    epochs.bump(item.account_id)
+    locked = Content.objects.select_for_update().filter(pk=item.pk, deleted_at=None).first()
+    if locked is not None:
+        locked.deleted_at = timezone.now()
+        locked.save(update_fields=["deleted_at"])
+        audit.record("content.deleted", locked, locked.audited(), {})
+        epochs.bump(locked.account_id)
 
 
 @transaction.atomic
@@ -125,19 +131,22 @@ def keep_revision(policy: Policy) -> None:
 def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
     policy = Policy.objects.create(account_id=account_id, created=timezone.now(), **fields)
     keep_revision(policy)
+    audit.record("policy.created", policy, {})
     return policy
 
 
 @transaction.atomic
-def update_policy(policy: Policy, fields: dict[str, Any]) -> Policy:
+def update_policy(policy: Policy, fields: dict[str, Any], action: str = "policy.updated") -> Policy:
     """Writes the next version. Concurrent updates wait for each other, so none is lost."""
     locked = Policy.objects.select_for_update().get(pk=policy.pk)
+    before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, value)
     locked.version += 1
     locked.updated = timezone.now()
     locked.save()
     keep_revision(locked)
+    audit.record(action, locked, before)
     epochs.bump(locked.account_id)
     return locked
 
@@ -156,6 +165,7 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
             "rules": revision.rules,
             "default_action": revision.default_action,
         },
+        "policy.rolled_back",
     )
 
 
@@ -163,8 +173,11 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
 def delete_policy(policy: Policy) -> None:
     """Takes the policy out of use. Raises InUse while content links to it."""
     locked = Policy.objects.select_for_update().get(pk=policy.pk)
+    if locked.deleted_at is not None:
+        return
     links = Content.objects.of(locked.account_id).filter(policy=locked).count()
     if links:
         raise InUse(f"{links} content item{'s' if links > 1 else ''} still link to this policy.")
     locked.deleted_at = timezone.now()
     locked.save(update_fields=["deleted_at"])
+    audit.record("policy.deleted", locked, locked.audited(), {})

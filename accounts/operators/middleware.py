@@ -1,11 +1,15 @@
-"""Where the admin answers, what its pages may load, and when its sessions end."""
+"""Where the admin answers, what its pages may load, when its sessions end, and whose the changes are."""
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import logout
 from django.http import Http404, HttpRequest, HttpResponse
+
+from accounts.audit import operator
+from config.api.actors import SYSTEM, acting_as, current_actor
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
@@ -60,3 +64,22 @@ class SessionAgeMiddleware:
             since = request.session.setdefault(self.KEY, int(time.time()))
             if time.time() - since > settings.SESSION_COOKIE_AGE:
                 logout(request)
+
+
+class OperatorMiddleware:
+    """Makes the operator the actor of what a request to the admin changes (accounts.audit).
+
+    Elsewhere nobody's session is looked at.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with acting_as(SYSTEM):
+            return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        match: Any = request.resolver_match
+        if match.app_name == "admin" and request.user.is_authenticated:
+            current_actor.set(operator(request))

@@ -85,3 +85,26 @@ class IdField(models.Field):
 
     def to_python(self, value: Any) -> Any:
         return value
+
+
+class AnyIdField(models.Field):
+    """A reference by id to a resource of any kind, or to something that has another name.
+
+    An id is stored as a zero byte, its prefix and its 16 bytes; any other text as it is, for none begins with U+0000.
+    """
+
+    def db_type(self, connection: Any) -> str:
+        return "bytea" if connection.vendor == "postgresql" else "blob"
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        if value is None:
+            return None
+        prefix = value.partition("_")[0]
+        raw = decode(prefix, value)
+        return value.encode() if raw is None else b"\0" + prefix.encode() + raw
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
+        if value is None:
+            return None
+        stored = bytes(value)
+        return encode(stored[1:-16].decode(), stored[-16:]) if stored[:1] == b"\0" else stored.decode()

@@ -14,10 +14,12 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
-from tests import factories
+from tests import auditlog, factories
 from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
+# They change nothing that anybody owns: a check leaves its decision.
+NOT_AUDITED = {"/v1/access/check", "/v1/access/check/batch"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
+    Endpoint("GET", "/v1/audit", "audit:read"),
+    Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
 ]
 
 
@@ -98,6 +102,7 @@ LISTS = [
     "/v1/policies/{policy}/versions",
     "/v1/access/decisions",
     "/v1/api-keys",
+    "/v1/audit",
 ]
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
 
@@ -108,7 +113,14 @@ def make_resources(account: Account) -> dict[str, str]:
     key, _ = factories.api_key(account)
     check = {"contentId": item.pk, "requester": "org"}
     decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
-    return {"content": item.pk, "policy": policy.pk, "key": key.pk, "decision": decision["id"]}
+    [entry] = auditlog.entries(resource_id=item.pk)
+    return {
+        "content": item.pk,
+        "policy": policy.pk,
+        "key": key.pk,
+        "decision": decision["id"],
+        "audit": entry.pk,
+    }
 
 
 # --- What the URL resolver knows -------------------------------------------------------------------------------------

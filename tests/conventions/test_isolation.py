@@ -2,7 +2,7 @@
 
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 
-KINDS = {"content": "cnt", "policy": "pol", "key": "key", "decision": "dec"}
+KINDS = {"content": "cnt", "policy": "pol", "key": "key", "decision": "dec", "audit": "aud"}
 
 
 def same_but_for_the_id(reply, theirs, unknown):

@@ -2,7 +2,8 @@
 
 import re
 
-from tests.conventions.endpoints import ENDPOINTS, LISTS, each_endpoint, known_to_the_resolver
+from tests import auditlog
+from tests.conventions.endpoints import ENDPOINTS, LISTS, NOT_AUDITED, WRITES, each_endpoint, known_to_the_resolver
 
 
 def test_every_endpoint_has_a_sample():
@@ -22,3 +23,14 @@ def test_every_list_is_known_as_one(api, ids, endpoint):
     if endpoint.method == "GET":
         is_list = endpoint.send(api, ids).body.get("object") == "list"
         assert is_list == (endpoint.path in LISTS)
+
+
+@each_endpoint()
+def test_every_sample_that_changes_something_is_in_the_audit_log(api, ids, endpoint):
+    known = {entry.pk for entry in auditlog.entries()}
+    endpoint.send(api, ids)
+    made = [entry for entry in auditlog.entries() if entry.pk not in known]
+    if endpoint.method in WRITES and endpoint.path not in NOT_AUDITED:
+        assert made, "The service behind it calls audit.record(), see accounts/audit.py."
+    else:
+        assert made == []

@@ -1,0 +1,101 @@
+"""The audit log: who changed what, and when. Services write it, in the transaction of the change itself, so that an
+entry is neither lost nor left over after a rollback:
+
+    before = item.audited()
+    …change and save the item…
+    audit.record("content.updated", item, before)
+    epochs.bump(item.account_id)
+
+A resource says by `audited()` what the log tells of it: its fields by the API's names, as values of JSON. The actor is
+whoever `config.api.actors.acting_as` named: an endpoint its key, the admin its operator, a command itself.
+
+What the log leaves out, always and on purpose:
+- a key's text and its digest, an operator's password and second factor: there is nothing to undo with them;
+- `created`, `updated`, `lastUsedAt`, `stats` and what the service derives for itself (epochs, search keys);
+- access checks, which have decisions instead; clean-ups by age; reads.
+Everything else stands there as it was, also where it holds what people typed.
+
+A change that changes nothing (a PATCH with the values that are there, revoking a revoked key) leaves no entry.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from accounts.models import ActorType, AuditEntry
+from config.api.actors import Actor, current_actor
+from config.api.middleware import request_id
+
+Fields = Mapping[str, Any]
+EMPTY: tuple[Any, ...] = (None, [], {})
+TITLE_CHARACTERS = 500
+
+
+class Audited(Protocol):
+    pk: Any
+
+    def audited(self) -> dict[str, Any]:
+        """Its fields by the API's names, as values of JSON."""
+
+
+def differs(one: Any, other: Any) -> bool:
+    return bool(one != other) or isinstance(one, bool) != isinstance(other, bool)  # True is not the 1 of Python
+
+
+def changes(before: Fields, after: Fields) -> dict[str, list[Any]]:
+    """Of each field that differs its value before and after. Of what comes or goes, only what it has counts."""
+    told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
+    if before and after:
+        return {name: pair for name, pair in told.items() if differs(*pair)}
+    return {name: pair for name, pair in told.items() if not all(value in EMPTY for value in pair)}
+
+
+def entry(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> AuditEntry | None:
+    """The entry of a change, not yet written; None if nothing changed.
+
+    `action` is the kind of resource and what was done to it, as in `content.updated`. `before` is {} for what has
+    just been created; `after` is what the resource says now, or {} for what is deleted.
+    """
+    changed = changes(before, resource.audited() if after is None else after)
+    if not changed:
+        return None
+    actor, request = current_actor.get(), request_id.get()
+    kind = action.partition(".")[0]
+    return AuditEntry(
+        account_id=resource.pk if kind == "account" else getattr(resource, "account_id", None),
+        actor_type=actor.type,
+        actor_id=actor.id,
+        actor_name=actor.name,
+        action=action,
+        resource_type=kind,
+        resource_id=str(resource.pk),
+        resource_title=str(resource)[:TITLE_CHARACTERS],
+        changes=changed,
+        request_id=None if request == "-" else request,
+        address=actor.address,
+    )
+
+
+def record(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> None:
+    """Writes the entry of a change. Call it in the change's transaction, before epochs.bump."""
+    record_all([entry(action, resource, before, after)])
+
+
+def record_all(entries: Iterable[AuditEntry | None]) -> None:
+    """Writes the entries of many changes at once."""
+    if not transaction.get_connection().in_atomic_block:
+        raise AssertionError("An audit entry belongs into the transaction of its change.")
+    AuditEntry.objects.bulk_create([one for one in entries if one is not None])
+
+
+def address_of(request: HttpRequest) -> str | None:
+    address = getattr(request, "client_address", None)
+    return str(address).partition("%")[0] if address is not None else None  # without a scope of one machine's making
+
+
+def operator(request: HttpRequest) -> Actor:
+    """The operator who sent a request to the admin."""
+    user: Any = request.user
+    return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), address_of(request))

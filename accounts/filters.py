@@ -1,0 +1,15 @@
+"""What the audit log can be filtered by."""
+
+from accounts.models import ActorType
+from config.api.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
+
+
+class AuditFilters(OperatorFilterSet):
+    operands = {
+        "action": Operand(text),
+        "actorId": Operand(text, "actor_id"),
+        "actorType": Operand(choice(ActorType), "actor_type"),
+        "resourceId": Operand(text, "resource_id"),
+        "resourceType": Operand(text, "resource_type"),
+        "created": Operand(timestamp, operators=ORDER),
+    }

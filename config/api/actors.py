@@ -1,0 +1,31 @@
+"""Who acts: told once, where a request or a command begins; read wherever a change is recorded."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """`id` and `name` as they are now: a record made with them outlives what they name."""
+
+    type: str
+    id: str | None = None
+    name: str | None = None
+    address: str | None = None
+
+
+SYSTEM = Actor("system")  # the service by itself, and code that said nothing
+
+current_actor: ContextVar[Actor] = ContextVar("current_actor", default=SYSTEM)
+
+
+@contextmanager
+def acting_as(actor: Actor) -> Iterator[None]:
+    """Inside, changes are this actor's."""
+    token = current_actor.set(actor)
+    try:
+        yield
+    finally:
+        current_actor.reset(token)

@@ -1,0 +1,205 @@
+"""Every change is in the audit log with whoever made it, what made none is not, and no entry ever changes."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+
+from accounts import keytext
+from accounts.models import AuditEntry
+from accounts.operators.middleware import OperatorMiddleware
+from tests import auditlog, factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import NOT_AUDITED, WITH_KEY, WRITES, each
+
+CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES and endpoint.path not in NOT_AUDITED]
+each_change = each(CHANGES)
+each_posted_change = each([endpoint for endpoint in CHANGES if endpoint.method == "POST"])
+each_change_with_body = each([endpoint for endpoint in CHANGES if endpoint.body])
+
+
+@pytest.fixture
+def new(ids):
+    """The entries made since the test began."""
+    known = {entry.pk for entry in auditlog.entries()}
+    return lambda: [entry for entry in auditlog.entries() if entry.pk not in known]
+
+
+@each_change
+def test_a_change_names_the_key_the_request_and_the_address(account, ids, new, endpoint):
+    key, text = factories.api_key(account, name="Desk")
+    endpoint.send(ApiClient(text, **{"X-Request-Id": "trace-7"}), ids)
+    for entry in [one for one in new() if one.resource_id != key.pk]:
+        assert (entry.account_id, entry.actor_type, entry.actor_id) == (account.pk, "key", key.pk)
+        assert (entry.actor_name, entry.request_id, entry.address) == (f"Desk ({key.prefix}…)", "trace-7", "127.0.0.1")
+        assert entry.action.startswith(f"{entry.resource_type}.")
+        assert entry.changes
+
+
+@each_change
+def test_a_key_without_the_permission_leaves_no_entry(account, ids, endpoint):
+    holder = ApiClient(factories.key_text(account, permissions=[]))
+    before = AuditEntry.objects.count()
+    assert endpoint.send(holder, ids).status == 403
+    assert AuditEntry.objects.count() == before
+
+
+@each_change_with_body
+def test_a_refused_body_leaves_no_entry(api, ids, new, endpoint):
+    assert endpoint.send(api, ids, json={**endpoint.body, "unknown": 1}).status == 422
+    assert new() == []
+
+
+@each_posted_change
+def test_a_replay_leaves_no_second_entry(api, ids, new, endpoint):
+    first = endpoint.send(api, ids, headers={"Idempotency-Key": "k"})
+    made = new()
+    again = endpoint.send(api, ids, headers={"Idempotency-Key": "k"})
+    assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
+    assert new() == made != []
+
+
+@each_change
+def test_what_fails_after_its_entry_is_written_leaves_none(api, ids, new, endpoint, monkeypatch):
+    write = AuditEntry.objects.bulk_create
+
+    def write_and_fail(entries, *args):
+        write(entries, *args)
+        raise RuntimeError
+
+    monkeypatch.setattr(AuditEntry.objects, "bulk_create", write_and_fail)
+    assert endpoint.send(api, ids).status == 500
+    assert new() == []
+
+
+@each_change
+def test_no_change_is_made_that_cannot_be_logged(api, ids, endpoint, monkeypatch):
+    lists = ["/v1/content", "/v1/policies", "/v1/api-keys"]
+    before = [api.get(path).body for path in lists]
+
+    def fail(*args):
+        raise DatabaseError
+
+    monkeypatch.setattr(AuditEntry.objects, "bulk_create", fail)
+    assert endpoint.send(api, ids).status in (500, 503)
+    assert [api.get(path).body for path in lists] == before
+
+
+def test_a_change_that_changes_nothing_leaves_no_entry(api, ids, new):
+    api.patch(f"/v1/content/{ids['content']}", {"title": api.get(f"/v1/content/{ids['content']}")["title"]})
+    api.delete(f"/v1/api-keys/{ids['key']}")
+    made = new()
+    api.delete(f"/v1/api-keys/{ids['key']}")
+    assert [entry.action for entry in new()] == [entry.action for entry in made] == ["api_key.revoked"]
+
+
+def test_no_entry_shows_a_key_or_its_digest(api, ids):
+    made = api.post("/v1/api-keys", {"name": "x", "type": "secret"})
+    rotated = api.post(f"/v1/api-keys/{made['id']}/rotate", {"overlapSeconds": 60})
+    logged = str([list(row.values()) for row in AuditEntry.objects.values()])
+    assert made["id"] in logged
+    for text in (made["key"], rotated["key"]):
+        digest = keytext.digest(text)
+        for secret in (text[keytext.PREFIX_CHARACTERS :], digest.hex(), repr(digest)[2:-1]):
+            assert secret not in logged
+
+
+# --- Other actors ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "actions"),
+    [
+        ("create_account", ["New"], ["account.created"]),
+        ("create_api_key", ["--account", "{account}", "--name", "x", "--type", "public"], ["api_key.created"]),
+        ("rotate_api_key", ["{key}"], ["api_key.created", "api_key.rotated"]),
+        ("revoke_api_key", ["{key}"], ["api_key.revoked"]),
+        ("purge_idempotency_keys", [], []),
+        ("purge_events", ["--keep-days", "1"], []),
+    ],
+)
+def test_a_command_is_named_with_the_user_who_ran_it(account, ids, new, monkeypatch, command, options, actions):
+    monkeypatch.setattr("getpass.getuser", lambda: "ada")
+    call_command(command, *(text.format(account=account.pk, **ids) for text in options))
+    assert [entry.action for entry in new()] == actions
+    for entry in new():
+        assert (entry.actor_type, entry.actor_id, entry.actor_name) == ("command", command, "ada")
+        assert (entry.request_id, entry.address) == (None, None)
+
+
+def test_a_user_without_a_name_is_none(account, new, monkeypatch):
+    def fail():
+        raise KeyError
+
+    monkeypatch.setattr("getpass.getuser", fail)
+    call_command("create_account", "New")
+    assert [entry.actor_name for entry in new()] == [None]
+
+
+def answer_as_the_admin(rf, user, act, app_name="admin"):
+    class Match:
+        pass
+
+    request = rf.post("/admin/")
+    request.user, request.client_address, request.resolver_match = user, "203.0.113.9", Match()
+    request.resolver_match.app_name = app_name
+    middleware = OperatorMiddleware(lambda _: (middleware.process_view(request, None, (), {}), act()))
+    middleware(request)
+
+
+def test_in_the_admin_it_is_the_operator(account, new, rf):
+    user = get_user_model().objects.create_user("grace")
+    answer_as_the_admin(rf, user, lambda: factories.content(account))
+    [entry] = new()
+    assert (entry.actor_type, entry.actor_id, entry.actor_name) == ("operator", str(user.pk), "grace")
+    assert entry.address == "203.0.113.9"
+
+
+def test_after_a_request_to_the_admin_nobody_is_the_operator(account, new, rf):
+    user = get_user_model().objects.create_user("grace")
+    answer_as_the_admin(rf, user, lambda: None)
+    factories.content(account)
+    assert [entry.actor_type for entry in new()] == ["system"]
+
+
+def test_outside_the_admin_no_session_counts(account, new, rf):
+    user = get_user_model().objects.create_user("grace")
+    answer_as_the_admin(rf, user, lambda: factories.content(account), app_name="")
+    assert [entry.actor_type for entry in new()] == ["system"]
+
+
+# --- Never editable --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda entry: AuditEntry.objects.filter(pk=entry.pk).update(action="x"),
+        lambda entry: AuditEntry.objects.filter(pk=entry.pk).delete(),
+        lambda entry: entry.delete(),
+        lambda entry: entry.save(),
+        lambda entry: connection.cursor().execute("DELETE FROM accounts_auditentry"),
+        lambda entry: connection.cursor().execute("UPDATE accounts_auditentry SET actor_name = 'x'"),
+    ],
+    ids=["update", "delete", "delete one", "save", "DELETE", "UPDATE"],
+)
+def test_the_database_refuses_to_change_an_entry(account, tamper):
+    [entry] = before = auditlog.entries(resource_id=account.pk)
+    with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
+        tamper(entry)
+    assert [(one.pk, one.action) for one in auditlog.entries(resource_id=account.pk)] == [
+        (one.pk, one.action) for one in before
+    ]
+
+
+def test_postgresql_refuses_to_empty_it_too(account):
+    if connection.vendor == "postgresql":
+        with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
+            connection.cursor().execute("TRUNCATE accounts_auditentry CASCADE")
+    assert auditlog.entries(resource_id=account.pk)
+
+
+def test_it_outlives_the_account(account):
+    owner = account.pk
+    account.delete()
+    assert [entry.action for entry in auditlog.entries(account_id=owner)] == ["account.created"]
