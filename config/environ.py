@@ -26,6 +26,14 @@ def env_bool(name: str, default: str = "") -> bool:
     return text in {"1", "true", "yes", "on"}
 
 
+def env_choice(name: str, *choices: str) -> str:
+    """The first is the default."""
+    text = env(name).lower() or choices[0]
+    if text not in choices:
+        sys.exit(f"The environment variable {name} must be {' or '.join(choices)}, not {text!r}.")
+    return text
+
+
 def env_url(name: str, *schemes: str) -> str:
     """The secrets that a URL may hold stay out of the message."""
     text = env(name)

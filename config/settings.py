@@ -9,7 +9,7 @@ from typing import Any
 import dj_database_url
 
 from config import admin_settings
-from config.environ import env, env_bool, env_int, env_list, env_url
+from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -253,9 +253,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "config.api.middleware.RequestIdFilter"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"}},
+    "formatters": {"line": {"()": "config.api.logs.Lines"}, "json": {"()": "config.api.logs.JsonLines"}},
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]},
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env_choice("LOG_FORMAT", "line", "json"),
+            "filters": ["request_id"],
+        },
     },
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {

@@ -1,0 +1,145 @@
+"""What the log says, for people and as JSON."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from config.api.logs import JsonLines, Lines, without_secrets
+from config.api.middleware import RequestIdFilter
+from tests import factories
+from tests.client import ApiClient
+
+CHECK = "/v1/access/check"
+ACCESS = ("method", "route", "status", "duration_ms", "account", "key")
+
+
+class Log:
+    """Everything that is logged, in one of the formats."""
+
+    def __init__(self, formatter: logging.Formatter) -> None:
+        self.stream = io.StringIO()
+        self.handler = logging.StreamHandler(self.stream)
+        self.handler.setFormatter(formatter)
+        self.handler.addFilter(RequestIdFilter())
+
+    @property
+    def text(self) -> str:
+        return self.stream.getvalue()
+
+    def lines(self, logger: str) -> list[dict[str, Any]]:
+        return [line for line in map(json.loads, self.text.splitlines()) if line["logger"] == logger]
+
+
+@pytest.fixture
+def log(request: pytest.FixtureRequest) -> Iterator[Log]:
+    made = Log(getattr(request, "param", JsonLines)())
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(made.handler)
+    root.setLevel(logging.DEBUG)
+    yield made
+    root.removeHandler(made.handler)
+    root.setLevel(before)
+
+
+@pytest.fixture
+def access_log(settings):
+    settings.ACCESS_LOG = True
+
+
+def test_a_json_line_says_when_what_and_in_which_request(log):
+    logging.getLogger("some.where").warning("%d things", 3)
+    [line] = log.lines("some.where")
+    assert set(line) == {"time", "level", "logger", "message", "request_id"}
+    assert (line["level"], line["message"], line["request_id"]) == ("WARNING", "3 things", "-")
+    assert line["time"].endswith("Z")
+
+
+def test_an_exception_stays_on_the_one_line(log):
+    try:
+        raise RuntimeError("first\nsecond")
+    except RuntimeError:
+        logging.getLogger("some.where").exception("failed\nbadly")
+    [line] = log.lines("some.where")
+    assert "RuntimeError: first\nsecond" in line["exception"]
+
+
+def test_text_that_has_no_bytes_is_logged_all_the_same(log):
+    logging.getLogger("some.where").warning("lone \ud800 surrogate")
+    assert len(log.lines("some.where")) == 1
+
+
+@pytest.mark.parametrize("log", [Lines], indirect=True)
+def test_a_line_for_people_has_the_same(log):
+    logging.getLogger("some.where").warning("%d things", 3)
+    assert log.text.rstrip().endswith("WARNING some.where [-] 3 things")
+
+
+@pytest.mark.parametrize("extra", [{}, {"Idempotency-Key": "once"}])
+@pytest.mark.usefixtures("access_log")
+def test_a_check_leaves_an_access_line_on_either_way(log, api, account, item, extra):
+    sent = {"X-Request-Id": "from-the-caller", **extra}
+    api.post(CHECK, {"contentId": item.pk, "requester": "org_acme"}, headers=sent)
+    [line] = log.lines("access")
+    assert (line["method"], line["route"], line["status"]) == ("POST", CHECK, 200)
+    assert (line["account"], line["key"][:4], line["request_id"]) == (account.pk, "key_", "from-the-caller")
+    assert 0 < line["duration_ms"] < 10_000
+
+
+@pytest.mark.usefixtures("access_log")
+def test_an_access_line_has_no_id_and_no_query(log, api, item):
+    api.get(f"/v1/content/{item.pk}?expand=policy")
+    api.get("/v1/nowhere/private")
+    known, unknown = log.lines("access")
+    assert (known["route"], known["status"]) == ("/v1/content/{id}", 200)
+    assert (unknown["route"], unknown["status"]) == ("unknown", 404)
+    assert item.pk not in log.text
+    assert "private" not in json.dumps(log.lines("access"))
+
+
+@pytest.mark.usefixtures("access_log")
+def test_a_request_without_a_valid_key_names_none(log, application):
+    from tests.gateway.conftest import GatewayClient
+
+    for client in (GatewayClient(None, application), ApiClient(None)):
+        client.post(CHECK, {})
+    assert [(line["status"], line["account"], line["key"]) for line in log.lines("access")] == [(401, None, None)] * 2
+
+
+@pytest.mark.usefixtures("access_log")
+def test_a_failure_has_its_access_line_too(log, account, monkeypatch):
+    monkeypatch.setattr("licensing.services.save_content", lambda *args, **kwargs: 1 / 0)
+    ApiClient(factories.key_text(account)).post("/v1/content", {"title": "x"})
+    assert log.lines("access")[-1]["status"] == 500
+    assert "ZeroDivisionError" in log.lines("config.api.errors")[0]["exception"]
+
+
+def test_without_the_setting_there_is_no_access_line(log, api, item):
+    api.post(CHECK, {"contentId": item.pk, "requester": "org_acme"})
+    api.get("/v1/content")
+    assert log.lines("access") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "logged"),
+    [
+        ("key svc_sk_abc123DEF456GHI789 sent", "key svc_sk_abc123… sent"),
+        ("Authorization: Bearer abc.def/ghi", "Authorization: Bearer [removed]"),
+        ("{'Authorization': 'Bearer abc'}", "{'Authorization': 'Bearer [removed]'}"),
+        ("redis://:p4ss@redis:6379/0 is away", "redis://:[removed]@redis:6379/0 is away"),
+        ("postgresql://me:p@ss/word@db/x", "postgresql://me:[removed]@db/x"),
+        (
+            "connection to host=db user=me password=abc failed",
+            "connection to host=db user=me password=[removed] failed",
+        ),
+        ("""{"password": "a b", "x": 1}""", """{"password": [removed], "x": 1}"""),
+        ("http://127.0.0.1:8000/v1/content", "http://127.0.0.1:8000/v1/content"),
+        ("GET /v1/content/cnt_01 took 3 ms", "GET /v1/content/cnt_01 took 3 ms"),
+    ],
+)
+def test_what_looks_like_a_secret_is_removed(said, logged):
+    assert without_secrets(said) == logged
