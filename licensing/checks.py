@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from uuid_utils import uuid7
 
 from analytics import recorder
-from analytics.batches import Claim, Entry, Outcome, Record
+from analytics.batches import Charge, Claim, Entry, Outcome, Record
 from config.api import ids
 from config.api.errors import ApiError, NotFound
 from config.api.middleware import parse_address
@@ -24,7 +24,8 @@ from licensing import rule_limits
 from licensing.check_bodies import Check
 from licensing.decisions import CompiledPolicy, Decision, Reason, decide
 from licensing.facts import Facts
-from licensing.items import Item, KnownRequester, held_licenses
+from licensing.held import vouched_for
+from licensing.items import Item, KnownRequester, recorded_license
 from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
 
 
@@ -49,13 +50,21 @@ def not_found(check: Check) -> NotFound:
     return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
 
 
-def facts_of(check: Check, item: Item, now: datetime) -> Facts:
+def facts_of(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Facts:
+    """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
+    standing = None
+    if requester.licenses is not None:
+        standing = requester.licenses.standing(item.id, item.tags, item.policy_key, now)
+    if standing is None:
+        standing = vouched_for(check.license_type, check.has_valid_license)
     return Facts(
         now=now,
         requester_id=check.requester_id,
-        license_types=(check.license_type,) if check.license_type is not None else (),
-        has_valid_license=check.has_valid_license,
-        licenses=held_licenses(check.license_type, check.has_valid_license),
+        license_types=standing.license_types,
+        has_valid_license=standing.is_valid,
+        has_lapsed_license=standing.has_lapsed,
+        licenses_by_service=standing.by_service,
+        licenses=standing.licenses,
         permission=check.permission,
         ip=parse_address(check.ip) if check.ip is not None else None,
         content_type=item.content_type,
@@ -67,7 +76,7 @@ def facts_of(check: Check, item: Item, now: datetime) -> Facts:
 
 def decide_check(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
     """The answer, as far as it depends on facts alone; `settle` adds what was counted."""
-    facts = facts_of(check, item, now)
+    facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
     rule = decision.rule
     limited = decision.allowed and rule is not None and rule.rate_limit is not None
@@ -110,15 +119,28 @@ def prepare(
         reason=decision.reason,
         rule_index=rule.index if rule else None,
         permission=check.permission,
-        facts=recorded_facts(check, item, answer.requester_name),
+        facts=recorded_facts(check, item, answer),
         created=answer.created,
         rate_reset=answer.rate_reset,
     )
-    return replace(answer, id=ids.encode("dec", key)), (record, claim, None)
+    return replace(answer, id=ids.encode("dec", key)), (record, claim, charge_of(decision, record))
 
 
-def recorded_facts(check: Check, item: Item, requester_name: str | None) -> dict[str, Any]:
-    facts = dict(item.facts)
+def charge_of(decision: Decision, record: Record) -> Charge | None:
+    """What the decision costs, if its rule's limit does not turn it into a denial."""
+    price, held = decision.price, decision.license
+    if price is None or held is None or held.id is None:
+        return None
+    return Charge(record.id, *price, ids.hex_of("lic", held.id), held.license_type or "")
+
+
+def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, Any]:
+    """What licensing.items.facts_of_event makes the decision's facts of again, and what its reply tells of."""
+    facts, known, requester_name = dict(item.facts), answer.facts, answer.requester_name
+    if known.licenses_by_service:
+        facts["licenses"] = [recorded_license(held) for held in known.licenses]
+        if known.has_lapsed_license:
+            facts["lapsedLicense"] = True
     if check.license_type is not None:
         facts["licenseType"] = check.license_type
     if check.has_valid_license:
@@ -167,8 +189,8 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
     for check in checks:
         if not check.dry_run and check.selector in items:
             lasting[check.requester_id] = check.requester_name or lasting.get(check.requester_id)
-    requesters = find_requesters(account_id, {check.requester_id for check in checks})
-    requesters |= keep_requesters(account_id, lasting) if lasting else {}
+    requesters = keep_requesters(account_id, lasting)
+    requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
     account = ids.hex_of("acc", account_id)
     answers: list[Answer | ApiError] = []
     places: list[int] = []

@@ -53,6 +53,14 @@ class Decision(Struct, frozen=True):
     permissions: tuple[str, ...] = ()
     license: HeldLicense | None = None
 
+    @property
+    def price(self) -> tuple[int, str] | None:
+        """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
+        held = self.license
+        if not self.allowed or held is None or not held.access_amount or held.access_currency is None:
+            return None
+        return held.access_amount, held.access_currency
+
 
 def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
     """Ascending priority, a missing one last; of equals a deny before an allow, then the order of the list."""

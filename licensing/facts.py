@@ -13,6 +13,8 @@ class HeldLicense(Struct, frozen=True):
     source: str = "caller"
     id: str | None = None
     expires_at: datetime | None = None
+    access_amount: int | None = None  # what each access costs, in millionths
+    access_currency: str | None = None
 
 
 class Facts(Struct, frozen=True):
@@ -23,6 +25,7 @@ class Facts(Struct, frozen=True):
     license_types: tuple[str, ...] = ()
     has_valid_license: bool = False
     has_lapsed_license: bool = False  # of which the service knows
+    licenses_by_service: bool = False  # the service knows of licences, so the caller's word does not count
     licenses: tuple[HeldLicense, ...] = ()
     permission: str | None = None
     ip: IPv4Address | IPv6Address | None = None

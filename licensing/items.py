@@ -6,8 +6,10 @@ from ipaddress import ip_address
 from typing import Any
 
 from config.api.middleware import parse_address
+from config.api.timestamps import parse_timestamp, render_timestamp
 from licensing.decisions import CompiledPolicy
 from licensing.facts import Facts, HeldLicense
+from licensing.held import HeldLicenses, standing_of, vouched_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +33,47 @@ class KnownRequester:
 
     pk: int | None
     name: str | None
+    licenses: HeldLicenses | None = None
 
 
-def held_licenses(license_type: str | None, has_valid_license: bool) -> tuple[HeldLicense, ...]:
-    """What the caller vouches for."""
-    return (HeldLicense(license_type),) if license_type is not None or has_valid_license else ()
+def recorded_license(held: HeldLicense) -> dict[str, Any]:
+    """A licence of the service's as an event keeps it."""
+    known = {
+        "id": held.id,
+        "licenseType": held.license_type,
+        "expiresAt": render_timestamp(held.expires_at),
+        "accessAmount": held.access_amount,
+        "accessCurrency": held.access_currency,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def license_of_event(recorded: dict[str, Any]) -> HeldLicense:
+    return HeldLicense(
+        license_type=recorded["licenseType"],
+        source="service",
+        id=recorded["id"],
+        expires_at=parse_timestamp(recorded["expiresAt"]) if "expiresAt" in recorded else None,
+        access_amount=recorded.get("accessAmount"),
+        access_currency=recorded.get("accessCurrency"),
+    )
 
 
 def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str | None, now: datetime) -> Facts:
     """The facts that an event's decision was made on."""
-    license_type, has_valid_license = recorded.get("licenseType"), recorded.get("hasValidLicense", False)
+    if "licenses" in recorded:
+        valid = map(license_of_event, recorded["licenses"])
+        standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
+    else:
+        standing = vouched_for(recorded.get("licenseType"), recorded.get("hasValidLicense", False))
     return Facts(
         now=now,
         requester_id=requester_id,
-        license_types=(license_type,) if license_type is not None else (),
-        has_valid_license=has_valid_license,
-        licenses=held_licenses(license_type, has_valid_license),
+        license_types=standing.license_types,
+        has_valid_license=standing.is_valid,
+        has_lapsed_license=standing.has_lapsed,
+        licenses_by_service=standing.by_service,
+        licenses=standing.licenses,
         permission=permission,
         ip=parse_address(recorded["ip"]) if "ip" in recorded else None,
         content_type=recorded["contentType"],

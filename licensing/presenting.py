@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from config.api.amounts import from_millionths, render_amount
 from config.api.errors import ApiError
 from config.api.timestamps import render_timestamp
 from licensing.check_bodies import Check
 from licensing.checks import Answer
-from licensing.decisions import trace
+from licensing.decisions import Decision, trace
 
 
 def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
@@ -33,13 +34,21 @@ def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
             "source": held.source,
         },
         "rateLimit": present_rate(answer),
-        "charge": None,
+        "charge": present_charge(decision),
         "dryRun": answer.dry_run,
         "created": answer.created,
     }
     if explain:
         shown["trace"] = trace(policy, answer.facts)
     return shown
+
+
+def present_charge(decision: Decision) -> dict[str, Any] | None:
+    """What the access costs; of a dry run, what it would."""
+    if decision.price is None:
+        return None
+    amount, currency = decision.price
+    return {"amount": render_amount(from_millionths(amount)), "currency": currency}
 
 
 def present_rate(answer: Answer) -> dict[str, Any] | None:

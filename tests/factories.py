@@ -1,12 +1,14 @@
 """What tests begin with, made by the same services that the service itself uses."""
 
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
 from accounts import services as accounts
 from accounts.models import Account, ApiKey
 from licensing import services as licensing
-from licensing.models import Content, Policy
+from licensing.licenses import issue_license
+from licensing.models import Content, License, Policy
 
 numbers = count(1)
 
@@ -44,6 +46,13 @@ def key_text(owner: Account, **fields: Any) -> str:
 def policy(owner: Account, *rules: dict[str, Any], **fields: Any) -> Policy:
     rules = rules or (ALLOW_LICENSED, DENY_ALL)
     return licensing.create_policy(owner.pk, {"name": f"Policy {next(numbers)}", "rules": list(rules), **fields})
+
+
+def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> License:  # noqa: A001
+    """A licence for everything unless `fields` have a scope; `per_access` is what each access costs, in USD."""
+    if "per_access" in fields:
+        fields |= {"access_amount": Decimal(fields.pop("per_access")), "access_currency": "USD"}
+    return issue_license(owner.pk, {"requester_id": requester_id, "license_type": "commercial", **fields})
 
 
 def content(owner: Account, **fields: Any) -> Content:

@@ -9,7 +9,7 @@ from django.conf import settings
 ROOT = Path(settings.BASE_DIR)
 # From the ground up; a module imports from its own floor and from those below.
 FLOORS = ["config.api", "accounts", "analytics", "licensing", "config"]
-PURE = ["licensing/decisions.py", "licensing/rules.py", "licensing/conditions.py", "licensing/facts.py"]
+PURE = [f"licensing/{name}.py" for name in ("decisions", "rules", "conditions", "facts", "held")]
 ORM = ("django.db", "licensing.models", "analytics.models", "accounts.models")
 
 

@@ -11,9 +11,11 @@ from config.api.middleware import parse_address
 from config.api.timestamps import parse_timestamp
 from licensing.decisions import CompiledPolicy
 from licensing.facts import Facts, HeldLicense
+from licensing.held import HeldLicenses, Standing, Term, vouched_for
 from licensing.rules import parse_rules
 
 NOW = "2026-06-01T12:00:00Z"
+START = "2020-01-01"
 Case = dict[str, Any]
 
 
@@ -36,19 +38,43 @@ def policy(case: Case) -> CompiledPolicy | None:
     return CompiledPolicy.of("pol_golden", 1, default_action, parse_rules(case["policy"]["rules"]))
 
 
+def held(case: Case) -> Standing | None:
+    """The standing by the service's own licences; `{item}` and `{policy}` are this item and its policy."""
+    terms = [
+        Term(
+            license=HeldLicense(
+                license_type=one["licenseType"],
+                source="service",
+                id=f"lic_{number}",
+                expires_at=parse_timestamp(one["expiresAt"]) if "expiresAt" in one else None,
+            ),
+            starts_at=parse_timestamp(one.get("startsAt", START)),
+            revoked=one.get("revoked", False),
+            content_ids=one.get("contentIds", ()),
+            tags=one.get("tags", ()),
+            policies=one.get("policyIds", ()),
+        )
+        for number, one in enumerate(case.get("licenses", ()))
+    ]
+    tags = case.get("item", {}).get("tags", ())
+    return HeldLicenses(sorted(terms, key=lambda term: term.starts_at)).standing(
+        "{item}", tags, "{policy}", moment(case)
+    )
+
+
 def facts(case: Case) -> Facts:
     """What a check that says this much makes known; that the service reads it so is tested by itself."""
     item, check = case.get("item", {}), case["check"]
     requester = check["requester"] if isinstance(check["requester"], dict) else {"id": check["requester"]}
-    license_type = requester.get("licenseType")
-    has_valid_license = requester.get("hasValidLicense") is True
+    standing = held(case) or vouched_for(requester.get("licenseType"), requester.get("hasValidLicense") is True)
     return Facts(
         now=moment(case),
         requester_id=requester["id"],
-        license_types=(license_type,) if license_type else (),
-        has_valid_license=has_valid_license,
-        has_lapsed_license=case.get("lapsedLicense", False),
-        licenses=(HeldLicense(license_type),) if license_type or has_valid_license else (),
+        license_types=standing.license_types,
+        has_valid_license=standing.is_valid,
+        has_lapsed_license=case.get("lapsedLicense", standing.has_lapsed),
+        licenses_by_service=standing.by_service,
+        licenses=standing.licenses,
         permission=check.get("permission"),
         ip=parse_address(check.get("context", {}).get("ip") or ""),
         content_type=item.get("type", "article"),

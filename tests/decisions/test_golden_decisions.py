@@ -2,7 +2,11 @@ from typing import Any
 
 import pytest
 
+from accounts.models import Account
+from config.api.timestamps import parse_timestamp
 from licensing.decisions import decide, trace
+from licensing.licenses import revoke_license
+from tests import factories
 from tests.client import ApiClient
 from tests.decisions import golden
 
@@ -40,11 +44,13 @@ def test_the_trace_calls_that_rule_decisive_which_decided(case: dict[str, Any]):
 
 
 @pytest.mark.parametrize("case", CALLABLE)
-def test_the_service_answers_what_the_decision_says(api: ApiClient, case: dict[str, Any]):
+def test_the_service_answers_what_the_decision_says(api: ApiClient, account: Account, case: dict[str, Any]):
     fields = {"title": "Item", **case.get("item", {})}
     if case["policy"] is not None:
         fields["policyId"] = api.post("/v1/policies", {"name": "Golden", **case["policy"]})["id"]
     item = api.post("/v1/content", fields)["id"]
+    for one in case.get("licenses", ()):
+        issue(account, one, case, item, fields.get("policyId"))
     if "status" in fields:  # the service sets it at creation
         api.patch(f"/v1/content/{item}", {"status": fields["status"]})
 
@@ -58,3 +64,20 @@ def test_the_service_answers_what_the_decision_says(api: ApiClient, case: dict[s
     if license_ != "not looked at":
         shown = reply["license"]
         assert (shown and {name: shown[name] for name in ("licenseType", "source")}) == license_
+
+
+def issue(account: Account, one: dict[str, Any], case: dict[str, Any], item: str, policy: str | None) -> None:
+    requester = case["check"]["requester"]
+    known = {"{item}": item, "{policy}": policy}
+    issued = factories.license(
+        account,
+        requester if isinstance(requester, str) else requester["id"],
+        license_type=one["licenseType"],
+        starts_at=parse_timestamp(one.get("startsAt", golden.START)),
+        expires_at=parse_timestamp(one["expiresAt"]) if "expiresAt" in one else None,
+        content_ids=[known.get(name) or factories.content(account).pk for name in one.get("contentIds", ())],
+        tags=one.get("tags", []),
+        policy_ids=[known.get(name) or factories.policy(account).pk for name in one.get("policyIds", ())],
+    )
+    if one.get("revoked"):
+        revoke_license(issued)

@@ -4,5 +4,6 @@
 from tests.endpoints.test_access_batch import *
 from tests.endpoints.test_access_check import *
 from tests.endpoints.test_access_drafts import *
+from tests.endpoints.test_access_licenses import *
 from tests.endpoints.test_access_rate_limits import *
 from tests.endpoints.test_access_reasons import *

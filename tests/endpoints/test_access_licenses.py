@@ -1,0 +1,244 @@
+"""Licences that the service holds: which check they decide, and what it costs (contract §10, §11)."""
+
+from decimal import Decimal
+
+import pytest
+from django.db.models import Sum
+
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from config.api.timestamps import parse_timestamp
+from licensing.licenses import revoke_license, update_license
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+
+LIMITED = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 2, "period": "month"}}
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account).pk, tags=["law"])
+
+
+@pytest.fixture
+def check(api, item):
+    def send(**fields):
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})
+
+    return send
+
+
+def ledger():
+    return list(LedgerEntry.objects.order_by("id"))
+
+
+# --- Which licence counts --------------------------------------------------------------------------------------------
+
+
+def test_a_held_licence_allows_and_is_shown(check, account):
+    held = factories.license(account, expires_at=parse_timestamp("2999-01-01"))
+    reply = check()
+    assert (reply["allowed"], reply["charge"]) == (True, None)
+    assert reply["license"] == {
+        "id": held.pk,
+        "licenseType": "commercial",
+        "expiresAt": "2999-01-01T00:00:00.000000Z",
+        "source": "service",
+    }
+
+
+def test_a_licence_issued_between_two_checks_decides_the_second(check, account):
+    assert check()["reason"] == "no_license"
+    factories.license(account)
+    assert check()["allowed"]
+
+
+def test_a_revoked_licence_is_none_at_once_and_the_callers_word_does_not_bring_it_back(check, account):
+    held = factories.license(account)
+    assert check()["allowed"]
+    revoke_license(held)
+    assert check(requester=factories.LICENSED_REQUESTER)["reason"] == "no_license"
+
+
+def test_a_changed_licence_decides_the_next_check(check, account):
+    held = factories.license(account)
+    assert check()["allowed"]
+    update_license(held, {"license_type": "personal"})
+    assert check()["reason"] == "policy_denied"
+
+
+def test_a_licence_ends_at_its_very_moment_without_any_write(check, account, clock):  # noqa: F811
+    end = clock.now.replace(microsecond=750_000)
+    factories.license(account, expires_at=end)
+    assert check()["allowed"]
+    clock.now = end.replace(microsecond=749_999)
+    assert check()["allowed"]
+    clock.now = end
+    assert check()["reason"] == "license_expired"
+
+
+def test_a_licence_begins_at_its_very_moment_and_until_then_the_callers_word_counts(
+    check,
+    account,
+    clock,  # noqa: F811
+):
+    start = clock.now.replace(microsecond=750_000)
+    factories.license(account, license_type="personal", starts_at=start)
+    assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "caller"
+    clock.now = start
+    assert check(requester=factories.LICENSED_REQUESTER)["reason"] == "policy_denied"
+
+
+def test_a_licence_that_was_revoked_before_it_began_never_began(check, account, clock):  # noqa: F811
+    revoke_license(factories.license(account, starts_at=clock.now.replace(day=10)))
+    clock.advance(days=30)
+    assert check(requester=factories.LICENSED_REQUESTER)["license"]["source"] == "caller"
+
+
+def test_a_licence_is_its_requesters_alone(check, account, other_account):
+    factories.license(account, "org_b")
+    factories.license(other_account, "org_acme")
+    assert check()["reason"] == "no_license"
+
+
+def test_a_draft_is_decided_on_licences_of_the_items_own_policy(check, account, item):
+    factories.license(account, policy_ids=[item.policy_id])
+    draft = {"rules": [factories.ALLOW_LICENSED]}
+    assert check(dryRun=True, policy=draft)["license"]["source"] == "service"
+
+
+def test_many_licences_for_single_items_are_told_apart(check, account, item):
+    for _ in range(20):
+        factories.license(account, content_ids=[factories.content(account).pk])
+    assert check()["reason"] == "no_license"
+    held = factories.license(account, content_ids=[factories.content(account).pk, item.pk])
+    assert check()["license"]["id"] == held.pk
+
+
+# --- What is charged -------------------------------------------------------------------------------------------------
+
+
+def test_an_allowed_check_is_charged_to_its_decision(check, account, item):
+    held = factories.license(account, per_access="0.05")
+    reply = check(requester={"id": "org_acme", "name": "Acme"})
+    assert reply["charge"] == {"amount": 0.05, "currency": "USD"}
+    [entry] = ledger()
+    assert (entry.type, entry.amount, entry.currency) == ("usage", Decimal("0.05"), "USD")
+    assert (entry.decision_id, entry.content_id, entry.license_id) == (reply["id"], item.pk, held.pk)
+    assert entry.id.removeprefix("led") == reply["id"].removeprefix("dec")
+    assert (entry.requester_id, entry.license_type) == (held.requester_id, "commercial")
+
+
+def test_the_price_is_sent_with_exactly_its_digits(check, account):
+    factories.license(account, per_access="999999999999.999999")
+    assert b'"amount":999999999999.999999,' in check().content
+
+
+@pytest.mark.parametrize("price", [{}, {"per_access": "0"}])
+def test_a_licence_without_a_price_charges_nothing(check, account, price):
+    factories.license(account, **price)
+    assert (check()["charge"], ledger()) == (None, [])
+
+
+def test_a_denied_check_is_not_charged(check, account):
+    factories.license(account, license_type="personal", per_access="0.05")
+    reply = check()
+    assert (reply["reason"], reply["charge"], ledger()) == ("policy_denied", None, [])
+
+
+def test_a_licence_that_does_not_count_is_not_charged(check, account):
+    factories.license(account, license_type="personal", per_access="0.05")
+    held = factories.license(account, license_type="enterprise", per_access="0.10")
+    assert check()["charge"] == {"amount": 0.1, "currency": "USD"}
+    assert [entry.license_id for entry in ledger()] == [held.pk]
+
+
+def test_an_access_that_any_licence_allows_is_charged_to_the_first(api, account):
+    open_item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    factories.license(account, per_access="0.05")
+    body = {"contentId": open_item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", body)["charge"] == {"amount": 0.05, "currency": "USD"}
+    assert api.post("/v1/access/check", {**body, "requester": "org_b"})["charge"] is None
+
+
+def test_beyond_the_rules_limit_nothing_is_charged(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, LIMITED).pk)
+    factories.license(account, per_access="0.05")
+    replies = [api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}) for _ in range(4)]
+    assert [reply["reason"] for reply in replies] == [None, None, *["rate_limit_exceeded"] * 2]
+    assert [bool(reply["charge"]) for reply in replies] == [True, True, False, False]
+    assert [entry.decision_id for entry in ledger()] == [reply["id"] for reply in replies[:2]]
+
+
+def test_a_batch_is_charged_check_by_check(api, account, item):
+    factories.license(account, per_access="0.05")
+    other = factories.content(account)
+    checks = [{"contentId": item.pk}, {"contentId": other.pk}, {"contentId": item.pk}]
+    reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
+    assert [one["charge"] and one["charge"]["amount"] for one in reply["data"]] == [0.05, None, 0.05]
+    charged = {one["id"] for one in reply["data"] if one["allowed"]}
+    assert {entry.decision_id for entry in ledger()} == charged
+
+
+def test_a_dry_run_shows_the_price_and_charges_nothing(check, account):
+    factories.license(account, per_access="0.05")
+    assert check(dryRun=True)["charge"] == {"amount": 0.05, "currency": "USD"}
+    assert ledger() == []
+
+
+@pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
+def test_a_replayed_check_is_not_charged_again(api, account, item, path):
+    factories.license(account, per_access="0.05")
+    body = {
+        "requester": "org_acme",
+        **({"checks": [{"contentId": item.pk}]} if "batch" in path else {"contentId": item.pk}),
+    }
+    first, second = (api.post(path, body, headers={"Idempotency-Key": "one"}) for _ in range(2))
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert first.body == second.body
+    assert len(ledger()) == 1
+
+
+def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock):  # noqa: F811
+    held = factories.license(account, per_access="0.05")
+    for _ in range(3):
+        check()
+    clock.advance(days=1)
+    check()
+    for rollup in (
+        TierRevenue.objects.filter(license_type="commercial"),
+        RequesterRevenue.objects.filter(requester_id=held.requester_id),
+        ContentRevenue.objects.filter(content_id=item.pk),
+    ):
+        days = rollup.filter(account=account, currency="USD").values_list("day").annotate(Sum("amount"))
+        assert sorted(days) == [
+            (clock.now.date().replace(day=4), Decimal("0.15")),
+            (clock.now.date(), Decimal("0.05")),
+        ]
+
+
+# --- What is kept ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "licenses",
+    [
+        [{"per_access": "0.05", "expires_at": parse_timestamp("2999-01-01")}],
+        [{"license_type": "personal"}, {"per_access": "0.000001"}],
+        [{"starts_at": parse_timestamp("2020-01-01"), "expires_at": parse_timestamp("2021-01-01")}],
+        [{"revoked": True}],
+    ],
+)
+def test_a_decision_is_read_as_it_was_answered_when_its_licences_are_long_gone(check, api, account, licenses):
+    issued = [
+        (factories.license(account, **{k: v for k, v in one.items() if k != "revoked"}), one) for one in licenses
+    ]
+    for held, one in issued:
+        if "revoked" in one:
+            revoke_license(held)
+    made = check(requester={**factories.LICENSED_REQUESTER, "licenseType": "enterprise"}, explain=True)
+    for held, one in issued:
+        if "revoked" not in one:
+            update_license(held, {"license_type": "changed", "access_amount": Decimal(9), "access_currency": "EUR"})
+            revoke_license(held)
+    kept = api.get(f"/v1/access/decisions/{made['id']}")
+    assert kept.content == made.content
