@@ -42,5 +42,17 @@ class AccountView(ApiView):
             return super().write(lambda *_, **__: answer_once(request, key, act), request)
 
 
+class ReadingPost(AccountView):
+    """A POST that only reads, if much: it opens no transaction and takes no turn at writing.
+
+    With an Idempotency-Key its reply is kept like any other, after it was made; a retry makes it again to no effect.
+    """
+
+    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        key = requested_key(request)
+        response = handler(request, *args, **kwargs)
+        return response if key is None else super().write(lambda *_, **__: response, request)
+
+
 class AccountListView(ListMixin, AccountView):
     """An AccountView with a list."""

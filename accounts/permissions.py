@@ -40,11 +40,12 @@ def require(grant: Any, permission: str) -> None:
 
 
 class KeyHasPermission(BasePermission):
-    """The key has the permission that the view names for the method."""
+    """The key has every permission that the view names for the method."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        permission = view.required_permission(request.method)
-        if permission is None:
+        needed = view.required_permissions(request.method)
+        if not needed:
             raise AssertionError(f"{type(view).__name__} names no permission for {request.method}")
-        require(request.auth, permission)
+        for permission in needed:
+            require(request.auth, permission)
         return True

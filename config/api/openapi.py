@@ -147,10 +147,11 @@ class ApiSchema(AutoSchema):
                 parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
-        permission = self.view.required_permission(self.method.upper())
-        if permission:
+        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions(self.method.upper()))
+        if needed:
             text = operation.get("description", "")
-            operation["description"] = f"{text}\n\nNeeds the permission `{permission}`.".strip()
+            plural = "s" if " and " in needed else ""
+            operation["description"] = f"{text}\n\nNeeds the permission{plural} {needed}.".strip()
         for status, codes in self.errors().items():
             responses[status] = {"$ref": f"#/components/responses/{response_name(status, codes)}"}
         return operation

@@ -1,6 +1,6 @@
 """The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists (contract §1–2)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
@@ -47,7 +47,7 @@ class ApiView(GenericAPIView):
     A method that writes runs in one transaction, which an error rolls back whole.
     """
 
-    permissions_required: ClassVar[dict[str, str]] = {}
+    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     serializer_class: Any = None
     query_parameters: ClassVar[frozenset[str]] = frozenset()
     filter_backends = (StrictFilterBackend,)
@@ -55,8 +55,10 @@ class ApiView(GenericAPIView):
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # there is one format
 
-    def required_permission(self, method: str) -> str | None:
-        return self.permissions_required.get("GET" if method == "HEAD" else method)
+    def required_permissions(self, method: str) -> tuple[str, ...]:
+        """What a key needs for the method: all of these; none where no key is asked for."""
+        needed = self.permissions_required.get("GET" if method == "HEAD" else method, ())
+        return (needed,) if isinstance(needed, str) else needed
 
     # --- From request to handler -------------------------------------------------------------------------------------
 

@@ -28,12 +28,16 @@ class Endpoint:
 
     method: str
     path: str
-    permission: str | None  # None: no key is asked for
+    permission: str | None  # None: no key is asked for; two of them are joined by a space
     body: dict[str, Any] | None = None
     status: int = 200
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
+
+    @property
+    def permissions(self) -> list[str]:
+        return (self.permission or "").split()
 
     @property
     def names_a_resource(self) -> bool:

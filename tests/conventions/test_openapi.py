@@ -87,7 +87,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
 def test_an_operation_has_a_summary_a_known_tag_and_its_permission(path: str, method: str, operation: dict[str, Any]):
     assert operation["summary"]
     assert operation["tags"][0] in {tag["name"] for tag in DOCUMENT["tags"]}
-    assert re.search(r"Needs the permission `[a-z_]+:[a-z]+`", operation["description"])
+    assert re.search(r"Needs the permissions? `[a-z_]+:[a-z]+`", operation["description"])
     assert operation["security"] == [{"apiKey": []}]
 
 

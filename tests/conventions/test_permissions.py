@@ -1,17 +1,18 @@
-"""Each endpoint asks for one permission, before it looks at anything else (contract §2 and §4)."""
+"""Each endpoint asks for its permission, mostly one, before it looks at anything else (contract §2 and §4)."""
 
 from accounts.permissions import PERMISSIONS
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import each_endpoint_with_key, each_with_body, each_with_id
+from tests.conventions.endpoints import ENDPOINTS, each, each_endpoint_with_key, each_with_body, each_with_id
 
 
 def but_for(endpoint):
-    return sorted(set(PERMISSIONS) - {"*", endpoint.permission})
+    """All permissions but the last of those that the endpoint needs."""
+    return sorted(set(PERMISSIONS) - {"*", endpoint.permissions[-1]})
 
 
-def denied(reply, permission):
-    error = reply.error
+def denied(reply, endpoint):
+    permission, error = endpoint.permissions[-1], reply.error
     return (
         (reply.status, error["code"], error["type"]) == (403, "insufficient_permissions", "authorization_error")
         and permission in error["message"]
@@ -25,7 +26,7 @@ def test_the_one_permission_is_enough(account, ids, endpoint):
     body = {**endpoint.body, "permissions": []} if endpoint.path == "/v1/api-keys" and endpoint.body else None
     if endpoint.path.endswith("/rotate"):
         ids["key"] = factories.api_key(account, permissions=[])[0].pk
-    holder = ApiClient(factories.key_text(account, permissions=[endpoint.permission]))
+    holder = ApiClient(factories.key_text(account, permissions=endpoint.permissions))
     reply = endpoint.send(holder, ids, **({"json": body} if body else {}))
     assert reply.status == endpoint.status
 
@@ -33,7 +34,15 @@ def test_the_one_permission_is_enough(account, ids, endpoint):
 @each_endpoint_with_key()
 def test_all_the_others_are_not(account, ids, endpoint):
     reply = endpoint.send(ApiClient(factories.key_text(account, permissions=but_for(endpoint))), ids)
-    assert denied(reply, endpoint.permission)
+    assert denied(reply, endpoint)
+
+
+@each([endpoint for endpoint in ENDPOINTS if len(endpoint.permissions) > 1])
+def test_one_of_two_permissions_is_not_enough(account, ids, endpoint):
+    for missing in endpoint.permissions:
+        others = [one for one in endpoint.permissions if one != missing]
+        reply = endpoint.send(ApiClient(factories.key_text(account, permissions=others)), ids)
+        assert (reply.status, missing in reply.error["message"]) == (403, True)
 
 
 @each_endpoint_with_key()
@@ -47,17 +56,17 @@ def test_without_the_permission_a_refused_write_leaves_everything(api, account, 
 def test_the_permission_is_asked_for_before_the_body_is_read(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
     for body in (b"", b"{", b'{"unknown": 1}', b"\xff", b'"' + b"x" * 1_100_000 + b'"'):
-        assert denied(endpoint.send(holder, ids, json=body), endpoint.permission)
+        assert denied(endpoint.send(holder, ids, json=body), endpoint)
 
 
 @each_with_id()
 def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
     for unknown in ("no-id", "cnt_" + "0" * 26):
-        assert denied(endpoint.send(holder, dict.fromkeys(ids, unknown)), endpoint.permission)
+        assert denied(endpoint.send(holder, dict.fromkeys(ids, unknown)), endpoint)
 
 
 @each_endpoint_with_key()
 def test_the_permission_is_asked_for_before_the_query_is_read(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
-    assert denied(endpoint.send(holder, ids, unknown="1"), endpoint.permission)
+    assert denied(endpoint.send(holder, ids, unknown="1"), endpoint)

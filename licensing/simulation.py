@@ -1,0 +1,111 @@
+"""A draft of a policy against recorded decisions: reads them in passing, writes nothing and locks nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.db.models import F, QuerySet
+from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleGreaterThanOrEqual
+
+from analytics.models import AccessEvent, LedgerEntry
+from config.api import ids
+from licensing.decisions import CompiledPolicy
+from licensing.items import facts_of_event
+from licensing.models import Policy
+from licensing.replay import Past, Replay, Tally, earliest_window
+
+MAX_DECISIONS = 100_000
+CHUNK = 5_000  # decisions read by one query, and all that is in memory at a time
+
+COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a replay came to. `since`: the first decision counted, None for none."""
+
+    start: datetime
+    end: datetime
+    since: datetime | None
+    truncated: bool  # there were more decisions since `start` than were replayed
+    tally: Tally
+    at_stake: dict[str, Decimal]  # by currency: what the decisions that would be denied have earned
+
+
+def simulate(policy: Policy, draft: CompiledPolicy, start: datetime, end: datetime, limit: int) -> Simulation:
+    """Replays the newest `limit` decisions from `start` until before `end`, on items that now link to the policy.
+
+    Counting begins with the longest window of a rate limit under way at `start`, as far as the limit reaches.
+    """
+    events = AccessEvent.objects.filter(
+        account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
+    ).filter(created__gte=earliest_window(draft, start))
+    oldest = list(events.order_by("-created", "-id").values_list("created", "id")[limit - 1 : limit + 1])
+    cut = oldest[0] if len(oldest) > 1 else None
+    replay = Replay(draft, start)
+    at_stake: dict[str, Decimal] = {}
+    since = None
+    for chunk in chunks(events, cut):
+        denied = []
+        for past in chunk:
+            change = replay.see(past)
+            if change is not None and past.allowed:
+                denied.append(past.id)
+            if since is None and past.facts.now >= start:
+                since = past.facts.now
+        add_charges(at_stake, denied)
+    return Simulation(start, end, since, cut is not None and cut[0] > start, replay.tally, at_stake)
+
+
+def chunks(events: QuerySet[AccessEvent], cut: tuple[datetime, str] | None) -> Iterator[list[Past]]:
+    """The decisions from old to new, beginning with the one that `cut` names; a query for each chunk."""
+    place, events = Tuple(F("created"), F("id")), events.order_by("created", "id")
+    rest = events.filter(TupleGreaterThanOrEqual(place, cut)) if cut else events
+    while True:
+        rows = raw_rows(rest.values_list(*COLUMNS)[:CHUNK])
+        if rows:
+            yield [past_of(row) for row in rows]
+        if len(rows) < CHUNK:
+            return
+        last = rows[-1]
+        rest = events.filter(TupleGreaterThan(place, (aware(last[1]), ids.encode("dec", raw_bytes(last[0])))))
+
+
+def raw_rows(queryset: QuerySet[Any, Any]) -> list[Any]:
+    """The rows as the database gives them: turning ids and JSON into what models have takes most of the time."""
+    statement, parameters = queryset.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return cursor.fetchall()
+
+
+def past_of(row: Any) -> Past:
+    key, created, content, requester_id, permission, allowed, reason, facts = row
+    return Past(
+        id=key,
+        content=content,
+        allowed=allowed,
+        reason=reason,
+        facts=facts_of_event(orjson.loads(facts), requester_id, permission, aware(created)),
+    )
+
+
+def aware(moment: datetime) -> datetime:
+    """SQLite keeps UTC without saying so."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def raw_bytes(key: Any) -> bytes:
+    """The 16 bytes of an id as the database gave it."""
+    return getattr(key, "bytes", None) or bytes(key)
+
+
+def add_charges(at_stake: dict[str, Decimal], decisions: list[Any]) -> None:
+    """Adds what these decisions have earned: a charge's entry has the id of its decision, but for the prefix."""
+    entries = [ids.encode("led", raw_bytes(key)) for key in decisions]
+    for amount, currency in LedgerEntry.objects.filter(pk__in=entries).values_list("amount", "currency"):
+        at_stake[currency] = at_stake.get(currency, Decimal(0)) + amount
