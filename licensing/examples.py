@@ -95,6 +95,39 @@ TRACE: list[dict[str, Any]] = [
     {"index": 0, "priority": 1, "action": "allow", "matched": True, "decisive": True, "failed": None},
     {"index": 1, "priority": 99, "action": "deny", "matched": True, "decisive": False, "failed": None},
 ]
+SIMULATION: dict[str, Any] = {
+    "object": "policy_simulation",
+    "policyId": POLICY_ID,
+    "policyVersion": None,
+    "startDate": "2026-01-16T00:00:00.000000Z",
+    "endDate": "2026-02-14T23:59:59.999999Z",
+    "since": "2026-01-31T10:12:00.000000Z",
+    "truncated": False,
+    "total": 42,
+    "unchanged": 41,
+    "allowedToDenied": 1,
+    "deniedToAllowed": 0,
+    "reasonChanged": 0,
+    "byReason": [
+        {"reason": "no_license", "before": 2, "after": 2},
+        {"reason": "policy_denied", "before": 0, "after": 1},
+    ],
+    "byRequester": [{"id": "org_acme", "name": "Acme", "total": 40, "allowedToDenied": 1, "deniedToAllowed": 0}],
+    "byContent": [
+        {"id": CONTENT_ID, "title": "Markets in January", "total": 42, "allowedToDenied": 1, "deniedToAllowed": 0}
+    ],
+    "revenueAtStake": [{"currency": "EUR", "amount": "0.25"}],
+    "examples": [
+        {
+            "decisionId": DECISION_ID,
+            "contentId": CONTENT_ID,
+            "requesterId": "org_acme",
+            "created": UPDATED,
+            "before": {"allowed": True, "reason": None},
+            "after": {"allowed": False, "reason": "policy_denied", "matchedRule": 1},
+        }
+    ],
+}
 UNDECIDED: dict[str, Any] = {
     "object": "access_decision",
     "allowed": False,
@@ -140,6 +173,7 @@ OPERATIONS = {
     "POST /v1/policies/{id}/rollback": Operation(
         "rollbackPolicy", {**POLICY, "version": 3, "updated": UPDATED}, {"version": 1}
     ),
+    "POST /v1/policies/{id}/simulate": Operation("simulatePolicy", SIMULATION, {"rules": RULES, "period": "30d"}),
     "POST /v1/access/check": Operation("checkAccess", ALLOWED, CHECK, codes=("resource_not_found",)),
     "POST /v1/access/check/batch": Operation(
         "checkAccessBatch",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +13,16 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 
 from analytics.models import AccessEvent, LedgerEntry
 from config.api import ids
+from config.api.errors import ValidationFailed
 from licensing.decisions import CompiledPolicy
 from licensing.items import facts_of_event
 from licensing.models import Policy
 from licensing.replay import Past, Replay, Tally, earliest_window
+from licensing.rules import parse_rules
 
 MAX_DECISIONS = 100_000
+DAYS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
 CHUNK = 5_000  # decisions read by one query, and all that is in memory at a time
 
 COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
@@ -26,8 +30,9 @@ COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a replay came to. `since`: the first decision counted, None for none."""
+    """What a replay came to. `since`: the first decision counted, None for none; `end` is not part of the window."""
 
+    draft: CompiledPolicy
     start: datetime
     end: datetime
     since: datetime | None
@@ -36,14 +41,44 @@ class Simulation:
     at_stake: dict[str, Decimal]  # by currency: what the decisions that would be denied have earned
 
 
-def simulate(policy: Policy, draft: CompiledPolicy, start: datetime, end: datetime, limit: int) -> Simulation:
+def window_of(
+    now: datetime, period: str | None, start: datetime | None, end: datetime | None
+) -> tuple[datetime, datetime]:
+    """The first moment and the one after the last. Given ends override the period: whole UTC days that end today.
+
+    Raises ValidationFailed for a start after the end.
+    """
+    if end is None:
+        end = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    if start is None:
+        length = timedelta(days=DAYS.get(period or "30d", 0))
+        start = (
+            end - length if length and end - BEGINNING > length else min(BEGINNING, end - timedelta(microseconds=1))
+        )
+    if start >= end:
+        raise ValidationFailed("Must not be after endDate.", param="startDate")
+    return start, end
+
+
+def draft_of(policy: Policy, fields: dict[str, Any]) -> CompiledPolicy:
+    """The policy with the rules and the default action given, as a draft; as it is saved, if none is."""
+    if not {"rules", "default_action"} & fields.keys():
+        return CompiledPolicy.of(policy.pk, policy.version, policy.default_action, parse_rules(policy.rules))
+    rules = parse_rules(fields.get("rules", policy.rules))
+    return CompiledPolicy.of(None, None, fields.get("default_action", policy.default_action), rules)
+
+
+def simulate(
+    policy: Policy, draft: CompiledPolicy, start: datetime, end: datetime, limit: int | None = None
+) -> Simulation:
     """Replays the newest `limit` decisions from `start` until before `end`, on items that now link to the policy.
 
     Counting begins with the longest window of a rate limit under way at `start`, as far as the limit reaches.
     """
     events = AccessEvent.objects.filter(
         account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
-    ).filter(created__gte=earliest_window(draft, start))
+    ).filter(created__gte=earliest_window(draft, max(start, BEGINNING)))
+    limit = limit or MAX_DECISIONS
     oldest = list(events.order_by("-created", "-id").values_list("created", "id")[limit - 1 : limit + 1])
     cut = oldest[0] if len(oldest) > 1 else None
     replay = Replay(draft, start)
@@ -58,7 +93,7 @@ def simulate(policy: Policy, draft: CompiledPolicy, start: datetime, end: dateti
             if since is None and past.facts.now >= start:
                 since = past.facts.now
         add_charges(at_stake, denied)
-    return Simulation(start, end, since, cut is not None and cut[0] > start, replay.tally, at_stake)
+    return Simulation(draft, start, end, since, cut is not None and cut[0] > start, replay.tally, at_stake)
 
 
 def chunks(events: QuerySet[AccessEvent], cut: tuple[datetime, str] | None) -> Iterator[list[Past]]:

@@ -69,6 +69,7 @@ ENDPOINTS = [
     Endpoint("DELETE", "/v1/policies/{policy}", "policies:write"),
     Endpoint("GET", "/v1/policies/{policy}/versions", "policies:read"),
     Endpoint("POST", "/v1/policies/{policy}/rollback", "policies:write", {"version": 1}),
+    Endpoint("POST", "/v1/policies/{policy}/simulate", "policies:read analytics:read", {"defaultAction": "allow"}),
     Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
     Endpoint(
         "POST",

@@ -1,0 +1,33 @@
+"""/v1/policies/{id}/simulate: what a draft would do, before it is saved."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.api_view import ReadingPost
+from config.api.resources import find
+from licensing.models import Policy
+from licensing.simulation import draft_of, simulate, window_of
+from licensing.simulation_presenting import present_simulation
+from licensing.simulation_serializers import SimulationRequest, SimulationSerializer
+
+
+class PolicySimulate(ReadingPost):
+    permissions_required = {"POST": ("policies:read", "analytics:read")}
+    serializer_class = SimulationRequest
+    queryset = Policy.objects.none()
+
+    @extend_schema(summary="Simulate a policy", responses=SimulationSerializer)
+    def post(self, request: Request, id: str) -> Response:  # noqa: A002
+        """What recorded decisions on the policy's items would have been by a draft, or by the policy as it is saved.
+
+        Nothing is written or counted.
+        """
+        policy: Any = find(Policy.objects.of(self.account_id), id)
+        fields = self.validated()
+        draft = draft_of(policy, fields)
+        start, end = window_of(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
+        return Response(present_simulation(policy, simulate(policy, draft, start, end, fields.get("limit"))))

@@ -1,0 +1,280 @@
+"""POST /v1/policies/:id/simulate: what recorded decisions would have been by a draft."""
+
+from decimal import Decimal
+
+import pytest
+
+from accounts.models import Account
+from analytics.models import LedgerEntry
+from config.api.errors import ValidationFailed
+from licensing import services, simulation
+from tests import factories
+from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL, LICENSED_REQUESTER
+
+
+def limited(requests, period):
+    return {**ALLOW_ALL, "rateLimit": {"requests": requests, "period": period}}
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, title="Markets")
+
+
+@pytest.fixture
+def check(api, item):
+    """Checks `item`, by default for a requester with a licence, and returns the decision's id."""
+
+    def send(requester=LICENSED_REQUESTER, **fields):
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **fields})["id"]
+
+    return send
+
+
+@pytest.fixture
+def simulate(api, policy):
+    return lambda **body: api.post(f"/v1/policies/{policy.pk}/simulate", body)
+
+
+def counts(reply):
+    return reply["total"], reply["allowedToDenied"], reply["deniedToAllowed"]
+
+
+def test_a_draft_that_denies_all_shows_whom_and_what_it_would_shut_out(simulate, check, item, policy):
+    allowed, denied = check(), check("org_b")
+    reply = simulate(rules=[DENY_ALL])
+    assert reply.status == 200
+    body = reply.body
+    [example] = body.pop("examples")
+    assert example.pop("created") == body["since"]
+    assert example == {
+        "decisionId": allowed,
+        "contentId": item.pk,
+        "requesterId": "org_acme",
+        "before": {"allowed": True, "reason": None},
+        "after": {"allowed": False, "reason": "policy_denied", "matchedRule": 0},
+    }
+    assert denied != allowed
+    moved = {"total": 1, "allowedToDenied": 1, "deniedToAllowed": 0}
+    assert {name: body[name] for name in body if name not in ("startDate", "endDate", "since")} == {
+        "object": "policy_simulation",
+        "policyId": policy.pk,
+        "policyVersion": None,
+        "truncated": False,
+        "total": 2,
+        "unchanged": 1,
+        "allowedToDenied": 1,
+        "deniedToAllowed": 0,
+        "reasonChanged": 0,
+        "byReason": [
+            {"reason": "no_license", "before": 1, "after": 1},
+            {"reason": "policy_denied", "before": 0, "after": 1},
+        ],
+        "byRequester": [{"id": "org_acme", "name": "Acme", **moved}],
+        "byContent": [{"id": item.pk, "title": "Markets", **moved, "total": 2}],
+        "revenueAtStake": [],
+    }
+
+
+def test_a_draft_that_allows_all_shows_whom_it_would_let_in(simulate, check):
+    check(), check("org_b"), check("org_b")
+    reply = simulate(rules=[ALLOW_ALL])
+    assert counts(reply) == (3, 0, 2)
+    assert [(one["id"], one["deniedToAllowed"]) for one in reply["byRequester"]] == [("org_b", 2)]
+    assert reply["byReason"] == [{"reason": "no_license", "before": 2, "after": 0}]
+
+
+def test_without_a_draft_the_saved_policy_is_replayed_and_changes_nothing(simulate, check):
+    check(), check("org_b"), check(permission="print")
+    reply = simulate()
+    assert (reply["policyVersion"], counts(reply), reply["reasonChanged"]) == (1, (3, 0, 0), 0)
+
+
+def test_what_the_draft_leaves_out_is_taken_from_the_saved_policy(simulate, check, policy):
+    services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
+    check(), check("org_b")
+    reply = simulate(defaultAction="allow")
+    assert (reply["policyVersion"], counts(reply)) == (None, (2, 0, 1))
+
+
+def test_a_denial_for_another_reason_counts_as_unchanged_and_is_told(simulate, check):
+    check(permission="print", requester="org_b")
+    reply = simulate(rules=[{**ALLOW_ALL, "permissions": ["read"]}])
+    assert (counts(reply), reply["unchanged"], reply["reasonChanged"]) == ((1, 0, 0), 1, 1)
+
+
+def test_facts_are_those_of_the_decision_not_of_today(simulate, check, item):
+    check()
+    services.set_content_status(item, "archived")
+    assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
+
+
+# --- Rate limits -----------------------------------------------------------------------------------------------------
+
+
+def test_a_drafts_rate_limit_is_counted_in_the_order_of_time(simulate, check, clock):
+    for _ in range(3):
+        check(), check({**LICENSED_REQUESTER, "id": "org_b"})
+    clock.advance(hours=1)
+    check()
+    reply = simulate(rules=[limited(2, "hour")])
+    assert counts(reply) == (7, 2, 0)
+    assert reply["byReason"] == [{"reason": "rate_limit_exceeded", "before": 0, "after": 2}]
+    assert [one["after"]["reason"] for one in reply["examples"]] == ["rate_limit_exceeded"] * 2
+
+
+def test_the_policys_own_limits_deny_in_a_replay_what_they_denied(api, account, clock):
+    policy = factories.policy(account, limited(2, "hour"))
+    item = factories.content(account, policy_id=policy.pk)
+    for _ in range(5):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_b"})
+        clock.advance(minutes=20)
+    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (counts(reply), reply["unchanged"], reply["reasonChanged"]) == ((5, 0, 0), 5, 0)
+
+
+def test_a_limits_window_that_began_before_the_period_is_counted_from_its_own_beginning(simulate, check, clock):
+    clock.set("2026-03-02T12:00:00+00:00")
+    check(), check()
+    clock.set("2026-03-20T12:00:00+00:00")
+    check()
+    reply = simulate(rules=[limited(2, "month")], period="7d")
+    assert counts(reply) == (1, 1, 0)
+
+
+# --- Which decisions ---------------------------------------------------------------------------------------------
+
+
+def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, account, policy, item):
+    check()
+    other = factories.content(account)
+    api.post("/v1/access/check", {"contentId": other.pk, "requester": "org_b"})
+    assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
+    services.update_content(other, {"policy_id": policy.pk})
+    assert counts(simulate(rules=[ALLOW_ALL])) == (2, 0, 1)
+    services.delete_content(item)
+    assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 1)
+
+
+def test_the_period_is_of_whole_utc_days_that_end_today(simulate, check, clock):
+    clock.set("2026-03-01T23:59:59+00:00")
+    check()
+    clock.set("2026-03-02T00:00:00+00:00")
+    check()
+    clock.set("2026-03-08T05:00:00+00:00")
+    check()
+    reply = simulate(period="7d")
+    assert (reply["total"], reply["startDate"]) == (2, "2026-03-02T00:00:00.000000Z")
+    assert reply["endDate"] == "2026-03-08T23:59:59.999999Z"
+    assert simulate()["total"] == simulate(period="all")["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("window", "total"),
+    [
+        ({"startDate": "2026-03-02"}, 2),
+        ({"startDate": "2026-03-02", "endDate": "2026-03-02"}, 1),
+        ({"startDate": "2026-03-02T12:00:00Z", "endDate": "2026-03-02T12:00:00Z"}, 1),
+        ({"startDate": "2026-03-02T12:00:00.000001Z"}, 1),
+        ({"endDate": "2026-03-02T11:59:59.999999Z", "period": "7d"}, 1),
+        ({"endDate": "2026-01-01", "period": "7d"}, 0),
+    ],
+)
+def test_dates_override_the_period_and_are_both_inside(simulate, check, clock, window, total):
+    for moment in ("2026-03-01T12:00:00+00:00", "2026-03-02T12:00:00+00:00", "2026-03-03T12:00:00+00:00"):
+        clock.set(moment)
+        check()
+    assert simulate(**window)["total"] == total
+
+
+def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, clock):
+    for _ in range(5):
+        check()
+        clock.advance(minutes=1)
+    reply = simulate(limit=2)
+    assert (reply["total"], reply["truncated"], reply["since"]) == (2, True, "2026-03-04T05:09:07.250000Z")
+    assert simulate(limit=5)["truncated"] is False
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_decisions_of_one_moment_are_each_counted_once_however_they_are_read(
+    simulate, check, clock, monkeypatch, size
+):
+    for _ in range(6):
+        check()
+    monkeypatch.setattr(simulation, "CHUNK", size)
+    assert counts(simulate(rules=[limited(4, "day")])) == (6, 2, 0)
+    assert simulate(limit=4)["total"] == 4
+
+
+def test_revenue_at_stake_is_what_the_newly_denied_were_charged(simulate, check, account):
+    charged, spared = check(), check("org_b")
+    for decision, amount in ((charged, "0.25"), (spared, "9")):
+        LedgerEntry.objects.create(
+            id="led" + decision.removeprefix("dec"),
+            account=account,
+            type="usage",
+            amount=Decimal(amount),
+            currency="EUR",
+            occurred_at="2026-03-04T00:00:00Z",
+        )
+    assert simulate(rules=[DENY_ALL])["revenueAtStake"] == [{"currency": "EUR", "amount": "0.25"}]
+
+
+# --- What it asks and leaves -----------------------------------------------------------------------------------------
+
+
+def test_a_simulation_writes_nothing_and_takes_no_turn_at_writing(simulate, check, account, monkeypatch):
+    check()
+    epoch = Account.objects.get(pk=account.pk).epoch
+
+    def busy():
+        raise AssertionError("this would wait for writers")
+
+    monkeypatch.setattr("config.api.views.turn_to_write", busy)
+    assert counts(simulate(rules=[DENY_ALL])) == (1, 1, 0)
+    assert Account.objects.get(pk=account.pk).epoch == epoch
+
+
+def test_the_number_of_queries_does_not_grow_with_the_decisions(simulate, check, django_assert_max_num_queries):
+    for _ in range(12):
+        check()
+    with django_assert_max_num_queries(9):
+        simulate(rules=[DENY_ALL])
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
+        ({"rules": None}, "rules"),
+        ({"defaultAction": "maybe"}, "defaultAction"),
+        ({"period": "1d"}, "period"),
+        ({"startDate": "yesterday"}, "startDate"),
+        ({"startDate": "2026-03-02T12:00:00"}, "startDate"),
+        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 100_001}, "limit"),
+        ({"limit": "10"}, "limit"),
+        ({"name": "New"}, "name"),
+    ],
+)
+def test_a_malformed_simulation_is_refused(simulate, body, param):
+    reply = simulate(**body)
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_a_window_before_all_time_is_empty(simulate, check):
+    check()
+    assert simulate(endDate="0001-01-01")["total"] == 0
+    assert simulate(startDate="0001-01-01", endDate="9999-12-31")["total"] == 1
+
+
+def test_the_window_is_checked_for_other_callers_too(clock):
+    with pytest.raises(ValidationFailed):
+        simulation.window_of(clock.now, "7d", clock.now, clock.now)
