@@ -8,6 +8,7 @@ SQLite on its one write lock.
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
+from decimal import Context
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -43,8 +44,14 @@ def requested_key(request: Request) -> str | None:
 
 def fingerprint(request: Request) -> bytes:
     """What makes two requests the same: method, path and the body's meaning (not its spacing or order of keys)."""
-    body = orjson.dumps(read_object(request._request), option=orjson.OPT_SORT_KEYS)
+    fields = read_object(request._request, exact=True)  # two amounts may be one float
+    body = orjson.dumps(fields, default=number, option=orjson.OPT_SORT_KEYS)
     return blake2b(f"{request.method} {request.path}\n".encode() + body, digest_size=32).digest()
+
+
+def number(value: Any) -> orjson.Fragment:
+    """A Decimal, however many zeros it was written with."""
+    return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
 
 
 def sealer() -> Fernet:

@@ -1,7 +1,6 @@
 """The base of this project's commands: a sentence for people, or with --json one object for programs."""
 
 import getpass
-import json
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,6 +9,7 @@ from rest_framework.exceptions import ValidationError as FieldErrors
 
 from config.api.actors import Actor, acting_as
 from config.api.errors import ApiError, first_error
+from config.api.rendering import render_json
 
 
 class ServiceCommand(BaseCommand):
@@ -29,7 +29,7 @@ class ServiceCommand(BaseCommand):
         except FieldErrors as error:
             param, message = first_error(error.detail)
             raise CommandError(f"{param}: {message}" if param else message) from None
-        self.stdout.write(json.dumps(result) if options["json"] else sentence)
+        self.stdout.write(render_json(result).decode() if options["json"] else sentence)
 
     def actor(self) -> Actor:
         """The command, by the name of the user of the machine who runs it."""

@@ -32,6 +32,23 @@ def _the_audit_log_can_be_emptied() -> None:
     connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _the_ledger_can_be_emptied() -> None:
+    """Likewise on SQLite, which empties tables by DELETE."""
+    flush = connection.ops.execute_sql_flush
+
+    def unlocked_flush(statements: list[str]) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'ledger_refuses_%'"
+            )
+            triggers = dict(cursor.fetchall())
+        flush([*(f"DROP TRIGGER {name}" for name in triggers), *statements, *triggers.values()])
+
+    if connection.vendor == "sqlite":
+        connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
+
+
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
     """Each test counts from nothing, in Redis too."""

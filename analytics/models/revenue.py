@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Account
-from config.api.amounts import AmountField
+from config.api.amounts import AmountField, TotalField
 from config.api.ids import IdField
 
 
@@ -20,12 +20,14 @@ class EntryType(models.TextChoices):
 class LedgerEntry(models.Model):
     """An amount earned, or given back if negative. Never changed: a correction is an entry of its own.
 
+    The database itself refuses changes and deletions, and with them the deletion of an account that has entries.
+
     A `usage` entry has the id of the decision that it charges (but for the prefix), so that no decision can be charged
     twice. As with events, its references carry no database constraints.
     """
 
     id = IdField("led", primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     type = models.CharField(max_length=10, choices=EntryType.choices)
     amount = AmountField()
     currency = models.CharField(max_length=3)  # ISO 4217
@@ -63,7 +65,7 @@ class DailyRevenue(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     day = models.DateField()
     currency = models.CharField(max_length=3)
-    amount = AmountField()
+    amount = TotalField()
 
     class Meta:
         abstract = True

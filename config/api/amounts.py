@@ -1,6 +1,7 @@
 """Amounts of money: exact decimals of up to six places, kept as whole millionths, never as floats."""
 
-from decimal import Decimal
+import re
+from decimal import Context, Decimal
 from typing import Any
 
 import orjson
@@ -8,26 +9,49 @@ from django.db import models
 
 PLACES = 6
 MILLION = 10**PLACES
-LARGEST = 10**12  # of the currency's own unit; sums of many such still fit into 64 bits
+LARGEST = 10**12  # of one amount, in the currency's own unit
+IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
+WIDE = Context(prec=60)  # Decimal's own 28 digits would round a sum or a long literal in silence
 
 
 def to_millionths(amount: Decimal) -> int:
     """Raises ValueError for more than six places."""
-    scaled = amount.scaleb(PLACES)
-    whole = int(scaled)
-    if whole != scaled:
+    if not amount.is_finite() or amount.adjusted() > 30:  # before 1e999999 is written out
+        raise ValueError("This is more than any sum of amounts.")
+    numerator, denominator = amount.as_integer_ratio()
+    whole, rest = divmod(numerator * MILLION, denominator)
+    if rest:
         raise ValueError(f"An amount has at most {PLACES} places after the point.")
     return whole
 
 
 def from_millionths(count: Any) -> Decimal:
-    return Decimal(int(count)).scaleb(-PLACES)
+    return Decimal(int(count)).scaleb(-PLACES, WIDE)
+
+
+def parse_amount(value: Any) -> Decimal:
+    """An amount as it comes in: an int, a Decimal, or the text of a plain decimal (`"0.10"`). ValueError says why not.
+
+    A float is none: its digits are gone.
+    """
+    if isinstance(value, str) and IS_DECIMAL(value):
+        value = Decimal(value)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError('Must be a number or a decimal in a string, such as "0.10".')  # noqa: TRY004 - told to callers
+    amount = Decimal(value)
+    if abs(amount) > LARGEST:
+        raise ValueError(f"Must be from -{LARGEST} to {LARGEST}.")
+    if amount and amount.adjusted() < -PLACES:
+        raise ValueError(f"Must have at most {PLACES} places after the point.")
+    try:
+        return from_millionths(to_millionths(amount))
+    except ValueError:
+        raise ValueError(f"Must have at most {PLACES} places after the point.") from None
 
 
 def render_amount(amount: Decimal) -> orjson.Fragment:
-    """The amount as a JSON number with exactly its digits; no float would hold 999,999,999,999.999999."""
-    text = f"{amount + 0:f}"  # there is no -0
-    return orjson.Fragment(text.rstrip("0").rstrip(".") if "." in text else text)
+    """The amount as a JSON number with exactly its digits, however it was written: 2.50 is sent as 2.5."""
+    return orjson.Fragment(f"{amount.normalize(WIDE) or Decimal(0):f}")
 
 
 class AmountField(models.BigIntegerField):
@@ -41,3 +65,16 @@ class AmountField(models.BigIntegerField):
 
     def to_python(self, value: Any) -> Any:
         return value if value is None or isinstance(value, Decimal) else Decimal(str(value))
+
+
+class TotalField(AmountField):
+    """A sum of any number of amounts: without bound on PostgreSQL; on SQLite one past 64 bits is refused.
+
+    (SQLite would go on with a float instead.)
+    """
+
+    def db_type(self, connection: Any) -> str | None:
+        return "numeric(40)" if connection.vendor == "postgresql" else super().db_type(connection)
+
+    def db_check(self, connection: Any) -> str | None:
+        return f"typeof(\"{self.column}\") = 'integer'" if connection.vendor == "sqlite" else None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,6 +13,7 @@ MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
 INT64 = range(-(2**63), 2**63)
+LARGEST_EXPONENT = 307  # 1e308 and more is too large, as a few of the largest floats are
 
 
 def parse_integer(digits: str) -> int:
@@ -24,6 +26,17 @@ def parse_integer(digits: str) -> int:
 def parse_float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
+        raise InvalidRequest("The body has a number that is too large.")
+    return value
+
+
+def parse_decimal(text: str) -> Decimal:
+    """A number with all its digits, of the range that a float has."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:  # an exponent past any range
+        value = Decimal("Infinity")
+    if not value.is_finite() or (value and value.adjusted() > LARGEST_EXPONENT):
         raise InvalidRequest("The body has a number that is too large.")
     return value
 
@@ -50,12 +63,17 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-DECODER = json.JSONDecoder(
-    object_pairs_hook=object_of_pairs,
-    parse_int=parse_integer,
-    parse_float=parse_float,
-    parse_constant=refuse_constant,
-)
+def decoder(parse_number: Any) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=object_of_pairs,
+        parse_int=parse_integer,
+        parse_float=parse_number,
+        parse_constant=refuse_constant,
+    )
+
+
+DECODER = decoder(parse_float)
+EXACT = decoder(parse_decimal)  # for bodies with money, which a float would round
 
 
 def check_text(text: str, path: str) -> None:
@@ -81,8 +99,11 @@ def check_values(value: Any, path: str, depth: int) -> None:
                 check_values(nested, f"{path}[{index}]", depth + 1)
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object in `raw`. Raises InvalidRequest, and ValidationFailed for a U+0000 in a text."""
+def parse_object(raw: bytes, *, exact: bool = False) -> dict[str, Any]:
+    """The JSON object in `raw`; if `exact`, with Decimals where it has numbers with a point or an exponent.
+
+    Raises InvalidRequest, and ValidationFailed for a U+0000 in a text.
+    """
     if not raw:
         raise InvalidRequest("The request needs a body: a JSON object.")
     try:
@@ -90,7 +111,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise InvalidRequest("The body is not UTF-8.") from None
     try:
-        value = DECODER.decode(text)
+        value = (EXACT if exact else DECODER).decode(text)
     except RecursionError:
         raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
     except json.JSONDecodeError as error:
@@ -129,8 +150,8 @@ def check_length(length: int) -> None:
         raise RequestTooLarge("The body is larger than 1 MiB.")
 
 
-def read_object(request: HttpRequest) -> dict[str, Any]:
+def read_object(request: HttpRequest, *, exact: bool = False) -> dict[str, Any]:
     """The request's body. Raises RequestTooLarge and UnsupportedMediaType before it is read."""
     check_media_type(request.META.get("CONTENT_TYPE", ""))
     check_length(int(request.META.get("CONTENT_LENGTH") or 0))
-    return parse_object(request.body)
+    return parse_object(request.body, exact=exact)

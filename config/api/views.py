@@ -50,6 +50,7 @@ class ApiView(GenericAPIView):
     permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     serializer_class: Any = None
     query_parameters: ClassVar[frozenset[str]] = frozenset()
+    exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (config.api.money)
     filter_backends = (StrictFilterBackend,)
     pagination_class = KeysetPagination
     http_method_names = ["get", "post", "patch", "delete", "head"]
@@ -121,7 +122,9 @@ class ApiView(GenericAPIView):
     def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
         """The body's fields by their Python names, checked by the serializer."""
         serializer = (serializer_class or self.get_serializer_class())(
-            data=read_object(self.request._request), context=self.get_serializer_context(), **options
+            data=read_object(self.request._request, exact=self.exact_numbers),
+            context=self.get_serializer_context(),
+            **options,
         )
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data

@@ -1,0 +1,82 @@
+"""Adding to the ledger: entries, and what they add up to by day, in one transaction.
+
+`usage` entries are written with their decisions (analytics.recorder); all others by `add_entries`.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from analytics.batches import SHARDS
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.sqlite import SHARD, add_revenue
+from analytics.statements import REVENUE
+from config.api.amounts import to_millionths
+from config.api.errors import ValidationFailed
+
+# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which the
+# recorder's statement gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the first.
+ROLLUPS: dict[str, tuple[Any, dict[str, str]]] = {
+    "content": (ContentRevenue, {"content_id": "uuid"}),
+    "requester": (RequesterRevenue, {"requester_id": "bigint"}),
+    "tier": (TierRevenue, {"license_type": "text", "shard": "smallint"}),
+}
+
+
+def add_entries(entries: Sequence[LedgerEntry]) -> None:
+    """Stores entries, of any accounts and days, and adds them to the rollups of their days.
+
+    Call it in the transaction of what they are for, and late in it: it holds the rollups' rows until that commits.
+    Raises ValidationFailed for amounts that would leave a day's total larger than the database can hold exactly.
+    """
+    with transaction.atomic():
+        LedgerEntry.objects.bulk_create(entries, batch_size=1000)
+        try:
+            for name in ROLLUPS:
+                add_totals(name, totals(name, entries))
+        except (IntegrityError, OverflowError):  # on SQLite
+            raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
+
+
+def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]]:
+    """Millionths by account, day, currency and the rollup's key."""
+    shard = os.getpid() % SHARDS if connection.vendor == "postgresql" else SHARD
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for entry in entries:
+        key = (entry.license_type or "", shard) if name == "tier" else (getattr(entry, f"{name}_id"),)
+        if key != (None,):
+            day = entry.occurred_at.astimezone(UTC).date()
+            amount: Any = entry.amount  # a Decimal; the type of the field says int
+            sums[entry.account_id, day, entry.currency, *key] += to_millionths(amount)
+    return sums
+
+
+def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
+    if not sums:
+        return
+    model, key = ROLLUPS[name]
+    types = {"account_id": "uuid", "day": "date", "currency": "text", **key}
+    columns = [
+        [prepared(model, column, value) for value in values]
+        for column, values in zip(types, zip(*sums, strict=True), strict=True)
+    ]
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            add_revenue(cursor, name, list(zip(*columns, sums.values(), strict=True)))
+            return
+        arrays = ", ".join(f"%s::{type_}[]" for type_ in [*types.values(), "numeric"])
+        order = ", ".join(str(n + 1) for n in range(len(types)))  # by the database, which sorts text in its own way
+        source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
+        statement = REVENUE.format(one=name, key=", ".join(key), source=source)
+        cursor.execute(statement, [*columns, list(sums.values())])
+
+
+def prepared(model: Any, column: str, value: Any) -> Any:
+    """As it is stored: an id's text as its 16 bytes."""
+    field = model._meta.get_field(column.removesuffix("_id"))
+    field = field.target_field if field.is_relation else field
+    return field.get_db_prep_value(value, connection)

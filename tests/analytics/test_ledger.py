@@ -1,0 +1,121 @@
+"""The ledger (contract §11): append-only, exact, and added up by day in the transaction of its entries."""
+
+from collections import Counter
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from threading import Barrier, Thread
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Sum
+
+from analytics.ledger import add_entries
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from config.api.errors import ValidationFailed
+from licensing.models import Requester
+from tests import factories
+
+MOMENT = datetime(2026, 3, 4, 12, tzinfo=UTC)
+
+
+def entry(account, amount="1", **fields):
+    given = {"type": "adjustment", "currency": "USD", "occurred_at": MOMENT, **fields}
+    return LedgerEntry(account=account, amount=Decimal(amount), **given)
+
+
+def requester(account, name="org"):
+    return Requester.objects.get_or_create(account=account, requester_id=name)[0]
+
+
+def test_entries_are_added_up_by_day_currency_and_whom_they_concern(account):
+    item, org = factories.content(account), requester(account)
+    night = datetime(2026, 3, 4, 23, 59, 59, 999_999, UTC)
+    about = {"content": item, "requester": org, "license_type": "commercial"}
+    add_entries([entry(account, "0.1", **about), entry(account, "0.2", occurred_at=night, **about)])
+    add_entries([entry(account, "-0.000001", **about), entry(account, "5", currency="EUR"), entry(account, "7")])
+    next_day = datetime(2026, 3, 5, tzinfo=UTC)
+    add_entries([entry(account, "2", occurred_at=next_day)])
+
+    def rows(model, key):
+        return {(one.day.day, one.currency, getattr(one, key)): one.amount for one in model.objects.all()}
+
+    sum_of_three = Decimal("0.299999")
+    assert rows(ContentRevenue, "content_id") == {(4, "USD", item.pk): sum_of_three}
+    assert rows(RequesterRevenue, "requester_id") == {(4, "USD", org.pk): sum_of_three}
+    assert rows(TierRevenue, "license_type") == {
+        (4, "USD", "commercial"): sum_of_three,
+        (4, "USD", ""): Decimal(7),
+        (4, "EUR", ""): Decimal(5),
+        (5, "USD", ""): Decimal(2),
+    }
+
+
+def test_entries_of_accounts_are_kept_apart(account, other_account):
+    add_entries([entry(account), entry(other_account, "2")])
+    assert {one.account_id: one.amount for one in TierRevenue.objects.all()} == {account.pk: 1, other_account.pk: 2}
+
+
+def test_what_comes_later_is_added_to_the_same_total(account):
+    add_entries([entry(account, "0.1")])
+    add_entries([entry(account, "0.2")])
+    assert [one.amount for one in TierRevenue.objects.all()] == [Decimal("0.3")]
+
+
+def test_an_entry_can_neither_be_changed_nor_deleted(account):
+    add_entries([entry(account)])
+    for change in (
+        lambda: LedgerEntry.objects.update(amount=Decimal(2)),
+        lambda: LedgerEntry.objects.all().delete(),
+        lambda: LedgerEntry.objects.get().delete(),
+    ):
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            change()
+    assert [one.amount for one in LedgerEntry.objects.all()] == [1]
+
+
+def test_what_fails_afterwards_takes_its_entries_along(account):
+    def add_and_fail():
+        add_entries([entry(account)])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        add_and_fail()
+    assert (LedgerEntry.objects.count(), TierRevenue.objects.count()) == (0, 0)
+
+
+def test_a_total_is_exact_at_any_size_or_refused(account):
+    largest = Decimal("1000000000000")
+    try:
+        add_entries([entry(account, str(largest)) for _ in range(12)])
+    except ValidationFailed:
+        assert connection.vendor == "sqlite"
+        assert LedgerEntry.objects.count() == 0
+        add_entries([entry(account, str(largest)) for _ in range(9)])
+    assert TierRevenue.objects.get().amount == LedgerEntry.objects.count() * largest
+
+
+def test_entries_of_several_threads_are_all_counted(transactional_db):
+    account = factories.account()
+    items = [factories.content(account).pk for _ in range(5)]
+    org = requester(account).pk
+    start = Barrier(4)
+
+    def add(worker):
+        start.wait()
+        for n in range(15):
+            mine = [
+                entry(account, "0.1", content_id=items[(worker * n + k) % 5], requester_id=org, license_type=f"t{k}")
+                for k in range(4)
+            ]
+            add_entries(mine)
+        connection.close()
+
+    threads = [Thread(target=add, args=[worker]) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert LedgerEntry.objects.count() == 4 * 15 * 4
+    for model in (ContentRevenue, RequesterRevenue, TierRevenue):
+        assert model.objects.aggregate(sum=Sum("amount"))["sum"] == Decimal(24)
+        assert Counter(model.objects.values_list("day", flat=True)).keys() == {date(2026, 3, 4)}

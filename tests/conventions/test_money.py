@@ -1,0 +1,90 @@
+"""Money as it goes in and out (contract §11): exact decimals, currencies by ISO 4217."""
+
+from decimal import Decimal
+
+import orjson
+import pytest
+from rest_framework.exceptions import ValidationError
+
+from config.api.amounts import from_millionths, parse_amount, render_amount, to_millionths
+from config.api.currencies import CURRENCIES, round_to_minor_unit
+from config.api.money import Amount, Money
+from config.api.parsing import parse_object
+from config.api.rendering import render_json
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.1", "0.10", "-0.000001", "999999999999.999999", "1000000000000", "1E+2", "0.1000000000", "12", "0", "-0.0"],
+)
+def test_an_amount_keeps_its_value_from_the_body_to_the_reply(text):
+    body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
+    amount = Amount().run_validation(body["amount"])
+    stored = from_millionths(to_millionths(amount))
+    sent = render_json({"amount": render_amount(stored)})
+    assert Decimal(sent.removeprefix(b'{"amount":').removesuffix(b"}").decode()) == Decimal(text)
+
+
+def test_an_amount_is_sent_in_its_shortest_form():
+    assert render_json([render_amount(Decimal(text)) for text in ("2.50", "1E+3", "-0.00")]) == b"[2.5,1000,0]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.0000001", "1.0000000000000000000000000000000000000001", "1e-400", "1000000000000.000001", "1e13",
+        "-1e300", "9223372036854775807", "true", "null", "[]", "{}", '"ten"', '""', '"1e2"', '"+1"', '"1,5"', '".5"',
+        '"5."', '"01"', '" 1"', '"NaN"', '"Infinity"', '"0x1"', '"٣"', '"0.0000001"', f'"{"9" * 9000}"',
+    ],
+)  # fmt: skip
+def test_what_is_no_amount_is_refused(text):
+    body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
+    with pytest.raises(ValidationError):
+        Amount().run_validation(body["amount"])
+
+
+def test_a_float_is_no_amount():
+    with pytest.raises(ValueError, match="a number or a decimal in a string"):
+        parse_amount(0.1)
+
+
+def test_a_price_is_not_negative_and_names_its_currency():
+    fields = Money(data={"amount": "0.10", "currency": "EUR"})
+    assert fields.is_valid()
+    assert fields.validated_data == {"amount": Decimal("0.1"), "currency": "EUR"}
+    for data in ({"amount": "-0.1", "currency": "EUR"}, {"amount": 1}, {"currency": "EUR"}, 5, {"amount": 1, "x": 1}):
+        assert not Money(data=data).is_valid()
+
+
+@pytest.mark.parametrize("code", ["eur", "EURO", "XXX", "XAU", "XTS", "DEM", "HRK", "", "US", 840, None])
+def test_a_currency_is_an_iso_4217_code_in_use(code):
+    money = Money(data={"amount": 1, "currency": code})
+    assert not money.is_valid()
+    assert list(money.errors) == ["currency"]
+
+
+def test_the_currencies_are_those_of_the_standard():
+    assert {"USD", "EUR", "GBP", "JPY", "BHD", "CLF", "ZAR"} <= set(CURRENCIES)
+    assert 150 < len(CURRENCIES) < 190
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "rounded"),
+    [
+        ("2.345", "USD", "2.34"),
+        ("2.355", "USD", "2.36"),
+        ("2.3451", "EUR", "2.35"),
+        ("-0.005", "EUR", "0"),
+        ("1234.5", "JPY", "1234"),
+        ("0.0005", "BHD", "0"),
+        ("0.0015", "KWD", "0.002"),
+        ("0.00005", "CLF", "0"),
+    ],
+)
+def test_figures_are_rounded_half_to_even_to_the_currencys_minor_unit(amount, currency, rounded):
+    assert round_to_minor_unit(Decimal(amount), currency) == Decimal(rounded)
+
+
+def test_numbers_of_other_bodies_are_floats_as_before():
+    assert parse_object(b'{"wordCount": 1.5}') == {"wordCount": 1.5}
+    assert orjson.dumps(parse_object(b'{"wordCount": 1.5}')) == b'{"wordCount":1.5}'
