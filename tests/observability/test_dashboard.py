@@ -1,0 +1,97 @@
+"""The Grafana dashboard and the example alerts ask for nothing that the service does not expose."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+DEPLOY = Path(settings.BASE_DIR) / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+GROUPS = yaml.safe_load((DEPLOY / "prometheus-rules.yml").read_text())["groups"]
+RULES = [rule for group in GROUPS for rule in group["rules"]]
+SHOWN = {target["expr"] for panel in PANELS for target in panel["targets"]}
+QUERIES = sorted(SHOWN | {rule["expr"] for rule in RULES})
+
+# The words of PromQL that the queries use, what Prometheus adds itself, and Grafana's variable.
+LANGUAGE = {"sum", "max", "rate", "increase", "topk", "histogram_quantile", "vector", "by", "or", "on"}
+ADDED = {"up"}
+ADDED_LABELS = {"job", "instance", "le"}
+
+
+@pytest.fixture
+def exposed(db: None) -> dict[str, set[str]]:
+    """The labels of each metric that a scrape shows, by the name that a query has for it."""
+    Client().get("/livez")
+    names: dict[str, set[str]] = {}
+    for metric in text_string_to_metric_families(Client().get("/metrics").content.decode()):
+        suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}.get(metric.type, [""])
+        labels = {label for sample in metric.samples for label in sample.labels}
+        names.update({metric.name + suffix: labels for suffix in suffixes})
+    return names
+
+
+def metrics_of(query: str) -> set[str]:
+    """Every word outside of matchers, ranges and label lists that is none of the language's."""
+    bare = re.sub(r"\{[^}]*\}|\[[^]]*\]|\bby \([^)]*\)|\d[\d.e+]*", " ", query)
+    return set(re.findall(r"[a-zA-Z_:][a-zA-Z0-9_:]*", bare)) - LANGUAGE
+
+
+def labels_of(query: str) -> set[str]:
+    grouped = {name.strip() for names in re.findall(r"\bby \(([^)]*)\)", query) for name in names.split(",")}
+    return grouped | set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"", query))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_names_only_metrics_and_labels_that_exist(query: str, exposed: dict[str, set[str]]):
+    named = metrics_of(query)
+    assert named
+    assert named <= set(exposed) | ADDED
+    assert labels_of(query) <= set().union(*(exposed.get(name, set()) for name in named)) | ADDED_LABELS
+
+
+def test_a_metric_that_does_not_exist_would_be_found():
+    assert metrics_of('sum by (le) (rate(licensing_nothing_bucket{job="x"}[5m])) / 2') == {"licensing_nothing_bucket"}
+    assert labels_of('sum by (le, way) (up{job!="x"})') == {"le", "way", "job"}
+
+
+def family(name: str) -> str:
+    return re.sub(r"_(bucket|count|sum)$", "", name)
+
+
+def test_every_metric_of_the_service_is_on_the_dashboard(exposed: dict[str, set[str]]):
+    shown = {family(name) for query in SHOWN for name in metrics_of(query)}
+    assert {family(name) for name in exposed if name.startswith("licensing_")} <= shown
+
+
+def test_every_metric_is_explained(exposed: dict[str, set[str]]):
+    page = (Path(settings.BASE_DIR) / "docs" / "observability.md").read_text()
+    for name in exposed:
+        if name.startswith("licensing_"):
+            assert f"`{family(name)}`" in page
+
+
+def test_every_panel_has_a_title_an_explanation_a_unit_and_a_place_of_its_own():
+    places = set()
+    for panel in PANELS:
+        at: dict[str, Any] = panel["gridPos"]
+        assert panel["title"]
+        assert panel["description"]
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & places
+        assert at["x"] + at["w"] <= 24
+        places |= cells
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+
+
+def test_every_alert_says_what_happens_and_how_bad_it_is():
+    for rule in RULES:
+        assert set(rule["annotations"]) == {"summary", "description"}
+        assert rule["labels"]["severity"] in ("critical", "warning")
