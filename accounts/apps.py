@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class AccountsConfig(AppConfig):
@@ -7,3 +8,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts import checks  # noqa: F401, PLC0415 - registers them
+        from accounts.operators.roles import keep_roles  # noqa: PLC0415 - needs the models
+
+        post_migrate.connect(keep_roles)

@@ -1,6 +1,7 @@
 """What can be done with accounts and keys; endpoints, commands and the admin all call these."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -42,13 +43,15 @@ def create_api_key(
     allowed_ips: list[str] | None = None,
     expires_at: datetime | None = None,
     granted_by: Grant | None = None,
+    key_id: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which exists nowhere else."""
+    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet."""
     granted = list(dict.fromkeys(DEFAULTS[type] if permissions is None else permissions))
     check_permissions_of_type(type, granted)
     check_no_more_than(granted_by, granted)
     text = keytext.generate(type)
     key = ApiKey.objects.create(
+        **({} if key_id is None else {"pk": key_id}),
         account_id=account_id,
         name=name,
         type=type,
@@ -76,7 +79,9 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
 
 
 @transaction.atomic
-def rotate_api_key(key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None) -> tuple[ApiKey, str]:
+def rotate_api_key(
+    key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None, key_id: str | None = None
+) -> tuple[ApiKey, str]:
     """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway."""
     old = ApiKey.objects.select_for_update().get(pk=key.pk)
     now = timezone.now()
@@ -91,6 +96,7 @@ def rotate_api_key(key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant |
         allowed_ips=old.allowed_ips,
         expires_at=old.expires_at,
         granted_by=granted_by,
+        key_id=key_id,
     )
     if overlap_seconds == 0:
         old.revoked_at = now
@@ -113,6 +119,18 @@ def create_account(
     account.save()
     audit.record("account.created", account, {})
     return account
+
+
+@transaction.atomic
+def update_account(account: Account, fields: dict[str, Any]) -> Account:
+    """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
+    locked = Account.objects.select_for_update().get(pk=account.pk)
+    for name, value in fields.items():
+        setattr(locked, name, value)
+    locked.full_clean()
+    locked.save(update_fields=list(fields))
+    epochs.bump(locked.pk)
+    return locked
 
 
 def purge_idempotency_keys(now: datetime | None = None) -> int:

@@ -134,7 +134,7 @@ LANGUAGE_CODE = "en-us"
 USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
-DATETIME_FORMAT, DATE_FORMAT = "Y-m-d H:i", "Y-m-d"  # of the admin, whose times are in UTC
+FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "config" / "static"]

@@ -1,20 +1,49 @@
+"""Accounts and their plans."""
+
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts import services
-from accounts.models import Account
+from accounts.key_states import State, is_in
+from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from accounts.operators.base import ServiceAdmin
+from accounts.operators.confirmation import confirm
+from accounts.operators.links import list_url
+
+LIMITS_HELP = "For the enterprise plan alone: the others have their own."
+
+
+class PlanForm(forms.Form):
+    plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
+    requests_per_minute = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
+    )
+    requests_per_day = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
+    )
 
 
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin):
     account_field = "pk"
-    list_display = ("name", "plan", "created")
-    list_filter = ("plan",)
+    list_display = ("name", "plan", "per_minute", "per_day", "created")
+    list_filter = (("plan", ChoicesDropdownFilter),)
     search_fields = ("name",)
-    fields = ("name", "plan", "requests_per_minute", "requests_per_day")
+    ordering = ("name", "pk")
+    add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
+    fields = ("name", "pk", "plan", "per_minute", "per_day", "working_keys", "created")
+    actions_detail = ("change_plan",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
+        return ("pk", "plan", "per_minute", "per_day", "working_keys", "created") if obj else ()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Who sees some accounts only would not see the new one."""
@@ -22,3 +51,65 @@ class AccountAdmin(ServiceAdmin):
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> Account:
         return services.create_account(fields.pop("name"), **fields)
+
+    def update(self, request: HttpRequest, obj: Account, fields: dict[str, Any]) -> Account:
+        return services.update_account(obj, fields)
+
+    def has_plan_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("accounts.change_account")
+
+    @action(description="Change the plan", icon="speed", permissions=["plan"], url_path="plan")
+    def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        account = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> str:
+            changed = services.update_account(account, fields)
+            per_minute, per_day = changed.limits
+            self.log_change(
+                request, changed, f"Plan: {account.plan} → {changed.plan}, {per_minute}/min, {per_day}/day."
+            )
+            return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
+
+        per_minute, per_day = account.limits
+        plans = "; ".join(f"{plan}: {minute:,} and {day:,}" for plan, (minute, day) in PLAN_LIMITS.items())
+        return confirm(
+            request,
+            self,
+            obj=account,
+            title=f"Change the plan of {account.name}?",
+            facts=[
+                ("Plan", account.plan),
+                ("Requests", f"{per_minute:,} a minute, {per_day:,} a day"),
+                ("Working keys", f"{self.keys_of(account):,}"),
+            ],
+            effects=[
+                "The new limits hold from the next request on, for all of its keys together.",
+                "With lower limits, what is over them is refused with status 429 until the minute or the day ends.",
+                f"Requests a minute and a day. {plans}; enterprise: as you say here.",
+            ],
+            button="Change the plan",
+            form=PlanForm,
+            initial={
+                "plan": account.plan,
+                "requests_per_minute": account.requests_per_minute,
+                "requests_per_day": account.requests_per_day,
+            },
+            perform=perform,
+        )
+
+    @staticmethod
+    def keys_of(account: Account) -> int:
+        return account.api_keys.filter(is_in(State.ACTIVE, timezone.now())).count()
+
+    @display(description="Requests a minute")
+    def per_minute(self, account: Account) -> str:
+        return f"{account.limits[0]:,}"
+
+    @display(description="Requests a day")
+    def per_day(self, account: Account) -> str:
+        return f"{account.limits[1]:,}"
+
+    @display(description="Working keys")
+    def working_keys(self, account: Account) -> str:
+        address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
+        return format_html('<a href="{}">{}</a>', address, f"{self.keys_of(account):,}")

@@ -1,10 +1,14 @@
-"""Operators and their roles: for superusers alone."""
+"""Operators and their roles: for superusers alone, for who gives rights has them all."""
+
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 from unfold.admin import ModelAdmin, StackedInline
+from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
@@ -13,19 +17,51 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-class ScopeInline(StackedInline):
+class ForSuperusers:
+    def of_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    has_view_permission = has_change_permission = has_delete_permission = of_superuser
+    has_module_permission = has_add_permission = of_superuser
+
+
+class ScopeInline(ForSuperusers, StackedInline):
     model = StaffScope
     autocomplete_fields = ("accounts",)
+    verbose_name = verbose_name_plural = "accounts that they see"
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin, ModelAdmin):
+class UserAdmin(ForSuperusers, DjangoUserAdmin, ModelAdmin):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     inlines = (ScopeInline,)
+    list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
+    list_filter = ("is_superuser", "is_active", "groups")
+    filter_horizontal = ()
+    fieldsets = (
+        (None, {"fields": ("username", "password", "email", "is_active")}),
+        ("What they may do", {"fields": ("groups", "is_superuser")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "usable_password", "password1", "password2")}),)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        obj.is_staff = True  # there is nobody else here
+        super().save_model(request, obj, form, change)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Who left is set inactive: what they did keeps their name."""
+        return False
+
+    @display(description="Roles")
+    def roles(self, user: User) -> str:
+        return ", ".join(group.name for group in user.groups.all()) or "–"
 
 
 @admin.register(Group)
-class GroupAdmin(DjangoGroupAdmin, ModelAdmin):
-    pass
+class GroupAdmin(ForSuperusers, DjangoGroupAdmin, ModelAdmin):
+    filter_horizontal = ()

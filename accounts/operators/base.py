@@ -7,9 +7,10 @@ and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
 
 from typing import Any, ClassVar
 
+from django.contrib.admin.utils import unquote
 from django.db.models import ForeignKey, Model, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
@@ -33,7 +34,9 @@ class ScopedAdmin(ModelAdmin):
 
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
 
-    ordering = ("-pk",)  # newest first, ids being sorted by time; also the one order that every table has an index for
+    ordering: tuple[str, ...] = (
+        "-pk",
+    )  # newest first, ids being sorted by time; also the one order that every table has an index for
     paginator = BoundedPaginator
     list_per_page = 50
     list_max_show_all = 0
@@ -43,6 +46,13 @@ class ScopedAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return request_scope(request).narrow(super().get_queryset(request), self.account_field)
+
+    def found(self, request: HttpRequest, object_id: str) -> Any:
+        """The object that an action's address names. Raises Http404 for one out of the scope."""
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            raise Http404
+        return obj
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return BoundedChangeList

@@ -7,8 +7,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 
+from accounts.operators.links import change_url
 from accounts.operators.refusals import REFUSALS, refusal
 
 
@@ -22,6 +22,7 @@ def confirm(
     button: str,
     perform: Callable[[dict[str, Any]], str | HttpResponse],
     form: type[forms.Form] | None = None,
+    initial: dict[str, Any] | None = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> HttpResponse:
     """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
@@ -29,9 +30,8 @@ def confirm(
     `effects` are sentences on what will happen, `facts` what is known of the thing (label, value). `perform` is given
     the cleaned data of `form`, if there is one. What a service refuses is shown on the page.
     """
-    options = model_admin.model._meta
-    back = reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[obj.pk])
-    bound = (form or forms.Form)(request.POST if request.method == "POST" else None)
+    back = change_url(obj)
+    bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and bound.is_valid():
         try:
             done = perform(bound.cleaned_data)
@@ -46,7 +46,7 @@ def confirm(
             return HttpResponse(status=302, headers={"Location": back})
     context = {
         **model_admin.admin_site.each_context(request),
-        "opts": options,
+        "opts": model_admin.model._meta,
         "original": obj,
         "title": title,
         "effects": effects,

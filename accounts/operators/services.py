@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Iterable
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 
 from accounts.models import Account
@@ -12,7 +12,12 @@ from accounts.operators.scope import set_scope
 
 @transaction.atomic
 def create_operator(
-    username: str, *, superuser: bool = False, all_accounts: bool = False, accounts: Iterable[Account] = ()
+    username: str,
+    *,
+    superuser: bool = False,
+    role: str | None = None,
+    all_accounts: bool = False,
+    accounts: Iterable[Account] = (),
 ) -> tuple[User, str]:
     """A member of staff and their password, which exists nowhere else. Raises Django's ValidationError."""
     password = secrets.token_urlsafe(15)
@@ -20,6 +25,8 @@ def create_operator(
     operator.set_password(password)
     operator.full_clean()
     operator.save()
+    if role is not None:
+        operator.groups.add(Group.objects.get(name=role))
     if not superuser:
         set_scope(operator, all_accounts=all_accounts, accounts=accounts)
     return operator, password

@@ -3,8 +3,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Account
+from accounts.operators import roles
 from accounts.operators.services import create_operator
 from config.commands import ServiceCommand
+
+ROLES = {"viewer": roles.VIEWER, "editor": roles.EDITOR, "key-manager": roles.KEY_MANAGER}
 
 
 class Command(ServiceCommand):
@@ -14,14 +17,18 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         parser.add_argument("username")
         parser.add_argument("--superuser", action="store_true", help="May do everything, also manage operators.")
+        parser.add_argument("--role", choices=ROLES, help="What they may do, as the admin's guide says.")
         parser.add_argument("--all-accounts", action="store_true", help="Sees all accounts.")
         parser.add_argument("--account", action="append", default=[], metavar="ID", help="Sees this one; repeatable.")
 
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        if bool(options["superuser"]) == bool(options["role"]):
+            raise CommandError("Give either --role or --superuser.")
         accounts = [account_of(text) for text in options["account"]]
         operator, password = create_operator(
             options["username"],
             superuser=options["superuser"],
+            role=ROLES[options["role"]] if options["role"] else None,
             all_accounts=options["all_accounts"],
             accounts=accounts,
         )

@@ -1,0 +1,63 @@
+"""What is to say of an API key at a moment: whether it works, what it may do, and what to look after."""
+
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import ApiKey
+from accounts.permissions import ALL, PERMISSIONS
+
+UNUSED_FOR = timedelta(days=90)
+EXPIRES_SOON = timedelta(days=14)
+
+
+class State(models.TextChoices):
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+def state_of(key: ApiKey, now: datetime) -> State:
+    if key.revoked_at is not None:
+        return State.REVOKED
+    return State.EXPIRED if key.expires_at is not None and key.expires_at <= now else State.ACTIVE
+
+
+def is_in(state: str, now: datetime) -> Q:
+    """The keys in a state."""
+    expired = Q(expires_at__isnull=False, expires_at__lte=now)
+    if state == State.REVOKED:
+        return Q(revoked_at__isnull=False)
+    return Q(revoked_at=None) & (expired if state == State.EXPIRED else ~expired)
+
+
+def unused(now: datetime) -> Q:
+    """Keys that work and that nobody has used for long: each is one more that can leak."""
+    then = now - UNUSED_FOR
+    return is_in(State.ACTIVE, now) & (Q(last_used_at__lt=then) | Q(last_used_at=None, created_at__lt=then))
+
+
+def expiring(now: datetime) -> Q:
+    """Keys that will stop working within days."""
+    return is_in(State.ACTIVE, now) & Q(expires_at__isnull=False, expires_at__lte=now + EXPIRES_SOON)
+
+
+def warnings_of(key: ApiKey, now: datetime) -> list[str]:
+    """What to look after, in a few words each."""
+    if state_of(key, now) != State.ACTIVE:
+        return []
+    warnings = []
+    if (key.last_used_at or key.created_at) < now - UNUSED_FOR:
+        warnings.append(f"not used for {UNUSED_FOR.days} days")
+    if key.expires_at is not None and key.expires_at <= now + EXPIRES_SOON:
+        days = (key.expires_at - now).days
+        warnings.append("expires within a day" if days < 1 else f"expires in {days} day{'s' if days > 1 else ''}")
+    return warnings
+
+
+def abilities(key: ApiKey) -> list[str]:
+    """What the key may do, in words."""
+    if ALL in key.permissions:
+        return ["Everything"]
+    return [PERMISSIONS.get(permission, permission) for permission in key.permissions] or ["Nothing"]

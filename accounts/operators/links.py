@@ -1,0 +1,18 @@
+"""Addresses within the admin."""
+
+from urllib.parse import urlencode
+
+from django.contrib.admin.utils import quote
+from django.db.models import Model
+from django.urls import reverse
+
+
+def change_url(obj: Model) -> str:
+    """The page of an object."""
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[quote(obj.pk)])
+
+
+def list_url(model: type[Model], **filters: str) -> str:
+    """The list of a model, filtered: `list_url(ApiKey, account__id__exact=…)`."""
+    query = f"?{urlencode(filters)}" if filters else ""
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query

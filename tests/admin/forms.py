@@ -1,0 +1,52 @@
+"""What a browser would send: the fields of a page's form as they stand, with those changed that a test fills in."""
+
+from html.parser import HTMLParser
+from typing import Any
+
+
+class FormReader(HTMLParser):
+    """Collects the values of the fields of every form on a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, list[str]] = {}
+        self.select = ""
+        self.textarea = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        name = given.get("name") or ""
+        if tag == "input" and name and given.get("type") not in ("submit", "button"):
+            ticked = given.get("type") in ("checkbox", "radio")
+            if not ticked or "checked" in given:
+                self.values.setdefault(name, []).append(given.get("value") or ("on" if ticked else ""))
+        elif tag == "select":
+            self.select = name
+        elif tag == "option" and self.select and "selected" in given:
+            self.values.setdefault(self.select, []).append(given.get("value") or "")
+        elif tag == "textarea" and name:
+            self.textarea = name
+            self.values.setdefault(name, [""])
+
+    def handle_data(self, data: str) -> None:
+        if self.textarea:
+            self.values[self.textarea] = [self.values[self.textarea][0] + data.strip("\r\n")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select":
+            self.select = ""
+        elif tag == "textarea":
+            self.textarea = ""
+
+
+def form_values(html: str) -> dict[str, list[str]]:
+    reader = FormReader()
+    reader.feed(html)
+    return reader.values
+
+
+def submit(client: Any, address: str, **fields: Any) -> Any:
+    """Opens the page, fills the fields in and sends its form; the reply to that."""
+    opened = client.get(address)
+    assert opened.status_code == 200, (opened.status_code, opened.headers.get("Location"))
+    return client.post(address, {**form_values(opened.content.decode()), **fields})

@@ -1,0 +1,63 @@
+"""Accounts are made and put on another plan by those who may."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Account
+from accounts.operators.links import change_url
+from accounts.operators.services import create_operator
+from tests import factories
+from tests.admin.forms import submit
+from tests.client import ApiClient
+
+ADD = reverse("admin:accounts_account_add")
+
+
+def plan(account):
+    return reverse("admin:accounts_account_change_plan", args=[account.pk])
+
+
+def test_an_account_is_made(admin):
+    assert submit(admin, ADD, name="New", plan="professional").status_code == 302
+    assert Account.objects.get(name="New").limits == (300, 100_000)
+
+
+@pytest.mark.parametrize("fields", [{"plan": "enterprise"}, {"plan": "starter", "requests_per_minute": "5"}])
+def test_limits_that_do_not_fit_the_plan_are_refused_with_a_reason(admin, fields):
+    reply = submit(admin, ADD, name="New", **fields)
+    assert "An enterprise account, and no other, has limits of its own." in reply.content.decode()
+    assert not Account.objects.filter(name="New").exists()
+
+
+def test_another_plan_is_asked_about_and_holds_from_the_next_request_on(admin):
+    account = factories.account(plan="starter")
+    api = ApiClient(factories.key_text(account))
+    assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "60"
+    asked = admin.get(plan(account)).content.decode()
+    assert "The new limits hold from the next request on" in asked
+    assert submit(admin, plan(account), plan="professional").status_code == 302
+    assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "300"
+
+
+def test_a_plan_that_makes_no_sense_changes_nothing_and_says_why(admin, account):
+    reply = submit(admin, plan(account), plan="starter")
+    assert "An enterprise account, and no other, has limits of its own." in reply.content.decode()
+    account.refresh_from_db()
+    assert account.plan == "enterprise"
+
+
+def test_an_account_gets_another_name_and_nothing_else(admin, account):
+    epoch = account.epoch
+    assert submit(admin, change_url(account), name="Renamed", plan="starter").status_code == 302
+    account.refresh_from_db()
+    assert (account.name, account.plan) == ("Renamed", "enterprise")
+    assert account.epoch > epoch
+
+
+def test_a_viewer_can_neither_add_nor_change_an_account(account, sign_in):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    client = sign_in(user)
+    assert client.get(change_url(account)).status_code == 200
+    assert client.post(change_url(account), {"name": "Mine"}).status_code == 403
+    assert client.post(plan(account), {"plan": "enterprise"}).status_code == 403
+    assert client.post(ADD, {"name": "Mine"}).status_code == 403

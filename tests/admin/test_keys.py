@@ -1,0 +1,195 @@
+"""Keys are made, rotated and revoked in the admin, each after a page that says what will happen."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import keytext
+from accounts.models import ApiKey
+from accounts.operators.links import change_url
+from tests import factories
+from tests.admin.forms import form_values, submit
+from tests.client import ApiClient
+
+ADD, KEYS = reverse("admin:accounts_apikey_add"), reverse("admin:accounts_apikey_changelist")
+
+
+def shown_key(reply):
+    """The key that a page shows."""
+    assert reply.status_code == 200
+    [text] = re.findall(r"svc_[sp]k_[0-9A-Za-z]{34}", reply.content.decode())
+    return text
+
+
+def act(client, key, action, **fields):
+    return submit(client, reverse(f"admin:accounts_apikey_{action}", args=[key.pk]), **fields)
+
+
+def make(client, account, **fields):
+    return submit(client, ADD, account=account.pk, **{"name": "Web", "permissions": ["content:read"], **fields})
+
+
+def test_a_key_that_is_made_here_works(admin, account):
+    text = shown_key(make(admin, account))
+    assert ApiClient(text).get("/v1/content").status == 200
+    assert ApiClient(text).get("/v1/policies").status == 403
+
+
+def test_what_the_form_says_is_what_the_key_has(admin, account):
+    make(admin, account, allowed_ips="203.0.113.0/24\r\n198.51.100.7", expires_at_0="2099-01-02", expires_at_1="03:04")
+    key = ApiKey.objects.get()
+    assert (key.account, key.name, key.type, key.permissions) == (account, "Web", "secret", ["content:read"])
+    assert key.allowed_ips == ["203.0.113.0/24", "198.51.100.7"]
+    assert key.expires_at.isoformat() == "2099-01-02T03:04:00+00:00"
+
+
+def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
+    reply = make(admin, account)
+    assert "no-store" in reply.headers["Cache-Control"]
+    assert reply.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_same_form_makes_one_key_only(admin, account):
+    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
+    first, again = admin.post(ADD, fields), admin.post(ADD, fields)
+    shown_key(first)
+    assert "has made its key already" in again.content.decode()
+    assert "svc_sk_" not in again.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"type": "public", "permissions": ["content:write"]}, "A public key can only read"),
+        ({"allowed_ips": "10.0.0.1/8"}, "Did you mean 10.0.0.0/8?"),
+        ({"allowed_ips": "here"}, "Must be an IP address"),
+        ({"name": " "}, "This field is required"),
+        ({"permissions": []}, "This field is required"),
+        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "This is in the past"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_the_field(admin, account, fields, message):
+    reply = make(admin, account, **fields)
+    html = reply.content.decode()
+    assert reply.status_code == 200
+    assert message in html.replace("&#x27;", "'")
+    assert ApiKey.objects.count() == 0
+    assert account.pk in html  # what was entered is still there
+
+
+def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, account):
+    used = timezone.now() - timedelta(days=3)
+    key, text = factories.api_key(account, name="Old server", permissions=["access:check"])
+    ApiKey.objects.update(last_used_at=used)
+    html = admin.get(reverse("admin:accounts_apikey_revoke", args=[key.pk])).content.decode()
+    for said in ("Old server", key.prefix, f"{used:%Y-%m-%d %H:%M}", "check access"):
+        assert said in html
+    assert ApiClient(text).get("/v1/access/decisions").status == 403  # it still works
+
+
+def test_a_key_revoked_here_is_refused_at_once(admin, account):
+    key, text = factories.api_key(account)
+    assert ApiClient(text).get("/v1/content").status == 200
+    assert act(admin, key, "revoke").status_code == 302
+    assert ApiClient(text).get("/v1/content").status == 401
+
+
+def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
+    key, text = factories.api_key(account)
+    new = shown_key(act(admin, key, "rotate", overlap_seconds="3600"))
+    assert ApiClient(new).get("/v1/content").status == 200
+    assert ApiClient(text).get("/v1/content").status == 200
+    key.refresh_from_db()
+    assert timedelta(minutes=59) < key.expires_at - timezone.now() <= timedelta(hours=1)
+
+
+def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, account):
+    key, _ = factories.api_key(account)
+    act(admin, key, "revoke")
+    reply = act(admin, key, "rotate")
+    assert "nothing to rotate" in reply.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+def test_each_step_is_in_the_history(admin, account):
+    key, _ = factories.api_key(account)
+    act(admin, key, "rotate", overlap_seconds="3600")
+    act(admin, key, "revoke")
+    html = admin.get(reverse("admin:accounts_apikey_history", args=[key.pk])).content.decode()
+    assert "Rotated" in html
+    assert "Revoked" in html
+    assert LogEntry.objects.filter(action_flag=1).count() == 1  # the new key's
+
+
+def test_a_key_cannot_be_edited_or_deleted(admin, account):
+    key, _ = factories.api_key(account)
+    assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
+    assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
+
+
+def test_a_key_tells_what_it_may_do_in_words(admin, account):
+    key, _ = factories.api_key(account, permissions=["content:read", "access:check"])
+    html = admin.get(change_url(key)).content.decode()
+    assert "Read content" in html
+    assert "Check access" in html
+
+
+@pytest.fixture
+def keys_of_all_kinds(account):
+    now = timezone.now()
+    ages = {
+        "fresh": {},
+        "idle": {"last_used_at": now - timedelta(days=91)},
+        "never used": {"created_at": now - timedelta(days=91)},
+        "ending": {"expires_at": now + timedelta(days=3, hours=1)},
+        "ended": {"expires_at": now - timedelta(days=1)},
+        "revoked": {"revoked_at": now, "last_used_at": now - timedelta(days=200)},
+    }
+    for name, fields in ages.items():
+        key, _ = factories.api_key(account, name=name)
+        ApiKey.objects.filter(pk=key.pk).update(**fields)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("attention=unused", {"idle", "never used"}),
+        ("attention=expiring", {"ending"}),
+        ("state=active", {"fresh", "idle", "never used", "ending"}),
+        ("state=expired", {"ended"}),
+        ("state=revoked", {"revoked"}),
+        ("q=idle", {"idle"}),
+    ],
+)
+def test_keys_are_found_by_what_is_up_with_them(admin, keys_of_all_kinds, query, names):
+    reply = admin.get(f"{KEYS}?{query}")
+    assert {key.name for key in reply.context["cl"].result_list} == names
+
+
+def test_the_list_warns_of_keys_to_look_after(admin, keys_of_all_kinds):
+    html = admin.get(KEYS).content.decode()
+    assert html.count("not used for 90 days") == 3  # two keys, and the filter
+    assert "expires in 3 days" in html
+
+
+def test_a_keys_text_is_on_its_page_and_nowhere_else(admin, account, caplog):
+    """Not in the database with its history, sessions and messages, not in the log, not on any page after that."""
+    from tests.conventions.test_idempotency import everything_stored
+
+    caplog.set_level("DEBUG")
+    made = shown_key(make(admin, account))
+    rotated = shown_key(act(admin, ApiKey.objects.get(), "rotate"))
+    pages = [admin.get(KEYS), admin.get(reverse("admin:index"))]
+    pages += [admin.get(address) for key in ApiKey.objects.all() for address in (change_url(key),)]
+    pages += [admin.get(reverse("admin:accounts_apikey_history", args=[key.pk])) for key in ApiKey.objects.all()]
+    cookies = " ".join(morsel.value for morsel in admin.cookies.values())
+    for text in (made, rotated):
+        secret = text[keytext.PREFIX_CHARACTERS :].encode()
+        assert secret not in everything_stored()
+        assert secret.decode() not in caplog.text + cookies + repr(dict(admin.session))
+        assert not any(secret in page.content for page in pages)

@@ -1,0 +1,131 @@
+"""The roles that every installation has: no more rights than their work needs."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import ApiKey
+from accounts.operators import roles
+from accounts.operators.links import change_url
+from accounts.operators.services import create_operator
+from tests import factories
+from tests.admin.forms import submit
+
+KEYS, ADD_KEY = reverse("admin:accounts_apikey_changelist"), reverse("admin:accounts_apikey_add")
+
+
+@pytest.fixture
+def role(account, sign_in):
+    """A browser of somebody with a role, for one account."""
+
+    def make(name):
+        user, _ = create_operator(name.replace(" ", ""), role=name, accounts=[account])
+        return sign_in(user)
+
+    return make
+
+
+def rights_of(name):
+    return {
+        f"{right.content_type.app_label}.{right.codename}" for right in Group.objects.get(name=name).permissions.all()
+    }
+
+
+def test_a_viewer_sees_everything_and_changes_nothing(db):
+    rights = rights_of(roles.VIEWER)
+    assert {
+        "accounts.view_account",
+        "accounts.view_apikey",
+        "licensing.view_policy",
+        "analytics.view_accessevent",
+    } <= rights
+    assert not {right for right in rights if ".view_" not in right}
+
+
+def test_an_editor_changes_content_and_policies_but_no_keys_and_no_accounts(db):
+    rights = rights_of(roles.EDITOR)
+    assert {"licensing.add_policy", "licensing.change_content", "licensing.change_policy"} <= rights
+    assert not {right for right in rights if right.startswith("accounts.") and ".view_" not in right}
+
+
+def test_a_key_manager_has_keys_and_sees_whose_they_are(db):
+    rights = rights_of(roles.KEY_MANAGER)
+    assert {"accounts.view_account", "accounts.add_apikey", "accounts.change_apikey"} <= rights
+    assert not {right for right in rights if not right.startswith("accounts.")}
+
+
+@pytest.mark.parametrize("name", [roles.VIEWER, roles.EDITOR, roles.KEY_MANAGER])
+def test_no_role_reaches_the_operators(db, name):
+    assert not {right for right in rights_of(name) if "auth" in right or "staffscope" in right}
+
+
+@pytest.mark.parametrize("name", [roles.VIEWER, roles.EDITOR])
+def test_who_only_sees_keys_is_refused_to_make_rotate_or_revoke_one(role, account, name):
+    client, (key, _) = role(name), factories.api_key(account)
+    assert client.get(KEYS).status_code == 200
+    assert client.get(change_url(key)).status_code == 200
+    assert client.post(ADD_KEY, {}).status_code == 403
+    for action in ("rotate", "revoke"):
+        assert client.post(reverse(f"admin:accounts_apikey_{action}", args=[key.pk])).status_code == 403
+    key.refresh_from_db()
+    assert key.revoked_at is None
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_key_manager_makes_keys_for_their_account_alone(role, account, other_account):
+    client = role(roles.KEY_MANAGER)
+    fields = {"name": "Web", "permissions": ["content:read"]}
+    assert "svc_sk_" in submit(client, ADD_KEY, account=account.pk, **fields).content.decode()
+    assert "svc_sk_" not in submit(client, ADD_KEY, account=other_account.pk, **fields).content.decode()
+    assert ApiKey.objects.get().account == account
+
+
+@pytest.mark.parametrize("action", ["rotate", "revoke"])
+def test_a_key_manager_cannot_touch_the_key_of_another_account(role, other_account, action):
+    key, _ = factories.api_key(other_account)
+    reply = role(roles.KEY_MANAGER).post(
+        reverse(f"admin:accounts_apikey_{action}", args=[key.pk]), {"overlap_seconds": 0}
+    )
+    assert reply.status_code == 404
+    assert ApiKey.objects.get().revoked_at is None
+
+
+def test_an_account_is_chosen_from_ones_own(role, account, other_account):
+    query = {"app_label": "accounts", "model_name": "apikey", "field_name": "account"}
+    offered = role(roles.KEY_MANAGER).get(reverse("admin:autocomplete"), query).json()["results"]
+    assert [option["id"] for option in offered] == [account.pk]
+
+
+@pytest.mark.parametrize("page", ["auth_user_changelist", "auth_group_changelist", "auth_user_add"])
+def test_operators_are_for_superusers_alone_whatever_their_permissions(staff, sign_in, page):
+    client = sign_in(staff("auth.view_user", "auth.change_user", "auth.add_user", "auth.view_group"))
+    assert client.get(reverse(f"admin:{page}")).status_code == 403
+
+
+def test_a_superuser_makes_an_operator_of_one_account(admin, account):
+    passwords = {"password1": "long-enough-9", "password2": "long-enough-9"}
+    address = submit(admin, reverse("admin:auth_user_add"), username="anna", **passwords).headers["Location"]
+    viewer = Group.objects.get(name=roles.VIEWER)
+    assert submit(admin, address, groups=[viewer.pk], **{"scope-0-accounts": [account.pk]}).status_code == 302
+    anna = Client()
+    assert anna.login(username="anna", password="long-enough-9")
+    factories.api_key(account, name="Seen")
+    assert "Seen" in anna.get(KEYS).content.decode()
+
+
+def test_the_command_makes_an_operator_who_can_sign_in(account, capsys):
+    call_command("create_operator", "ben", "--role", "key-manager", "--account", account.pk, "--json")
+    password = capsys.readouterr().out.split('"password": "')[1].split('"')[0]
+    client = Client()
+    assert client.login(username="ben", password=password)
+    assert client.get(KEYS).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--role", "viewer", "--superuser"], ["--role", "viewer", "--account", "acc_1"]]
+)
+def test_the_command_refuses_what_is_not_clear(db, options):
+    with pytest.raises(CommandError):
+        call_command("create_operator", "ben", *options)
