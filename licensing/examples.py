@@ -95,6 +95,17 @@ TRACE: list[dict[str, Any]] = [
     {"index": 0, "priority": 1, "action": "allow", "matched": True, "decisive": True, "failed": None},
     {"index": 1, "priority": 99, "action": "deny", "matched": True, "decisive": False, "failed": None},
 ]
+LINT: dict[str, Any] = {
+    "object": "policy_lint",
+    "findings": [
+        {
+            "level": "warning",
+            "code": "duplicate_rule",
+            "path": "rules[2]",
+            "message": "Says the same as rule 1, which is tried before it.",
+        }
+    ],
+}
 SIMULATION: dict[str, Any] = {
     "object": "policy_simulation",
     "policyId": POLICY_ID,
@@ -173,6 +184,7 @@ OPERATIONS = {
     "POST /v1/policies/{id}/rollback": Operation(
         "rollbackPolicy", {**POLICY, "version": 3, "updated": UPDATED}, {"version": 1}
     ),
+    "POST /v1/policies/lint": Operation("lintPolicy", LINT, {"rules": [*RULES, RULES[1]], "defaultAction": "deny"}),
     "POST /v1/policies/{id}/simulate": Operation("simulatePolicy", SIMULATION, {"rules": RULES, "period": "30d"}),
     "POST /v1/access/check": Operation("checkAccess", ALLOWED, CHECK, codes=("resource_not_found",)),
     "POST /v1/access/check/batch": Operation(

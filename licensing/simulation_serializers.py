@@ -1,4 +1,4 @@
-"""Simulations on the wire."""
+"""Simulations and lint on the wire."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,6 +8,7 @@ from rest_framework import serializers
 from config.api.fields import Choice, Id, Integer, StrictSerializer, Timestamp
 from config.api.timestamps import IS_DATE, parse_timestamp
 from licensing.decisions import Reason
+from licensing.lint import CODES, LEVELS
 from licensing.models import Action
 from licensing.serializers import RulesField
 from licensing.simulation import DAYS, MAX_DECISIONS
@@ -116,3 +117,17 @@ class SimulationSerializer(serializers.Serializer):
     byContent = MovedContent(many=True, help_text="The ten with most changes.")
     revenueAtStake = AtStake(many=True, help_text="What the decisions that would be denied have charged.")
     examples = ChangedDecision(many=True, help_text="The newest five of each kind of change.")
+
+
+class FindingShown(serializers.Serializer):
+    level = Choice(choices=LEVELS)
+    code = Choice(choices=list(CODES))
+    path = serializers.CharField(help_text="As `rules[0].conditions`.")
+    message = serializers.CharField()
+
+
+class LintSerializer(serializers.Serializer):
+    """What a policy says that its author may not have meant."""
+
+    object = Choice(choices=["policy_lint"])
+    findings = FindingShown(many=True)

@@ -1,4 +1,4 @@
-"""/v1/policies/{id}/simulate: what a draft would do, before it is saved."""
+"""/v1/policies/{id}/simulate and /v1/policies/lint: what a draft would do, before it is saved."""
 
 from typing import Any
 
@@ -9,10 +9,11 @@ from rest_framework.response import Response
 
 from accounts.api_view import ReadingPost
 from config.api.resources import find
+from licensing.linting import lint_policy
 from licensing.models import Policy
 from licensing.simulation import draft_of, simulate, window_of
 from licensing.simulation_presenting import present_simulation
-from licensing.simulation_serializers import SimulationRequest, SimulationSerializer
+from licensing.simulation_serializers import DraftSerializer, LintSerializer, SimulationRequest, SimulationSerializer
 
 
 class PolicySimulate(ReadingPost):
@@ -31,3 +32,19 @@ class PolicySimulate(ReadingPost):
         draft = draft_of(policy, fields)
         start, end = window_of(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
         return Response(present_simulation(policy, simulate(policy, draft, start, end, fields.get("limit"))))
+
+
+class PolicyLint(ReadingPost):
+    permissions_required = {"POST": "policies:read"}
+    serializer_class = DraftSerializer
+    queryset = Policy.objects.none()
+
+    @extend_schema(summary="Lint a policy", responses=LintSerializer)
+    def post(self, request: Request) -> Response:
+        """What these rules say that their author may not have meant. Nothing is refused for it or written."""
+        fields = self.validated()
+        findings = lint_policy(
+            self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()
+        )
+        shown = [{"level": one.level, "code": one.code, "path": one.path, "message": one.message} for one in findings]
+        return Response({"object": "policy_lint", "findings": shown})

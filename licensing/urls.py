@@ -6,6 +6,7 @@ urlpatterns = [
     path("content", views.ContentList.as_view()),
     path("content/<str:id>", views.ContentById.as_view()),
     path("policies", views.PolicyList.as_view()),
+    path("policies/lint", simulation_views.PolicyLint.as_view()),
     path("policies/<str:id>", views.PolicyById.as_view()),
     path("policies/<str:id>/versions", views.PolicyVersions.as_view()),
     path("policies/<str:id>/rollback", views.PolicyRollback.as_view()),

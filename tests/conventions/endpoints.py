@@ -19,7 +19,7 @@ from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change nothing that anybody owns: a check leaves its decision.
-NOT_AUDITED = {"/v1/access/check", "/v1/access/check/batch", "/v1/policies/{policy}/simulate"}
+NOT_AUDITED = {"/v1/access/check", "/v1/access/check/batch", "/v1/policies/lint", "/v1/policies/{policy}/simulate"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ ENDPOINTS = [
     Endpoint("DELETE", "/v1/content/{content}", "content:write"),
     Endpoint("GET", "/v1/policies", "policies:read"),
     Endpoint("POST", "/v1/policies", "policies:write", {"name": "New"}, 201),
+    Endpoint("POST", "/v1/policies/lint", "policies:read", {"defaultAction": "allow"}),
     Endpoint("GET", "/v1/policies/{policy}", "policies:read"),
     Endpoint("PATCH", "/v1/policies/{policy}", "policies:write", {"name": "Changed"}),
     Endpoint("DELETE", "/v1/policies/{policy}", "policies:write"),

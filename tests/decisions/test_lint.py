@@ -1,0 +1,201 @@
+"""Lint: each finding by an example, and that no finding of "never" is wrong, by many made-up ones."""
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from licensing.conditions import CONTENT_TYPES
+from licensing.decisions import CompiledPolicy, decide
+from licensing.facts import Facts
+from licensing.lint import CODES, LEVELS, lint
+from licensing.rules import parse_rules
+from tests.factories import ALLOW_LICENSED, DENY_ALL
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+LICENSED = {"hasValidLicense": True}
+
+
+def allow(permissions=("full_access",), **fields):
+    conditions = {name: fields.pop(name) for name in list(fields) if name not in ("priority", "message", "rateLimit")}
+    return {"action": "allow", "conditions": conditions or LICENSED, "permissions": list(permissions), **fields}
+
+
+def deny(**fields):
+    return {key: value for key, value in allow(**fields).items() if key != "permissions"} | {"action": "deny"}
+
+
+def findings(*rules, default="deny", types=None):
+    return [(one.code, one.path) for one in lint(parse_rules(list(rules)), default, NOW, types)]
+
+
+def test_the_usual_policy_has_nothing_to_say_about():
+    assert findings(ALLOW_LICENSED, DENY_ALL) == []
+
+
+NEVER_REACHED = [
+    ("after a catch-all", deny(default=True), allow()),
+    ("a longer list first", deny(licenseType=["a", "b"], **LICENSED), deny(licenseType="a", **LICENSED)),
+    ("fewer conditions first", deny(**LICENSED), deny(licenseType="a", **LICENSED)),
+    ("a wider range first", deny(ip=["10.0.0.0/8", "::/0"]), deny(ip=["10.1.0.0/16", "10.2.3.4", "2001:db8::/32"])),
+    ("two halves first", deny(ip=["10.0.0.0/9", "10.128.0.0/9"]), deny(ip="10.0.0.0/8")),
+    ("a longer time first", deny(before="2027-01-01"), deny(before="2026-06-01")),
+    ("an earlier begin first", deny(after="2026-06-01"), deny(after="2027-01-01")),
+    ("what has begun always holds", deny(after="2026-01-01"), deny(tags="x")),
+    ("every type of content first", deny(contentType=list(CONTENT_TYPES)), deny(tags="x")),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), [case[1:] for case in NEVER_REACHED], ids=[c[0] for c in NEVER_REACHED])
+def test_a_rule_that_an_earlier_one_covers_is_never_reached(first, second):
+    assert ("unreachable_rule", "rules[1]") in findings(first, second)
+
+
+REACHED = [
+    ("another type", deny(licenseType="a", **LICENSED), deny(licenseType=["a", "b"], **LICENSED)),
+    ("a condition more", deny(licenseType="a", **LICENSED), deny(**LICENSED)),
+    ("another range", deny(ip="10.0.0.0/8"), deny(ip=["10.1.0.0/16", "11.0.0.1"])),
+    ("another version", deny(ip="0.0.0.0/0"), deny(ip="::1")),
+    ("a later end", deny(before="2026-06-01"), deny(before="2027-01-01")),
+    ("a begin to come", deny(after="2026-06-01"), deny(tags="x")),
+    ("no licence", allow(hasValidLicense=True), allow(hasValidLicense=False)),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), [case[1:] for case in REACHED], ids=[c[0] for c in REACHED])
+def test_a_rule_that_matches_more_than_an_earlier_one_is_reached(first, second):
+    assert not {code for code, _ in findings(first, second)} & {"unreachable_rule", "duplicate_rule"}
+
+
+def test_what_comes_first_is_told_by_precedence_not_by_the_list():
+    assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
+    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # of equals a deny first
+
+
+def test_a_rule_that_says_the_same_is_a_duplicate():
+    assert findings(allow(**LICENSED), allow(**LICENSED)) == [("duplicate_rule", "rules[1]")]
+    assert findings(allow(**LICENSED), allow(**LICENSED, message="x")) == [("unreachable_rule", "rules[1]")]
+
+
+def test_times_that_exclude_each_other_or_have_passed():
+    never = deny(before="2026-06-01", after="2026-06-01")
+    assert ("contradictory_conditions", "rules[0].conditions") in findings(never)
+    assert ("ended", "rules[0].conditions.before") in findings(deny(before="2026-03-01"))
+    assert ("begun", "rules[0].conditions.after") in findings(deny(after="2026-03-01"))
+    assert ("begun", "rules[0].conditions.after") not in findings(deny(after="2026-03-01T00:00:01Z"))
+
+
+def test_an_allow_that_asks_for_no_licence():
+    assert findings(allow(default=True)) == [("allow_without_license", "rules[0].conditions")]
+    assert findings(allow(hasValidLicense=False)) == [("allow_without_license", "rules[0].conditions")]
+    assert findings(allow(requesterId="org_a")) == [("allow_by_name_alone", "rules[0].conditions")]
+    assert findings(allow(licenseType="a")) == [("license_may_have_lapsed", "rules[0].conditions")]
+
+
+def test_a_licence_type_of_which_there_is_no_licence():
+    rules = [allow(licenseType=["a", "b"], **LICENSED), deny(licenseType="c")]
+    assert findings(*rules, types={"a"}) == [
+        ("unknown_license_type", "rules[0].conditions.licenseType[1]"),
+        ("unknown_license_type", "rules[1].conditions.licenseType"),
+    ]
+    assert findings(*rules, types=None) == []
+
+
+def test_a_permission_that_the_rule_is_for_and_does_not_grant():
+    both = allow(["read"], permission=["read", "print"], **LICENSED)
+    assert findings(both) == [("permission_never_granted", "rules[0].permissions")]
+    neither = allow([], permission="print", **LICENSED)
+    assert findings(neither) == [("permission_never_granted", "rules[0].permissions"), ("never_allows", "rules")]
+    assert findings(allow([])) == [("grants_nothing", "rules[0]")]
+
+
+def test_the_policy_as_a_whole():
+    assert findings() == findings(DENY_ALL) == [("never_allows", "rules")]
+    assert findings(default="allow") == [("default_allows", "defaultAction")]
+
+
+def test_every_finding_has_a_level_and_a_sentence():
+    found = lint(parse_rules([allow(default=True), allow(licenseType="a")]), "allow", NOW)
+    assert {one.level for one in found} <= set(LEVELS) == set(CODES.values())
+    assert all(one.message.endswith(".") for one in found)
+
+
+# --- Never wrong -----------------------------------------------------------------------------------------------------
+
+MOMENTS = [(NOW + timedelta(days=days)).isoformat() for days in (-2, -1, 0, 1, 2)]
+NETWORKS = [
+    "10.0.0.0/8",
+    "10.0.0.0/9",
+    "10.128.0.0/9",
+    "10.1.0.0/16",
+    "10.1.2.3",
+    "0.0.0.0/0",
+    "::/0",
+    "2001:db8::/32",
+]
+
+
+def some(names):
+    return st.sampled_from(names) | st.lists(st.sampled_from(names), min_size=1, max_size=4)
+
+
+CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
+    {},
+    optional={
+        "licenseType": some("abc"),
+        "hasValidLicense": st.booleans(),
+        "requesterId": some("xy"),
+        "contentType": some(list(CONTENT_TYPES)) | st.just(list(CONTENT_TYPES)),
+        "tags": some("pq"),
+        "category": some("mn"),
+        "permission": some(["read", "print"]),
+        "ip": some(NETWORKS),
+        "before": st.sampled_from(MOMENTS),
+        "after": st.sampled_from(MOMENTS),
+    },
+).filter(bool).map(lambda conditions: dict(list(conditions.items())[:3]))
+DENY = st.fixed_dictionaries(
+    {"action": st.just("deny"), "conditions": CONDITIONS}, optional={"priority": st.integers(0, 2)}
+)
+ALLOW = st.fixed_dictionaries(
+    {"action": st.just("allow"), "conditions": CONDITIONS},
+    optional={
+        "priority": st.integers(0, 2),
+        "permissions": st.lists(st.sampled_from(["read", "print", "full_access"]), max_size=2),
+    },
+)
+FACTS = st.builds(
+    Facts,
+    now=st.sampled_from([NOW + timedelta(hours=hours) for hours in (0, 1, 24, 47, 48, 60)]),
+    requester_id=st.sampled_from("xyz"),
+    license_types=st.lists(st.sampled_from("abc"), max_size=2).map(tuple),
+    has_valid_license=st.booleans(),
+    permission=st.none() | st.sampled_from(["read", "print"]),
+    ip=st.none() | st.sampled_from(["10.1.2.3", "10.200.0.1", "11.0.0.1", "2001:db8::1", "::1"]).map(ip_address),
+    content_type=st.sampled_from(CONTENT_TYPES),
+    tags=st.frozensets(st.sampled_from("pq")),
+    category=st.none() | st.sampled_from("mn"),
+)
+NEVER = {"unreachable_rule", "duplicate_rule", "contradictory_conditions", "ended"}
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(DENY | ALLOW, min_size=1, max_size=6),
+    st.sampled_from(["allow", "deny"]),
+    st.lists(FACTS, min_size=4, max_size=8),
+)
+def test_what_lint_says_can_never_be_never_is(rules, default, many):
+    parsed = parse_rules(rules)
+    found = lint(parsed, default, NOW)
+    dead = {f"rules[{rule.index}]" for rule in parsed} & {
+        one.path.partition(".")[0] for one in found if one.code in NEVER
+    }
+    never_allows = any(one.code == "never_allows" for one in found)
+    policy = CompiledPolicy.of("pol", 1, default, parsed)
+    for facts in many:
+        decision = decide(policy, facts)
+        assert decision.rule is None or f"rules[{decision.rule.index}]" not in dead
+        assert not (never_allows and decision.allowed)

@@ -1,0 +1,85 @@
+"""POST /v1/policies/lint; what it finds is in tests/decisions/test_lint.py."""
+
+import pytest
+
+from licensing.models import License, Requester
+from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
+
+
+@pytest.fixture
+def lint(api):
+    return lambda *rules, **fields: api.post("/v1/policies/lint", {"rules": list(rules), **fields})
+
+
+def test_a_sound_policy_has_no_findings(lint):
+    reply = lint(ALLOW_LICENSED, DENY_ALL)
+    assert (reply.status, reply.body) == (200, {"object": "policy_lint", "findings": []})
+
+
+def test_a_finding_says_where_and_what(lint):
+    assert lint(ALLOW_LICENSED, {**DENY_ALL, "priority": 0})["findings"] == [
+        {
+            "level": "warning",
+            "code": "unreachable_rule",
+            "path": "rules[0]",
+            "message": "Is never reached: rule 1 is tried before it, and matches whatever it matches.",
+        },
+        {
+            "level": "warning",
+            "code": "never_allows",
+            "path": "rules",
+            "message": "Nothing is ever allowed by this policy.",
+        },
+    ]
+
+
+def test_the_present_decides_what_has_ended(lint, clock):
+    rule = {"action": "deny", "conditions": {"before": "2026-03-04T05:06:08Z"}}
+    assert lint(ALLOW_LICENSED, rule)["findings"] == []
+    clock.advance(seconds=1)
+    assert [one["code"] for one in lint(ALLOW_LICENSED, rule)["findings"]] == ["ended"]
+
+
+def test_licence_types_are_compared_with_the_accounts_own_licences(lint, account, other_account, clock):
+    def license_of(owner, license_type):
+        requester = Requester.objects.create(account=owner, requester_id=license_type)
+        moments = dict.fromkeys(("starts_at", "created", "updated"), clock.now)
+        License.objects.create(account=owner, requester=requester, license_type=license_type, **moments)
+
+    license_of(other_account, "enterprise")
+    assert lint(ALLOW_LICENSED)["findings"] == []  # without licences, callers vouch for them
+    license_of(account, "commercial")
+    [found] = lint(ALLOW_LICENSED)["findings"]
+    assert (found["code"], found["path"]) == ("unknown_license_type", "rules[0].conditions.licenseType[1]")
+
+
+def test_a_findings_policy_is_saved_all_the_same(api, lint):
+    assert lint(ALLOW_ALL)["findings"] != []
+    assert api.post("/v1/policies", {"name": "Open", "rules": [ALLOW_ALL]}).status == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"rules": [{"action": "deny"}]}, "rules[0].conditions"),
+        ({"defaultAction": None}, "defaultAction"),
+        ({"name": "New"}, "name"),
+    ],
+)
+def test_what_no_policy_can_have_is_an_error_not_a_finding(api, body, param):
+    reply = api.post("/v1/policies/lint", body)
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_lint_answers_to_post_alone(api):
+    reply = api.get("/v1/policies/lint")
+    assert (reply.status, reply.headers["Allow"]) == (405, "POST")
+
+
+def test_a_policy_of_the_largest_size_is_linted(lint):
+    addresses = [f"10.{number // 200}.{number % 200}.0/24" for number in range(500)]
+    rules = [
+        {"action": "deny", "priority": number, "conditions": {"ip": addresses, "tags": f"t{number}"}}
+        for number in range(80)
+    ]
+    assert lint(*rules, ALLOW_LICENSED).status == 200
