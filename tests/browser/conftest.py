@@ -1,0 +1,138 @@
+"""A server of its own, Debian's Chromium, and a page in which an operator is signed in.
+
+Without Playwright or a Chromium these tests are skipped with a line that says what is missing; with CI or
+REQUIRE_BROWSER set they fail. What an error of the page's scripts or policy leaves in the console fails a test too.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.conf import settings
+
+from tests.faults.harness import Deployment, deployed
+
+try:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+except ImportError:
+    sync_playwright = None
+
+# What a browser sees does not hang on the database; the pages themselves are tested on both, in tests/admin.
+collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else []
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+def missing() -> str:
+    """What is missing to run a browser; empty if nothing is."""
+    if sync_playwright is None:
+        return "Playwright is not installed: `python3 run.py setup --dev` does that"
+    return "" if CHROMIUM else "there is no Chromium: `apt-get install chromium`, or set CHROMIUM to its path"
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator["Browser"]:
+    if reason := missing():
+        (pytest.fail if REQUIRED else pytest.skip)(f"No browser test ran: {reason}.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def deployment(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployed(tmp_path_factory.mktemp("browser")) as deployment:
+        yield deployment
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of the deployment, with a key that may do everything."""
+
+    id: str
+    name: str
+    key: str
+
+
+@pytest.fixture
+def account(deployment: Deployment) -> Account:
+    limits = ("--plan", "enterprise", "--requests-per-minute", "100000", "--requests-per-day", "1000000")
+    name = f"Publisher {os.urandom(3).hex()}"
+    made = deployment.manage("create_account", name, *limits)
+    key = deployment.manage("create_api_key", "--account", made["id"], "--name", "Test", "--type", "secret")
+    return Account(made["id"], name, key["key"])
+
+
+@dataclass(frozen=True)
+class Operator:
+    username: str
+    password: str
+
+
+@pytest.fixture(scope="package")
+def operator(deployment: Deployment) -> Operator:
+    """A superuser."""
+    made = deployment.manage("create_operator", "operator", "--superuser")
+    return Operator(made["username"], made["password"])
+
+
+@pytest.fixture
+def open_page(chromium: "Browser", deployment: Deployment) -> Iterator[Callable[..., "Page"]]:
+    """Opens a page of the deployment in a browser that nobody has used; options as of Playwright's new_context."""
+    contexts, complaints = [], []
+
+    def note(message: "ConsoleMessage") -> None:
+        if message.type == "error":
+            complaints.append(message.text)
+
+    def open_one(path: str = "/admin/", **options: object) -> "Page":
+        context = chromium.new_context(base_url=deployment.url, **{"viewport": DESKTOP, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", note)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def sign_in(page: "Page", username: str, password: str) -> None:
+    page.get_by_label("Username").fill(username)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/admin/")
+
+
+def choose(page: "Page", field: str, text: str) -> None:
+    """Picks the option of that text in a field that searches (`autocomplete_fields`)."""
+    page.locator(f"#id_{field} + .select2 .select2-selection").click()
+    page.locator("input.select2-search__field").fill(text)
+    page.locator(".select2-results__option", has_text=text).click()
+
+
+@pytest.fixture(scope="package")
+def signed_in_state(chromium: "Browser", deployment: Deployment, operator: Operator) -> object:
+    """The cookies of a session, so that one login does for all tests."""
+    context = chromium.new_context(base_url=deployment.url)
+    page = context.new_page()
+    page.goto("/admin/")
+    sign_in(page, operator.username, operator.password)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def admin(open_page: Callable[..., "Page"], signed_in_state: object) -> "Page":
+    """The admin's first page, with a superuser signed in."""
+    return open_page("/admin/", storage_state=signed_in_state)

@@ -1,0 +1,67 @@
+"""An operator makes a key and somebody uses it."""
+
+import re
+
+from tests.browser.conftest import PHONE, choose, sign_in
+
+
+def make_key(page, account, name="Web server"):
+    """From any page of the admin to the one with the new key, whose text it returns."""
+    page.get_by_role("link", name="API keys").first.click()
+    page.get_by_role("link", name="Add API key").click()
+    choose(page, "account", account.name)
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Read content (content:read)").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    text = page.locator("#key-text").inner_text()
+    assert re.fullmatch(r"svc_sk_[0-9A-Za-z]{34}", text)
+    return text
+
+
+def test_an_operator_signs_in_makes_a_key_and_it_works(open_page, deployment, operator, account):
+    page = open_page("/admin/")
+    sign_in(page, operator.username, operator.password)
+    with deployment.client(make_key(page, account)) as api:
+        assert api.get("/v1/content").status_code == 200
+        assert api.get("/v1/policies").status_code == 403
+
+
+def test_the_copy_button_copies_the_key(open_page, signed_in_state, account):
+    page = open_page("/admin/", storage_state=signed_in_state, permissions=["clipboard-read", "clipboard-write"])
+    text = make_key(page, account)
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_text("Copied.").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == text
+
+
+def test_a_reload_and_the_way_back_show_the_key_no_more(admin, deployment, account):
+    text = make_key(admin, account, "Shown once")
+    admin.reload()
+    admin.get_by_text("Shown once").first.wait_for()
+    assert text not in admin.content()
+    admin.go_back()
+    assert text not in admin.content()
+    with deployment.client(account.key) as api:
+        assert len(api.get("/v1/api-keys").json()["data"]) == 2  # the account's first, and this one
+
+
+def test_a_key_is_revoked_after_a_page_that_says_what_will_happen(admin, deployment, account):
+    text = make_key(admin, account, "Of the old shop")
+    admin.get_by_role("link", name="I have copied it").click()
+    admin.get_by_role("link", name="Revoke").click()
+    admin.get_by_text("This cannot be undone").wait_for()
+    with deployment.client(text) as api:
+        assert api.get("/v1/content").status_code == 200
+        admin.get_by_role("button", name="Revoke it").click()
+        admin.get_by_text("is revoked").wait_for()
+        assert api.get("/v1/content").status_code == 401
+
+
+def test_a_key_can_be_made_on_a_phone(open_page, signed_in_state, account):
+    page = open_page("/admin/accounts/apikey/add/", storage_state=signed_in_state, viewport=PHONE)
+    choose(page, "account", account.name)
+    page.get_by_label("Name").fill("From the train")
+    page.get_by_label("Read content (content:read)").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert page.locator("#key-text").inner_text().startswith("svc_sk_")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
