@@ -35,6 +35,24 @@ MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators brin
 
 wsgi: Any = django_application
 django_in_threads: Any = WSGIMiddleware(wsgi, workers=settings.THREADS)
+
+
+def start_tracing() -> Any:
+    """None if traces are off. To be called before the application is made, see config.tracing."""
+    if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+        return None
+    try:
+        from config.tracing import Tracing, exporting_provider  # noqa: PLC0415 - packages that are not always there
+
+        tracing = Tracing(exporting_provider())
+    except ModuleNotFoundError as error:
+        logger.warning("There will be no traces (%s): .venv/bin/pip install --group tracing", error)
+        return None
+    tracing.start()
+    return tracing
+
+
+tracing = start_tracing()
 checks = CheckApplication()
 
 
@@ -90,7 +108,7 @@ def make_partitions() -> None:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = asyncio.gather(keep_partitions(), sample(checks.gateway))
+    upkeep = [asyncio.create_task(keep_partitions()), asyncio.create_task(sample(checks.gateway))]
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -101,6 +119,9 @@ async def lifespan(receive: Receive, send: Send) -> None:
             await send({"type": "lifespan.startup.complete"})
         else:
             # The server has let the requests under way finish, so nothing waits to be recorded.
-            upkeep.cancel()
+            for task in upkeep:
+                task.cancel()
+            if tracing is not None:
+                await asyncio.to_thread(tracing.stop)
             await send({"type": "lifespan.shutdown.complete"})
             return

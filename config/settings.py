@@ -248,6 +248,7 @@ SPECTACULAR_SETTINGS = {
 PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
 METRICS_TOKEN = env("METRICS_TOKEN")
 ACCESS_LOG = env_bool("ACCESS_LOG")
+OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")  # traces, if the group `tracing` is installed
 
 LOGGING = {
     "version": 1,

@@ -71,7 +71,7 @@ class InThread(Generic[T, R]):
     it is for what is rare or cannot be had otherwise."""
 
     def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]]) -> None:
-        self.call = call
+        self.name, self.call = name, call
         self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
