@@ -231,6 +231,7 @@ SPECTACULAR_SETTINGS = {
     "TAGS": [
         {"name": "content", "description": "The items that a publisher owns."},
         {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
+        {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "api-keys", "description": "The keys that authenticate callers."},
         {"name": "audit", "description": "Who changed what, and when."},

@@ -6,8 +6,10 @@ from config.api.openapi import Operation
 
 CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
+LICENSE_ID = "lic_01kd9wk2c4f7m9x3p6rq8t1vzh"
 DECISION_ID = "dec_01kd9wq3y8e4sbx6t5j9w2m7ka"
 CREATED = "2026-01-31T09:00:00.000000Z"
+EXPIRES = "2027-01-31T00:00:00.000000Z"
 UPDATED = "2026-02-14T16:30:00.000000Z"
 
 RULES: list[dict[str, Any]] = [
@@ -66,6 +68,31 @@ CONTENT: dict[str, Any] = {
 }
 STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
 
+NEW_LICENSE: dict[str, Any] = {
+    "requesterId": "org_acme",
+    "requesterName": "Acme",
+    "licenseType": "commercial",
+    "tags": ["markets"],
+    "startsAt": "2026-01-31",
+    "expiresAt": "2027-01-31",
+    "price": {"amount": "1200.00", "currency": "EUR"},
+    "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
+}
+LICENSE: dict[str, Any] = {
+    "id": LICENSE_ID,
+    "object": "license",
+    **NEW_LICENSE,
+    "contentIds": [],
+    "policyIds": [],
+    "startsAt": "2026-01-31T00:00:00.000000Z",
+    "expiresAt": EXPIRES,
+    "price": {"amount": 1200, "currency": "EUR"},
+    "status": "active",
+    "revokedAt": None,
+    "created": CREATED,
+    "updated": CREATED,
+}
+
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 CHECK: dict[str, Any] = {
     "contentId": CONTENT_ID,
@@ -85,9 +112,9 @@ ALLOWED: dict[str, Any] = {
     "policyId": POLICY_ID,
     "policyVersion": 2,
     "matchedRule": {"index": 0, "priority": 1, "action": "allow"},
-    "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
+    "license": {"id": LICENSE_ID, "licenseType": "commercial", "expiresAt": EXPIRES, "source": "service"},
     "rateLimit": {"requests": 100, "period": "hour", "remaining": 99, "reset": 1771088400, "retryAfter": None},
-    "charge": None,
+    "charge": {"amount": 0.05, "currency": "EUR"},
     "dryRun": False,
     "created": UPDATED,
 }
@@ -186,6 +213,18 @@ OPERATIONS = {
     ),
     "POST /v1/policies/lint": Operation("lintPolicy", LINT, {"rules": [*RULES, RULES[1]], "defaultAction": "deny"}),
     "POST /v1/policies/{id}/simulate": Operation("simulatePolicy", SIMULATION, {"rules": RULES, "period": "30d"}),
+    "GET /v1/licenses": Operation("listLicenses", page(LICENSE, **MORE)),
+    "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
+    "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),
+    "PATCH /v1/licenses/{id}": Operation(
+        "updateLicense",
+        {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
+        {"expiresAt": "2028-01-31"},
+        codes=("resource_in_use",),
+    ),
+    "POST /v1/licenses/{id}/revoke": Operation(
+        "revokeLicense", {**LICENSE, "status": "revoked", "revokedAt": UPDATED, "updated": UPDATED}
+    ),
     "POST /v1/access/check": Operation("checkAccess", ALLOWED, CHECK, codes=("resource_not_found",)),
     "POST /v1/access/check/batch": Operation(
         "checkAccessBatch",

@@ -15,7 +15,8 @@ from config.api.filters import (
     timestamp,
 )
 from licensing.decisions import Reason
-from licensing.models import Action, Content, ContentType, Policy, Status
+from licensing.license_serializers import STATES
+from licensing.models import Action, Content, ContentType, License, Policy, Status
 
 
 class ContentFilters(OperatorFilterSet):
@@ -53,6 +54,23 @@ class PolicyFilters(OperatorFilterSet):
 
     class Meta:
         model = Policy
+        fields: list[str] = []
+
+
+class LicenseFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("lic")),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "licenseType": Operand(text, "license_type"),
+        "status": Operand(choice(STATES), "derived_status"),
+        "startsAt": Operand(timestamp, "starts_at", ORDER),
+        "expiresAt": Operand(timestamp, "expires_at", ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+    }
+
+    class Meta:
+        model = License
         fields: list[str] = []
 
 

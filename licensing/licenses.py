@@ -1,12 +1,19 @@
-"""What can be done with licences; endpoints, commands and the admin all call these."""
+"""What can be done with licences; endpoints, commands and the admin all call these.
 
+A licence's price is in the ledger at its start, from the moment that it is issued. What the ledger has of one adds up
+to what the licence says: a change of its price, start or type takes the former entry back and writes another.
+"""
+
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import epochs
+from accounts import audit, epochs
+from analytics.ledger import add_entries
+from analytics.models import EntryType, LedgerEntry
 from config.api import ids
 from config.api.errors import InUse, ValidationFailed
 from licensing.models import Content, License, LicenseStatus, Policy, Requester
@@ -20,17 +27,24 @@ def owned_licenses(account_id: str) -> QuerySet[License]:
 
 @transaction.atomic
 def issue_license(account_id: str, fields: Fields) -> License:
-    """A new licence, for `requester_id` (the caller's own id), who comes into being by it if need be.
+    """A new licence for `requester_id` (the caller's own id), who comes into being by it if need be.
 
     `requester_name` sets the requester's name. Raises ValidationFailed.
     """
     now = timezone.now()
     fields = {"starts_at": now, **fields}
-    requester = named_requester(account_id, fields.pop("requester_id"), fields.pop("requester_name", None))
+    requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
     check_scope(account_id, fields)
-    check_term(fields["starts_at"], fields.get("expires_at"))
-    issued = License(account_id=account_id, requester=requester, created=now, updated=now, **fields)
+    issued = License(account_id=account_id, created=now, updated=now, **fields)
+    check_term(issued)
+    issued.requester, _ = Requester.objects.get_or_create(
+        account_id=account_id, requester_id=requester_id, defaults={"name": name}
+    )
+    if name is not None:
+        rename(issued.requester, name)
     issued.save(force_insert=True)
+    audit.record("license.created", issued, {})
+    keep_books(None, booking(issued))
     epochs.bump(account_id)
     return issued
 
@@ -38,54 +52,65 @@ def issue_license(account_id: str, fields: Fields) -> License:
 @transaction.atomic
 def update_license(held: License, fields: Fields) -> License:
     """Raises InUse for a revoked licence, and ValidationFailed."""
-    locked = owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
+    locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
-        raise InUse("This licence is revoked, which is final. Issue a new one.")
+        raise InUse("This licence is revoked, which is final. Issue another one.")
+    before, booked = locked.audited(), booking(locked)
     fields = dict(fields)
-    name = fields.pop("requester_name", None)
-    if name is not None:
-        locked.requester = named_requester(locked.account_id, locked.requester.requester_id, name)
+    if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:
+        raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
     check_scope(locked.account_id, fields)
+    if "requester_name" in fields:
+        rename(locked.requester, fields.pop("requester_name"))
     for attribute, value in fields.items():
         setattr(locked, attribute, value)
-    check_term(locked.starts_at, locked.expires_at)
+    check_term(locked)
     locked.updated = timezone.now()
     locked.save()
+    audit.record("license.updated", locked, before)
+    keep_books(booked, booking(locked))
     epochs.bump(locked.account_id)
     return locked
 
 
 @transaction.atomic
 def revoke_license(held: License) -> License:
-    """Ends the licence at once, for good. To revoke it again changes nothing."""
-    locked = owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
+    """Ends the licence at once, for good. To revoke it again changes nothing. What it earned stays in the ledger."""
+    locked = lock(held)
     if locked.status != LicenseStatus.REVOKED:
+        before = locked.audited()
         locked.status = LicenseStatus.REVOKED
         locked.revoked_at = locked.updated = timezone.now()
         locked.save()
+        audit.record("license.revoked", locked, before)
         epochs.bump(locked.account_id)
     return locked
 
 
-def named_requester(account_id: str, requester_id: str, name: str | None) -> Requester:
-    requester, _ = Requester.objects.get_or_create(
-        account_id=account_id, requester_id=requester_id, defaults={"name": name}
-    )
-    if name is not None and requester.name != name:
+def lock(held: License) -> License:
+    return owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
+
+
+def rename(requester: Requester, name: str | None) -> None:
+    if requester.name != name:
         requester.name = name
         requester.save(update_fields=["name"])
-    return requester
 
 
-def check_term(starts_at: Any, expires_at: Any) -> None:
-    if expires_at is not None and expires_at <= starts_at:
-        raise ValidationFailed("A licence expires after it starts.", param="expiresAt")
+# --- Terms -----------------------------------------------------------------------------------------------------------
+
+
+def check_term(held: License) -> None:
+    if held.expires_at is not None and held.expires_at <= held.starts_at:
+        raise ValidationFailed("Must be later than startsAt.", param="expiresAt")
 
 
 def check_scope(account_id: str, fields: Fields) -> None:
-    """Raises ValidationFailed, which names the first id that is none of the account's."""
+    """Takes repetitions out. Raises ValidationFailed, which names the first id that is none of the account's."""
     check_owned(Content.objects.of(account_id), "cnt", fields.get("content_ids"), "contentIds", "content item")
     check_owned(Policy.objects.of(account_id), "pol", fields.get("policy_ids"), "policyIds", "policy")
+    for name in {"content_ids", "policy_ids", "tags"} & fields.keys():
+        fields[name] = list(dict.fromkeys(fields[name]))
 
 
 def check_owned(owned: QuerySet, prefix: str, named: list[str] | None, param: str, what: str) -> None:
@@ -96,3 +121,40 @@ def check_owned(owned: QuerySet, prefix: str, named: list[str] | None, param: st
     for index, one in enumerate(named):
         if one not in known:
             raise ValidationFailed(f"There is no {what} {one[:100]!r}.", param=f"{param}[{index}]")
+
+
+# --- The price in the ledger -----------------------------------------------------------------------------------------
+
+
+def booking(held: License) -> LedgerEntry | None:
+    """What the ledger is to have of a licence; None if it has no price."""
+    price: Any = held.price_amount
+    if not price:
+        return None
+    return LedgerEntry(
+        account_id=held.account_id,
+        type=EntryType.LICENSE,
+        amount=price,
+        currency=held.price_currency or "",
+        occurred_at=held.starts_at,
+        license_id=held.pk,
+        license_type=held.license_type,
+        requester_id=held.requester_id,
+    )
+
+
+def terms(entry: LedgerEntry | None) -> tuple[Any, str, datetime, str | None] | None:
+    return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
+
+
+def keep_books(booked: LedgerEntry | None, to_be: LedgerEntry | None) -> None:
+    """Takes back what is booked and books what is to be, unless that is the same."""
+    if terms(booked) == terms(to_be):
+        return
+    if booked is not None:
+        booked.amount = -booked.amount
+        booked.description = "Taken back, as the licence was changed."
+    try:
+        add_entries([entry for entry in (booked, to_be) if entry is not None])
+    except ValidationFailed as error:
+        raise ValidationFailed(error.message, param="price.amount") from None

@@ -1,5 +1,6 @@
 """What may be accessed, and on which terms: content, policies and their revisions, requesters."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -7,9 +8,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Account
-from config.api.amounts import AmountField
+from config.api.amounts import WIDE, AmountField
 from config.api.ids import IdField
 from config.api.numbers import NumbersOfTheApi
+from config.api.timestamps import render_timestamp
 from licensing import lookups  # noqa: F401 - registers the lookup `has`
 
 
@@ -198,6 +200,33 @@ class License(models.Model):
 
     def __str__(self) -> str:
         return f"{self.license_type} ({self.pk})"
+
+    def state(self, now: datetime) -> str:
+        """`revoked`, `expired` or `active`; what has not begun yet is active too."""
+        if self.status == LicenseStatus.REVOKED:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "requesterId": self.requester.requester_id,
+            "requesterName": self.requester.name,
+            "licenseType": self.license_type,
+            "contentIds": self.content_ids,
+            "tags": self.tags,
+            "policyIds": self.policy_ids,
+            "startsAt": render_timestamp(self.starts_at),
+            "expiresAt": render_timestamp(self.expires_at),
+            "price": spelled(self.price_amount, self.price_currency),
+            "pricePerAccess": spelled(self.access_amount, self.access_currency),
+            "status": str(self.status),
+            "revokedAt": render_timestamp(self.revoked_at),
+        }
+
+
+def spelled(amount: Any, currency: str | None) -> str | None:
+    """A price in text, as in `0.05 USD`."""
+    return None if amount is None else f"{amount.normalize(WIDE) or 0:f} {currency}"
 
 
 def known_metadata(content: Content) -> dict[str, Any]:

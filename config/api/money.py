@@ -73,6 +73,12 @@ class Money(StrictSerializer):
     amount = Amount(least=0)
     currency = Currency(help_text="ISO 4217.")
 
+    def to_internal_value(self, data: Any) -> Any:
+        fields = super().to_internal_value(data)
+        for name in self.fields.keys() - fields.keys():  # a PATCH replaces it whole
+            raise serializers.ValidationError({name: ["This field is required."]})
+        return fields
+
     @staticmethod
     def shown(amount: Decimal | None, currency: str | None) -> dict[str, Any] | None:
         """As it is sent; None stays None."""

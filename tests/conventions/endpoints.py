@@ -55,6 +55,8 @@ class Endpoint:
         return api.request(self.method, path, options.pop("json", body), **options)
 
 
+PRICES = {name: {"amount": "12.50", "currency": "EUR"} for name in ("price", "pricePerAccess")}
+NEW_LICENSE = {"requesterId": "org", "licenseType": "commercial", **PRICES}
 ENDPOINTS = [
     Endpoint("GET", "/v1/openapi.json", None),
     Endpoint("GET", "/v1/content", "content:read"),
@@ -71,6 +73,11 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/policies/{policy}/versions", "policies:read"),
     Endpoint("POST", "/v1/policies/{policy}/rollback", "policies:write", {"version": 1}),
     Endpoint("POST", "/v1/policies/{policy}/simulate", "policies:read analytics:read", {"defaultAction": "allow"}),
+    Endpoint("GET", "/v1/licenses", "licenses:read"),
+    Endpoint("POST", "/v1/licenses", "licenses:write", NEW_LICENSE, 201),
+    Endpoint("GET", "/v1/licenses/{license}", "licenses:read"),
+    Endpoint("PATCH", "/v1/licenses/{license}", "licenses:write", {"licenseType": "enterprise", **PRICES}),
+    Endpoint("POST", "/v1/licenses/{license}/revoke", "licenses:write"),
     Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
     Endpoint(
         "POST",
@@ -106,6 +113,7 @@ LISTS = [
     "/v1/content",
     "/v1/policies",
     "/v1/policies/{policy}/versions",
+    "/v1/licenses",
     "/v1/access/decisions",
     "/v1/api-keys",
     "/v1/audit",
@@ -123,6 +131,7 @@ def make_resources(account: Account) -> dict[str, str]:
     return {
         "content": item.pk,
         "policy": policy.pk,
+        "license": factories.license(account).pk,
         "key": key.pk,
         "decision": decision["id"],
         "audit": entry.pk,

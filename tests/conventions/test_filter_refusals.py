@@ -4,11 +4,12 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.conventions.test_filters import CONTENT, DECISIONS, ORDER, POLICIES
+from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},
     "/v1/policies": POLICIES,
+    "/v1/licenses": LICENSES,
     "/v1/access/decisions": DECISIONS,
 }
 

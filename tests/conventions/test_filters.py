@@ -11,7 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from analytics.models import AccessEvent
-from licensing.models import Content, Policy
+from licensing.licenses import revoke_license
+from licensing.models import Content, License, Policy
 from tests import factories
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
@@ -43,6 +44,17 @@ POLICIES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "version": ([1, 2, 3, 4], ORDER),
     "created": (MOMENTS, ORDER),
     "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
+}
+PAST = [day.replace(month=2) for day in DAYS]
+LICENSES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "requesterId": (["org_a", "org b&=", "org_a", "org_d"], EQUALITY),
+    "licenseType": (["commercial", "personal", "enterprise", "commercial"], EQUALITY),
+    "status": (["expired", "revoked", "expired", "active"], EQUALITY),
+    "startsAt": (MOMENTS, ORDER),
+    "expiresAt": ([*(day.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for day in PAST[:3]), None], ORDER),
+    "created": (MOMENTS, ORDER),
+    "updated": (MOMENTS, ORDER),
 }
 DECISIONS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "contentId": (["{c}", "{d}", "{c}", "{n}"], EQUALITY),
@@ -86,6 +98,21 @@ def rows_of_policies(account):
         known[f"row{index}"] = policy.pk
         updated = DAYS[index] if row["updated"] else None
         Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)
+    return known
+
+
+@pytest.fixture
+def rows_of_licenses(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in LICENSES.items()}
+        expires_at = PAST[index] if row["expiresAt"] else None
+        fields = {"license_type": row["licenseType"], "starts_at": DAYS[index], "expires_at": expires_at}
+        held = factories.license(account, row["requesterId"], **fields)
+        known[f"row{index}"] = held.pk
+        if row["status"] == "revoked":
+            revoke_license(held)
+        License.objects.filter(pk=held.pk).update(created=DAYS[index], updated=DAYS[index])
     return known
 
 
@@ -147,6 +174,11 @@ def test_content_can_be_filtered_by(api, rows_of_content, name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_policies_can_be_filtered_by(api, rows_of_policies, name):
     check_filter(api, "/v1/policies", POLICIES, name, rows_of_policies)
+
+
+@pytest.mark.parametrize("name", LICENSES)
+def test_licences_can_be_filtered_by(api, rows_of_licenses, name):
+    check_filter(api, "/v1/licenses", LICENSES, name, rows_of_licenses)
 
 
 @pytest.mark.parametrize("name", DECISIONS)

@@ -2,7 +2,7 @@
 
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 
-KINDS = {"content": "cnt", "policy": "pol", "key": "key", "decision": "dec", "audit": "aud"}
+KINDS = {"content": "cnt", "policy": "pol", "license": "lic", "key": "key", "decision": "dec", "audit": "aud"}
 
 
 def same_but_for_the_id(reply, theirs, unknown):
@@ -31,6 +31,7 @@ def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_a
     paths = [
         f"/v1/content/{theirs['content']}",
         f"/v1/policies/{theirs['policy']}",
+        f"/v1/licenses/{theirs['license']}",
         f"/v1/api-keys/{theirs['key']}",
         f"/v1/access/decisions/{theirs['decision']}",
     ]

@@ -9,7 +9,7 @@ from django.db.models import DateTimeField
 
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent
-from licensing.models import Content, Policy, PolicyRevision
+from licensing.models import Content, License, Policy, PolicyRevision
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
@@ -26,6 +26,8 @@ def grow(api, ids, path, count):
             api.post(path, {"name": f"Policy {n}"})
         elif path.endswith("/versions"):
             api.patch(f"/v1/policies/{ids['policy']}", {"name": f"Version {n}"})
+        elif path == "/v1/licenses":
+            api.post(path, {"requesterId": f"org_{n}", "licenseType": "commercial"})
         elif path == "/v1/access/decisions":
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
         else:
@@ -38,6 +40,7 @@ def make_simultaneous(path):
         "/v1/content": Content,
         "/v1/policies": Policy,
         "/v1/policies/{policy}/versions": PolicyRevision,
+        "/v1/licenses": License,
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,
         "/v1/audit": AuditEntry,

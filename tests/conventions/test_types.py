@@ -75,12 +75,33 @@ KEY: dict[str, tuple[Any, ...]] = {
     "allowedIps[0]": (*NOT_A_TEXT, None),
     "expiresAt": NOT_A_TEXT,
 }
+MONEY: dict[str, tuple[Any, ...]] = {
+    "": NOT_AN_OBJECT,
+    ".amount": (TRUTH, ARRAY, OBJECT, None),
+    ".currency": (*NOT_A_TEXT, None),
+}
+LICENSE: dict[str, tuple[Any, ...]] = {
+    "requesterId": (*NOT_A_TEXT, None),
+    "requesterName": NOT_A_TEXT,
+    "licenseType": (*NOT_A_TEXT, None),
+    "contentIds": NOT_AN_ARRAY,
+    "contentIds[0]": (*NOT_A_TEXT, None),
+    "tags": NOT_AN_ARRAY,
+    "tags[0]": (*NOT_A_TEXT, None),
+    "policyIds": NOT_AN_ARRAY,
+    "policyIds[0]": (*NOT_A_TEXT, None),
+    "startsAt": (*NOT_A_TEXT, None),
+    "expiresAt": NOT_A_TEXT,
+    **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
+    "POST /v1/licenses": LICENSE,
+    "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/access/check": CHECK,
     "POST /v1/access/check/batch": BATCH,
     "POST /v1/api-keys": KEY,

@@ -1,0 +1,213 @@
+"""PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (contract §11)."""
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from django.db.models import Sum
+
+from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+
+BODY = {
+    "requesterId": "org_acme",
+    "requesterName": "Acme",
+    "licenseType": "commercial",
+    "tags": ["law"],
+    "startsAt": "2026-01-31",
+    "expiresAt": "2999-01-31",
+    "price": {"amount": "12.5", "currency": "EUR"},
+    "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
+}
+
+
+@pytest.fixture
+def held(api):
+    return api.post("/v1/licenses", BODY).body
+
+
+@pytest.fixture
+def change(api, held):
+    def send(**fields):
+        return api.patch(f"/v1/licenses/{held['id']}", fields)
+
+    return send
+
+
+@pytest.fixture
+def revoke(api, held):
+    def send(body=None, **options):
+        return api.post(f"/v1/licenses/{held['id']}/revoke", body, **options)
+
+    return send
+
+
+def booked():
+    """What the ledger's `license` entries come to, by day, currency and type."""
+    sums: Counter = Counter()
+    for entry in LedgerEntry.objects.filter(type="license"):
+        sums[str(entry.occurred_at.date()), entry.currency, entry.license_type] += entry.amount
+    return {key: str(amount) for key, amount in sums.items() if amount}
+
+
+def test_what_is_not_given_stays(change, held):
+    reply = change(licenseType="enterprise")
+    assert reply.status == 200
+    assert reply.body == {**held, "licenseType": "enterprise", "updated": reply["updated"]}
+    assert reply["updated"] > held["updated"]
+
+
+def test_what_was_read_can_be_sent_back(api, held):
+    reply = api.patch(f"/v1/licenses/{held['id']}", held)
+    assert reply.body == {**held, "updated": reply["updated"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "cleared"),
+    [
+        ("expiresAt", None),
+        ("price", None),
+        ("pricePerAccess", None),
+        ("requesterName", None),
+        ("tags", []),
+        ("contentIds", []),
+        ("policyIds", []),
+    ],
+)
+def test_null_clears(change, name, cleared):
+    assert change(**{name: None})[name] == cleared
+
+
+def test_arrays_are_replaced(change, account):
+    item = factories.content(account).pk
+    assert change(tags=["tax"], contentIds=[item])["tags"] == ["tax"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"requesterId": "org_b"}, "requesterId"),
+        ({"startsAt": None}, "startsAt"),
+        ({"expiresAt": "2026-01-31"}, "expiresAt"),
+        ({"startsAt": "2999-02-01"}, "expiresAt"),
+        ({"contentIds": ["cnt_x"]}, "contentIds[0]"),
+        ({"price": {"amount": 5}}, "price.currency"),
+        ({"price": {"currency": "EUR"}}, "price.amount"),
+        ({"licenseType": None}, "licenseType"),
+    ],
+)
+def test_a_wrong_value_is_named_and_changes_nothing(change, api, held, fields, param):
+    reply = change(**fields)
+    assert (reply.status, reply.error["param"]) == (422, param)
+    assert api.get(f"/v1/licenses/{held['id']}").body == held
+
+
+def test_status_is_the_services_to_set(change):
+    assert change(status="revoked", revokedAt="2026-01-01", created=None)["status"] == "active"
+
+
+def test_it_expires_by_itself(change, api, held, clock):  # noqa: F811
+    change(expiresAt="2026-03-05")
+    assert api.get(f"/v1/licenses/{held['id']}")["status"] == "active"
+    clock.set("2026-03-05T00:00:00Z")
+    assert api.get(f"/v1/licenses/{held['id']}")["status"] == "expired"
+    assert change(expiresAt="2026-03-06")["status"] == "active"
+
+
+# --- The ledger ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"price": {"amount": 20, "currency": "EUR"}}, {("2026-01-31", "EUR", "commercial"): "20.000000"}),
+        ({"price": {"amount": 20, "currency": "USD"}}, {("2026-01-31", "USD", "commercial"): "20.000000"}),
+        ({"price": None}, {}),
+        ({"startsAt": "2026-02-01"}, {("2026-02-01", "EUR", "commercial"): "12.500000"}),
+        ({"licenseType": "enterprise"}, {("2026-01-31", "EUR", "enterprise"): "12.500000"}),
+    ],
+)
+def test_the_ledger_adds_up_to_what_the_licence_says(change, fields, expected):
+    [first] = LedgerEntry.objects.all()
+    change(**fields)
+    assert booked() == expected
+    assert LedgerEntry.objects.earliest("id") == first
+    totals = TierRevenue.objects.values_list("day", "currency", "license_type").annotate(Sum("amount"))
+    assert {(str(day), currency, tier): str(total) for day, currency, tier, total in totals if total} == expected
+
+
+def test_a_licence_that_had_no_price_can_get_one(change):
+    change(price=None)
+    change(price={"amount": "3", "currency": "EUR"})
+    assert booked() == {("2026-01-31", "EUR", "commercial"): "3.000000"}
+
+
+@pytest.mark.parametrize(
+    "fields", [{"expiresAt": "2999-02-01"}, {"price": {"amount": "12.500", "currency": "EUR"}}, {"tags": []}, {}]
+)
+def test_what_leaves_price_start_and_type_alone_books_nothing(change, fields):
+    assert change(**fields).status == 200
+    assert LedgerEntry.objects.count() == 1
+
+
+# --- Revoking --------------------------------------------------------------------------------------------------------
+
+
+def test_a_revoked_licence_says_so(revoke, api, held, clock):  # noqa: F811
+    reply = revoke()
+    moment = "2026-03-04T05:06:07.250000Z"
+    assert (reply.status, reply.body) == (200, {**held, "status": "revoked", "revokedAt": moment, "updated": moment})
+    assert api.get(f"/v1/licenses/{held['id']}").body == reply.body
+
+
+def test_revoking_again_changes_nothing(revoke):
+    assert revoke().body == revoke().body
+
+
+def test_revoking_takes_no_body_or_an_empty_one(revoke):
+    assert revoke({}).status == 200
+    reply = revoke({"reason": "x"})
+    assert (reply.status, reply.error["param"]) == (422, "reason")
+
+
+@pytest.mark.parametrize("body", [None, {}])
+def test_revoking_can_be_retried_with_a_key(revoke, body):
+    first, second = (revoke(body, headers={"Idempotency-Key": "one"}) for _ in range(2))
+    assert (second.status, second.body, second.headers["Idempotent-Replayed"]) == (200, first.body, "true")
+
+
+def test_a_revoked_licence_stays_as_it_is(revoke, change, api, held):
+    revoked = revoke().body
+    reply = change(expiresAt="2998-01-01")
+    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+    assert api.get(f"/v1/licenses/{held['id']}").body == revoked
+
+
+def test_what_it_earned_stays(revoke):
+    revoke()
+    assert booked() == {("2026-01-31", "EUR", "commercial"): "12.500000"}
+    assert RequesterRevenue.objects.get().amount == Decimal("12.5")
+
+
+def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):  # noqa: F811
+    item = factories.content(account, policy_id=factories.policy(account).pk, tags=["law"]).pk
+
+    def reason():
+        return api.post("/v1/access/check", {"contentId": item, "requester": "org_acme"})["reason"]
+
+    assert reason() == "no_license"
+    path = "/v1/licenses/" + api.post("/v1/licenses", {**BODY, "startsAt": "2026-03-05"})["id"]
+    assert reason() == "no_license"
+    clock.set("2026-03-05T00:00:00Z")
+    assert reason() is None
+    api.patch(path, {"tags": ["tax"]})
+    assert reason() == "no_license"
+    api.patch(path, {"tags": None, "expiresAt": "2026-03-06"})
+    assert reason() is None
+    clock.set("2026-03-06T00:00:00Z")
+    assert reason() == "license_expired"
+    api.patch(path, {"expiresAt": None})
+    assert reason() is None
+    api.post(f"{path}/revoke")
+    assert reason() == "no_license"
