@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.conventions.test_audit_filters import AUDIT
 from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES
 
 LISTS = {
@@ -11,6 +12,7 @@ LISTS = {
     "/v1/policies": POLICIES,
     "/v1/licenses": LICENSES,
     "/v1/access/decisions": DECISIONS,
+    "/v1/audit": AUDIT,
 }
 
 

@@ -1,0 +1,40 @@
+"""The filters of the audit log, by the same reading of each operator as those of every list."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from accounts.models import AuditEntry
+from tests import auditlog, factories
+from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+
+AUDIT = {
+    "action": (["content.created", "policy.created", "policy.updated", "api_key.created"], EQUALITY),
+    "actorType": (["system", "key", "key", "command"], EQUALITY),
+    "actorId": ([None, "{a}", "{a}", "create_api_key"], EQUALITY),
+    "resourceType": (["content", "policy", "policy", "api_key"], EQUALITY),
+    "resourceId": (["{c}", "{p}", "{p}", "{k}"], EQUALITY),
+    "created": (MOMENTS, ORDER),
+}
+
+
+@pytest.fixture
+def rows_of_audit(api, account):
+    """What the log held before is taken out of the account's way."""
+    [key] = account.api_keys.all()
+    with auditlog.unlocked():
+        AuditEntry.objects.update(account=None)
+    known = {"a": key.pk, "c": factories.content(account).pk, "p": api.post("/v1/policies", {"name": "x"})["id"]}
+    api.patch(f"/v1/policies/{known['p']}", {"name": "y"})
+    call_command("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", stdout=StringIO())
+    rows = auditlog.entries(account=account)
+    with auditlog.unlocked():
+        for index, entry in enumerate(rows):
+            AuditEntry.objects.filter(pk=entry.pk).update(created=DAYS[index])
+    return {**known, "k": rows[3].resource_id, **{f"row{index}": row.pk for index, row in enumerate(rows)}}
+
+
+@pytest.mark.parametrize("name", AUDIT)
+def test_the_audit_log_can_be_filtered_by(api, rows_of_audit, name):
+    check_filter(api, "/v1/audit", AUDIT, name, rows_of_audit)

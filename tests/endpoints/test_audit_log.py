@@ -1,0 +1,120 @@
+"""GET /v1/audit and /v1/audit/:id: who changed what, and when."""
+
+import pytest
+
+from tests import auditlog, factories
+from tests.client import ApiClient
+
+
+@pytest.fixture
+def last(api):
+    """The newest entry, as the API shows it."""
+    return lambda **query: api.get("/v1/audit", limit=1, **query)["data"][0]
+
+
+@pytest.fixture
+def item(api):
+    return api.post("/v1/content", {"title": "Markets", "tags": ["new"], "metadata": {"edition": 1, "author": "Ada"}})
+
+
+def test_an_entry_tells_who_changed_what_and_when(account, item):
+    key, text = factories.api_key(account, name="Desk")
+    desk = ApiClient(text)
+    reply = desk.patch(f"/v1/content/{item['id']}", {"status": "archived"}, headers={"X-Request-Id": "trace-7"})
+    entry = desk.get("/v1/audit", limit=1)["data"][0]
+    assert entry.pop("id").startswith("aud_")
+    assert entry.pop("created") >= reply["updated"]
+    assert entry == {
+        "object": "audit_entry",
+        "action": "content.updated",
+        "actorType": "key",
+        "actorId": key.pk,
+        "actorName": f"Desk ({key.prefix}…)",
+        "resourceType": "content",
+        "resourceId": item["id"],
+        "resourceTitle": "Markets",
+        "changes": {"status": ["active", "archived"]},
+        "requestId": "trace-7",
+        "address": "127.0.0.1",
+    }
+
+
+def test_a_single_entry_is_the_one_of_the_list(api, item, last):
+    assert api.get(f"/v1/audit/{last()['id']}").body == last()
+
+
+def test_what_was_created_had_nothing_before(item, last):
+    assert last()["changes"] == {
+        "title": [None, "Markets"],
+        "type": [None, "article"],
+        "metadata.author": [None, "Ada"],
+        "metadata.edition": [None, 1],
+        "tags": [None, ["new"]],
+        "status": [None, "active"],
+    }
+
+
+def test_what_was_deleted_is_told_whole(api, item, last):
+    created = last()["changes"]
+    api.delete(f"/v1/content/{item['id']}")
+    assert last()["action"] == "content.deleted"
+    assert last()["changes"] == {name: [value, None] for name, (_, value) in created.items()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "changes"),
+    [
+        ({"metadata": {"edition": True}}, {"metadata.edition": [1, True]}),
+        ({"metadata": {"author": None, "category": "law"}},
+         {"metadata.author": ["Ada", None], "metadata.category": [None, "law"]}),
+        ({"tags": []}, {"tags": [["new"], []]}),
+        ({"title": "Markets", "source": "https://e.example/"}, {"source": [None, "https://e.example/"]}),
+        ({"metadata": {"rate": 1e22}}, {"metadata.rate": [None, 1e22]}),
+    ],
+)  # fmt: skip
+def test_only_what_changed_is_told(api, item, last, fields, changes):
+    api.patch(f"/v1/content/{item['id']}", fields)
+    assert last()["changes"] == changes
+
+
+def test_titles_and_names_stay_as_they_were(api, item, last):
+    entry = last()
+    api.patch(f"/v1/content/{item['id']}", {"title": "Renamed"})
+    assert api.get(f"/v1/audit/{entry['id']}").body == entry
+
+
+def test_a_policys_versions_can_be_told_apart(api, last):
+    policy = api.post("/v1/policies", {"name": "Terms"})
+    api.patch(f"/v1/policies/{policy['id']}", {"rules": [factories.DENY_ALL]})
+    assert last()["changes"] == {"rules": [[], [factories.DENY_ALL]], "version": [1, 2]}
+    api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
+    assert last()["action"] == "policy.rolled_back"
+    assert last()["changes"] == {"rules": [[factories.DENY_ALL], []], "version": [2, 3]}
+
+
+def test_a_rotation_tells_of_both_keys(api, account):
+    old, _ = factories.api_key(account)
+    new = api.post(f"/v1/api-keys/{old.pk}/rotate", {})
+    ended, created = api.get("/v1/audit", limit=2)["data"]
+    assert [ended["action"], ended["resourceId"]] == ["api_key.rotated", old.pk]
+    assert list(ended["changes"]) == ["revokedAt"]
+    assert [created["action"], created["resourceId"]] == ["api_key.created", new["id"]]
+    assert ended["requestId"] == created["requestId"]
+
+
+def test_the_account_itself_is_in_its_log(api, account):
+    [entry] = api.get("/v1/audit", resourceId=account.pk)["data"]
+    assert [entry["action"], entry["actorType"], entry["actorId"]] == ["account.created", "system", None]
+    assert entry["changes"]["plan"] == [None, "enterprise"]
+
+
+def test_a_public_key_cannot_read_it(api):
+    reply = api.post("/v1/api-keys", {"name": "x", "type": "public", "permissions": ["content:read", "audit:read"]})
+    assert (reply.status, reply.error["param"]) == (422, "permissions[1]")
+
+
+def test_nothing_writes_it_through_the_api(api, last, account):
+    for method in ("POST", "PATCH", "DELETE"):
+        for path in ("/v1/audit", f"/v1/audit/{last()['id']}"):
+            assert api.request(method, path, {}).status == 405
+    assert len(auditlog.entries(account=account)) == 2  # the account and the key
