@@ -11,7 +11,7 @@ whoever `config.api.actors.acting_as` named: an endpoint its key, the admin its 
 
 What the log leaves out, always and on purpose:
 - a key's text and its digest, an operator's password and second factor: there is nothing to undo with them;
-- `created`, `updated`, `lastUsedAt`, `stats` and what the service derives for itself (epochs, search keys);
+- `created`, `updated`, `lastUsedAt`, an operator's last login, `stats`, and what follows from other fields (epochs);
 - access checks, which have decisions instead; clean-ups by age; reads.
 Everything else stands there as it was, also where it holds what people typed.
 

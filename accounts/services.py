@@ -125,10 +125,12 @@ def create_account(
 def update_account(account: Account, fields: dict[str, Any]) -> Account:
     """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
     locked = Account.objects.select_for_update().get(pk=account.pk)
+    before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, value)
     locked.full_clean()
     locked.save(update_fields=list(fields))
+    audit.record("account.updated", locked, before)
     epochs.bump(locked.pk)
     return locked
 

@@ -12,6 +12,7 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
+from accounts.operators.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -31,11 +32,16 @@ class ScopeInline(ForSuperusers, StackedInline):
     verbose_name = verbose_name_plural = "accounts that they see"
 
 
+class PasswordForm(AuditedPassword, AdminPasswordChangeForm):
+    pass
+
+
 @admin.register(User)
-class UserAdmin(ForSuperusers, DjangoUserAdmin, ModelAdmin):
+class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
+    audited_as, kind = AuditedOperator, "operator"
     form = UserChangeForm
     add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = PasswordForm
     inlines = (ScopeInline,)
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
@@ -63,5 +69,6 @@ class UserAdmin(ForSuperusers, DjangoUserAdmin, ModelAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(ForSuperusers, DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
+    audited_as, kind = AuditedRole, "role"
     filter_horizontal = ()

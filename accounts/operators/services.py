@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
+from accounts import audit
 from accounts.models import Account
+from accounts.operators.audited import AuditedOperator
 from accounts.operators.scope import set_scope
 
 
@@ -29,4 +31,5 @@ def create_operator(
         operator.groups.add(Group.objects.get(name=role))
     if not superuser:
         set_scope(operator, all_accounts=all_accounts, accounts=accounts)
+    audit.record("operator.created", AuditedOperator(operator), {})
     return operator, password

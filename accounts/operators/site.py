@@ -1,9 +1,13 @@
 """The admin's site. `@admin.register(Model)` puts a model on it, as everywhere in Django."""
 
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from unfold.sites import UnfoldAdminSite
+
+from accounts.operators.audited import password_changed
 
 
 class OperatorSite(UnfoldAdminSite):
@@ -18,3 +22,11 @@ class OperatorSite(UnfoldAdminSite):
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Finds nothing: the sidebar shows no search, for unfold's keeps its results whatever one may see by then."""
         return HttpResponse()
+
+    @transaction.atomic
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """One's own password; the audit log tells of it as of somebody else's."""
+        response = super().password_change(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:  # another form is shown again
+            password_changed(cast(User, request.user))
+        return response

@@ -1,0 +1,90 @@
+"""The audit log: read, searched by resource, and never edited."""
+
+import json
+from difflib import ndiff
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    ChoicesDropdownFilter,
+    FieldTextFilter,
+    RangeDateTimeFilter,
+)
+from unfold.decorators import display
+
+from accounts.models import AuditEntry
+from accounts.operators.base import ScopedAdmin
+from accounts.operators.links import list_url
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def difference(before: Any, after: Any) -> list[tuple[str, str]]:
+    """Lines with what became of each: "removed", "added" or "kept"."""
+    old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
+    kinds = {"-": "removed", "+": "added", " ": "kept"}
+    return [(kinds[line[0]], line[2:]) for line in ndiff(old, new) if line[0] in kinds]
+
+
+@admin.register(AuditEntry)
+class AuditLogAdmin(ScopedAdmin):
+    list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
+    list_select_related = ("account",)
+    list_filter = (
+        ("action", FieldTextFilter),
+        ("actor_type", ChoicesDropdownFilter),
+        ("created", RangeDateTimeFilter),
+        ("account", AutocompleteSelectFilter),
+    )
+    search_fields = ("resource_id",)
+    search_help_text = "The id of a resource or a key, whole: everything that was done to it."
+    fields = readonly_fields = (
+        "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
+        "request_id", "pk",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """What is of no account is about the operators themselves: for superusers alone."""
+        entries = super().get_queryset(request).select_related("account")
+        return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By the index that there is; Django would compare the id's text with all rows, cast one by one."""
+        return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
+
+    @display(description="When (UTC)", ordering="pk")
+    def when(self, entry: AuditEntry) -> str:
+        return f"{entry.created:%Y-%m-%d %H:%M:%S}"
+
+    @display(description="Who")
+    def actor(self, entry: AuditEntry) -> str:
+        named = {
+            "key": f"the key {entry.actor_name}",
+            "operator": f"{entry.actor_name}, in the admin",
+            "command": f"{entry.actor_name or 'somebody'}, by the command {entry.actor_id}",
+        }
+        return named.get(entry.actor_type, "the service")
+
+    @display(description="What")
+    def resource(self, entry: AuditEntry) -> str:
+        return entry.resource_title
+
+    @display(description="Fields")
+    def fields_changed(self, entry: AuditEntry) -> str:
+        return ", ".join(sorted(entry.changes))
+
+    @display(description="All changes of it")
+    def everything_on_it(self, entry: AuditEntry) -> str:
+        return format_html('<a href="{}">{}</a>', list_url(AuditEntry, q=entry.resource_id), entry.resource_id)
+
+    @display(description="Before and after")
+    def difference(self, entry: AuditEntry) -> str:
+        fields = [(name, difference(*pair)) for name, pair in sorted(entry.changes.items())]
+        return render_to_string("operators/audit_changes.html", {"fields": fields})

@@ -1,0 +1,161 @@
+"""The audit log in the admin, and what the admin's own pages leave in it."""
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.urls import reverse
+
+from accounts.models import AuditEntry
+from accounts.operators.scope import set_scope
+from licensing import services
+from tests import auditlog, factories
+
+LOG = reverse("admin:accounts_auditentry_changelist")
+VIEW = "accounts.view_auditentry"
+
+
+def shown(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def page_of(entry):
+    return reverse("admin:accounts_auditentry_change", args=[entry.pk])
+
+
+def new_password():
+    return {"password1": "kite-lamp-57-orbit", "password2": "kite-lamp-57-orbit", "usable_password": "true"}
+
+
+@pytest.fixture
+def fields_of_an_operator():
+    return {
+        "username": "grace", "email": "grace@example.org", "is_active": "on", "scope-TOTAL_FORMS": "1",
+        "scope-INITIAL_FORMS": "0", "scope-MIN_NUM_FORMS": "0", "scope-MAX_NUM_FORMS": "1",
+    }  # fmt: skip
+
+
+# --- Reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_tells_who_did_what_to_what(admin, account):
+    key, _ = factories.api_key(account, name="Desk")
+    page = shown(admin, LOG)
+    assert "api_key.created" in page
+    assert f"Desk ({key.prefix}…)" in page
+
+
+def test_an_entry_shows_each_line_that_went_and_came(admin, account):
+    policy = factories.policy(account, factories.ALLOW_ALL, name="Terms")
+    services.update_policy(policy, {"name": "New terms", "rules": [factories.ALLOW_ALL, factories.DENY_ALL]})
+    [_, entry] = auditlog.entries(resource_id=policy.pk)
+    page = shown(admin, page_of(entry))
+    assert "<del>Terms</del><ins>New terms</ins>" in page
+    assert "<ins>    &quot;action&quot;: &quot;deny&quot;,</ins>" in page
+    assert "<span>    &quot;action&quot;: &quot;allow&quot;,</span>" in page
+
+
+def test_what_people_typed_is_text_and_nothing_else(admin, account):
+    factories.content(account, title="<script>alert(1)</script>")
+    [entry] = auditlog.entries(action="content.created")
+    for address in (LOG, page_of(entry)):
+        assert "<script>alert" not in shown(admin, address)
+
+
+def test_searching_an_id_finds_everything_done_to_it(admin, account):
+    item, other = factories.content(account, title="Searched"), factories.content(account, title="Other one")
+    page = shown(admin, f"{LOG}?q={item.pk}")
+    assert "Searched" in page
+    assert "Other one" not in page
+    assert "Other one" in shown(admin, f"{LOG}?q={other.pk}")
+
+
+def test_nobody_can_change_add_or_delete_an_entry(admin, account):
+    [entry] = auditlog.entries(action="account.created")
+    assert admin.get(reverse("admin:accounts_auditentry_add")).status_code == 403
+    assert admin.post(page_of(entry), {"action": "x"}).status_code == 403
+    assert admin.post(reverse("admin:accounts_auditentry_delete", args=[entry.pk])).status_code == 403
+    assert 'name="_save"' not in shown(admin, page_of(entry))
+
+
+def test_staff_see_the_changes_of_their_accounts_alone(staff, sign_in, account, other_account):
+    page = shown(sign_in(staff(VIEW, accounts=[account])), LOG)
+    assert account.name in page
+    assert other_account.name not in page
+
+
+def test_changes_of_operators_are_for_superusers_alone(staff, sign_in, admin, account):
+    Group.objects.create(name="Night desk")
+    admin.post(reverse("admin:auth_group_add"), {"name": "Day desk"})
+    viewer = staff(VIEW)
+    set_scope(viewer, all_accounts=True)
+    assert "Day desk" in shown(admin, LOG)
+    assert "Day desk" not in shown(sign_in(viewer), LOG)
+
+
+def test_an_entry_outlives_the_account_in_the_admin_too(admin, other_account):
+    [entry] = auditlog.entries(account=other_account)
+    other_account.delete()
+    assert "account.created" in shown(admin, page_of(entry))
+    assert "account.created" in shown(admin, LOG)
+
+
+# --- What operators leave in it --------------------------------------------------------------------------------------
+
+
+def test_what_an_operator_does_bears_their_name_and_request(admin, account):
+    operator = User.objects.get(is_superuser=True)
+    key, _ = factories.api_key(account)
+    address = reverse("admin:accounts_apikey_revoke", args=[key.pk])
+    assert admin.post(address, {"confirm": "1"}, headers={"X-Request-Id": "trace-9"}).status_code == 302
+    [entry] = auditlog.entries(action="api_key.revoked")
+    assert (entry.actor_type, entry.actor_id, entry.actor_name) == ("operator", str(operator.pk), operator.username)
+    assert (entry.account_id, entry.request_id, entry.address) == (account.pk, "trace-9", "127.0.0.1")
+
+
+def test_making_an_operator_and_giving_them_a_role_is_logged(admin, fields_of_an_operator):
+    group = Group.objects.create(name="Desk")
+    admin.post(reverse("admin:auth_user_add"), {**fields_of_an_operator, **new_password()})
+    user = User.objects.get(username="grace")
+    admin.post(reverse("admin:auth_user_change", args=[user.pk]), {**fields_of_an_operator, "groups": [group.pk]})
+    made, changed = auditlog.entries(resource_type="operator", resource_id=str(user.pk))
+    assert (made.action, made.changes["username"]) == ("operator.created", [None, "grace"])
+    assert (changed.action, changed.changes) == ("operator.updated", {"roles": [[], ["Desk"]]})
+
+
+def test_a_role_is_logged_from_making_to_deletion(admin):
+    admin.post(reverse("admin:auth_group_add"), {"name": "Desk"})
+    group = Group.objects.get(name="Desk")
+    admin.post(reverse("admin:auth_group_change", args=[group.pk]), {"name": "Night desk"})
+    admin.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
+    made = auditlog.entries(resource_type="role")
+    assert [entry.action for entry in made] == ["role.created", "role.updated", "role.deleted"]
+    assert made[1].changes == {"name": ["Desk", "Night desk"]}
+
+
+def test_a_new_password_is_logged_and_not_shown(admin, staff):
+    user = staff()
+    admin.post(reverse("admin:auth_user_password_change", args=[user.pk]), new_password())
+    [entry] = auditlog.entries(action="operator.password_changed")
+    user.refresh_from_db()
+    assert entry.resource_id == str(user.pk)
+    logged = str(list(AuditEntry.objects.values()))
+    assert "kite-lamp-57-orbit" not in logged
+    assert user.password not in logged
+
+
+def test_ones_own_new_password_is_logged_too(staff, sign_in):
+    user = staff(password="old-kite-lamp-57")
+    fields = {"new_password1": "kite-lamp-57-orbit", "new_password2": "kite-lamp-57-orbit"}
+    client = sign_in(user)
+    client.post(reverse("admin:password_change"), {"old_password": "wrong", **fields})
+    assert auditlog.entries(action="operator.password_changed") == []
+    client.post(reverse("admin:password_change"), {"old_password": "old-kite-lamp-57", **fields})
+    assert len(auditlog.entries(action="operator.password_changed", actor_id=str(user.pk))) == 1
+
+
+def test_an_account_changed_in_the_admin_is_logged(admin, account):
+    admin.post(reverse("admin:accounts_account_change", args=[account.pk]), {"name": "Renamed"})
+    [entry] = auditlog.entries(action="account.updated")
+    assert entry.changes == {"name": ["Publisher", "Renamed"]}
+    assert entry.actor_type == "operator"
