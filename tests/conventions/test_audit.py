@@ -114,7 +114,7 @@ def test_no_entry_shows_a_key_or_its_digest(api, ids):
         ("create_api_key", ["--account", "{account}", "--name", "x", "--type", "public"], ["api_key.created"]),
         ("rotate_api_key", ["{key}"], ["api_key.created", "api_key.rotated"]),
         ("revoke_api_key", ["{key}"], ["api_key.revoked"]),
-        ("create_operator", ["grace", "--role", "Viewer", "--account", "{account}"], ["operator.created"]),
+        ("create_operator", ["grace", "--role", "viewer", "--account", "{account}"], ["operator.created"]),
         ("purge_idempotency_keys", [], []),
         ("purge_events", ["--keep-days", "1"], []),
     ],
