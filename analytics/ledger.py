@@ -50,8 +50,7 @@ def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]
         key = (entry.license_type or "", shard) if name == "tier" else (getattr(entry, f"{name}_id"),)
         if key != (None,):
             day = entry.occurred_at.astimezone(UTC).date()
-            amount: Any = entry.amount  # a Decimal; the type of the field says int
-            sums[entry.account_id, day, entry.currency, *key] += to_millionths(amount)
+            sums[entry.account_id, day, entry.currency, *key] += to_millionths(entry.amount)
     return sums
 
 

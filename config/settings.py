@@ -233,6 +233,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
         {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
+        {"name": "revenue", "description": "The ledger: what was earned and given back."},
         {"name": "api-keys", "description": "The keys that authenticate callers."},
         {"name": "audit", "description": "Who changed what, and when."},
     ],

@@ -16,6 +16,7 @@ urlpatterns = [
     path("metrics", pages.metrics),
     path("v1/openapi.json", pages.OpenApiDocument.as_view()),
     path("v1/", include("accounts.urls")),
+    path("v1/", include("analytics.urls")),
     path("v1/", include("licensing.urls")),
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]

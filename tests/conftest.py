@@ -8,7 +8,7 @@ from django.db import connection
 
 from accounts.limits import limiter
 from accounts.models import Account
-from tests import auditlog, factories
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient
 
 
@@ -21,32 +21,16 @@ def _own_redis_database() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _the_audit_log_can_be_emptied() -> None:
-    """Lets the tests that commit empty all tables afterwards, which the triggers of the audit log refuse."""
+def _what_is_append_only_can_be_emptied() -> None:
+    """Lets the tests that commit empty all tables afterwards, though triggers guard the audit log and the ledger."""
     flush = connection.ops.execute_sql_flush
 
     def unlocked_flush(statements: list[str]) -> None:
-        unlock, lock = auditlog.unlocking()
-        flush([*unlock, *statements, *lock])
+        for unlock, lock in (auditlog.unlocking(), ledger.unlocking()):
+            statements = [*unlock, *statements, *lock]
+        flush(statements)
 
     connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _the_ledger_can_be_emptied() -> None:
-    """Likewise on SQLite, which empties tables by DELETE."""
-    flush = connection.ops.execute_sql_flush
-
-    def unlocked_flush(statements: list[str]) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'ledger_refuses_%'"
-            )
-            triggers = dict(cursor.fetchall())
-        flush([*(f"DROP TRIGGER {name}" for name in triggers), *statements, *triggers.values()])
-
-    if connection.vendor == "sqlite":
-        connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

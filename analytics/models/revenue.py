@@ -3,12 +3,15 @@
 Amounts are exact decimals in the currency's own unit (config.api.amounts), never floats.
 """
 
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
 from accounts.models import Account
-from config.api.amounts import AmountField, TotalField
+from config.api.amounts import AmountField, TotalField, plain
 from config.api.ids import IdField
+from config.api.timestamps import render_timestamp
 
 
 class EntryType(models.TextChoices):
@@ -56,7 +59,21 @@ class LedgerEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.amount} {self.currency} ({self.type})"
+        return f"{plain(self.amount)} {self.currency} ({self.type})"
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "type": str(self.type),
+            "amount": plain(self.amount),
+            "currency": self.currency,
+            "occurredAt": render_timestamp(self.occurred_at),
+            "licenseId": self.license_id,
+            "licenseType": self.license_type,
+            "decisionId": self.decision_id,
+            "contentId": self.content_id,
+            "requesterId": self.requester.requester_id if self.requester else None,
+            "description": self.description,
+        }
 
 
 class DailyRevenue(models.Model):
@@ -88,7 +105,7 @@ class TierRevenue(DailyRevenue):
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.license_type}: {self.amount} {self.currency}"
+        return f"{self.day} {self.license_type}: {plain(self.amount)} {self.currency}"
 
 
 class RequesterRevenue(DailyRevenue):
@@ -102,7 +119,7 @@ class RequesterRevenue(DailyRevenue):
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.requester_id}: {self.amount} {self.currency}"
+        return f"{self.day} {self.requester_id}: {plain(self.amount)} {self.currency}"
 
 
 class ContentRevenue(DailyRevenue):
@@ -114,7 +131,7 @@ class ContentRevenue(DailyRevenue):
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.content_id}: {self.amount} {self.currency}"
+        return f"{self.day} {self.content_id}: {plain(self.amount)} {self.currency}"
 
 
 class ExchangeRate(models.Model):

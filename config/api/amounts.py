@@ -2,7 +2,7 @@
 
 import re
 from decimal import Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.db import models
@@ -49,13 +49,22 @@ def parse_amount(value: Any) -> Decimal:
         raise ValueError(f"Must have at most {PLACES} places after the point.") from None
 
 
+def plain(amount: Decimal) -> str:
+    """Exactly the amount's digits, in one spelling: 2.50 is 2.5, and there is no -0."""
+    return f"{amount.normalize(WIDE) or Decimal(0):f}"
+
+
 def render_amount(amount: Decimal) -> orjson.Fragment:
-    """The amount as a JSON number with exactly its digits, however it was written: 2.50 is sent as 2.5."""
-    return orjson.Fragment(f"{amount.normalize(WIDE) or Decimal(0):f}")
+    """The amount as a JSON number."""
+    return orjson.Fragment(plain(amount))
 
 
 class AmountField(models.BigIntegerField):
     """A Decimal in Python, a whole number of millionths in the database: SQLite's decimals are floats."""
+
+    if TYPE_CHECKING:
+        _pyi_private_set_type: Decimal | int  # type: ignore[assignment]
+        _pyi_private_get_type: Decimal  # type: ignore[assignment]
 
     def get_prep_value(self, value: Any) -> Any:
         return to_millionths(value) if isinstance(value, Decimal) else super().get_prep_value(value)

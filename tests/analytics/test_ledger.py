@@ -12,19 +12,8 @@ from django.db.models import Sum
 from analytics.ledger import add_entries
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from config.api.errors import ValidationFailed
-from licensing.models import Requester
 from tests import factories
-
-MOMENT = datetime(2026, 3, 4, 12, tzinfo=UTC)
-
-
-def entry(account, amount="1", **fields):
-    given = {"type": "adjustment", "currency": "USD", "occurred_at": MOMENT, **fields}
-    return LedgerEntry(account=account, amount=Decimal(amount), **given)
-
-
-def requester(account, name="org"):
-    return Requester.objects.get_or_create(account=account, requester_id=name)[0]
+from tests.ledger import entry, requester
 
 
 def test_entries_are_added_up_by_day_currency_and_whom_they_concern(account):

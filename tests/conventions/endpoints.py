@@ -14,7 +14,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
-from tests import auditlog, factories
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
@@ -92,6 +92,11 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
+    Endpoint("GET", "/v1/revenue", "revenue:read"),
+    Endpoint(
+        "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201
+    ),
+    Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
     Endpoint("GET", "/v1/audit", "audit:read"),
     Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
 ]
@@ -116,6 +121,7 @@ LISTS = [
     "/v1/licenses",
     "/v1/access/decisions",
     "/v1/api-keys",
+    "/v1/revenue",
     "/v1/audit",
 ]
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
@@ -134,6 +140,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "license": factories.license(account).pk,
         "key": key.pk,
         "decision": decision["id"],
+        "entry": ledger.add(account).pk,
         "audit": entry.pk,
     }
 

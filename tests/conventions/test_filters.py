@@ -13,7 +13,7 @@ import pytest
 from analytics.models import AccessEvent
 from licensing.licenses import revoke_license
 from licensing.models import Content, License, Policy
-from tests import factories
+from tests import factories, ledger
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 EQUALITY = ("eq", "ne", "in")
@@ -62,6 +62,16 @@ DECISIONS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "policyId": (["{p}", "{q}", "{p}", None], EQUALITY),
     "allowed": ([True, False, False, False], ("eq", "ne")),
     "reason": ([None, "policy_denied", "no_license", "no_policy"], EQUALITY),
+    "created": (MOMENTS, ORDER),
+}
+LEDGER: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "type": (["license", "usage", "adjustment", "adjustment"], EQUALITY),
+    "currency": (["EUR", "USD", "JPY", "EUR"], EQUALITY),
+    "requesterId": (["org_a", "org_b", "org_b", None], EQUALITY),
+    "contentId": (["{c}", "{d}", "{c}", None], EQUALITY),
+    "licenseId": (["lic_" + "0" * 25 + "1", "lic_" + "0" * 25 + "2", "lic_" + "0" * 25 + "1", None], EQUALITY),
+    "licenseType": (["commercial", "press", "commercial", None], EQUALITY),
+    "occurredAt": (MOMENTS[::-1], ORDER),
     "created": (MOMENTS, ORDER),
 }
 
@@ -130,6 +140,26 @@ def rows_of_decisions(api, account):
     return known
 
 
+@pytest.fixture
+def rows_of_the_ledger(account):
+    known = {name: factories.content(account).pk for name in ("c", "d")}
+    for index in range(4):
+        row = {name: filled(values[index], known) for name, (values, _) in LEDGER.items()}
+        made = ledger.add(
+            account,
+            type=row["type"],
+            currency=row["currency"],
+            requester=row["requesterId"] and ledger.requester(account, row["requesterId"]),
+            content_id=row["contentId"],
+            license_id=row["licenseId"],
+            license_type=row["licenseType"],
+            occurred_at=DAYS[3 - index],
+            created=DAYS[index],
+        )
+        known[f"row{index}"] = made.pk
+    return known
+
+
 def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -184,6 +214,11 @@ def test_licences_can_be_filtered_by(api, rows_of_licenses, name):
 @pytest.mark.parametrize("name", DECISIONS)
 def test_decisions_can_be_filtered_by(api, rows_of_decisions, name):
     check_filter(api, "/v1/access/decisions", DECISIONS, name, rows_of_decisions)
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_ledger_entries_can_be_filtered_by(api, rows_of_the_ledger, name):
+    check_filter(api, "/v1/revenue", LEDGER, name, rows_of_the_ledger)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,15 @@
 
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 
-KINDS = {"content": "cnt", "policy": "pol", "license": "lic", "key": "key", "decision": "dec", "audit": "aud"}
+KINDS = {
+    "content": "cnt",
+    "policy": "pol",
+    "license": "lic",
+    "key": "key",
+    "decision": "dec",
+    "entry": "led",
+    "audit": "aud",
+}
 
 
 def same_but_for_the_id(reply, theirs, unknown):
@@ -34,6 +42,7 @@ def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_a
         f"/v1/licenses/{theirs['license']}",
         f"/v1/api-keys/{theirs['key']}",
         f"/v1/access/decisions/{theirs['decision']}",
+        f"/v1/revenue/{theirs['entry']}",
     ]
     before = [other_api.get(path).body for path in paths]
     endpoint.send(api, theirs)

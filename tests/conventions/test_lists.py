@@ -8,9 +8,9 @@ from django.apps import apps
 from django.db.models import DateTimeField
 
 from accounts.models import ApiKey, AuditEntry
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.models import Content, License, Policy, PolicyRevision
-from tests import auditlog, factories
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
 
@@ -30,6 +30,8 @@ def grow(api, ids, path, count):
             api.post(path, {"requesterId": f"org_{n}", "licenseType": "commercial"})
         elif path == "/v1/access/decisions":
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
+        elif path == "/v1/revenue":
+            api.post(path, {"amount": n + 1, "currency": "USD", "description": f"Sale {n}"})
         else:
             api.post(path, {"name": f"Key {n}", "type": "public"})
 
@@ -43,11 +45,12 @@ def make_simultaneous(path):
         "/v1/licenses": License,
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,
+        "/v1/revenue": LedgerEntry,
         "/v1/audit": AuditEntry,
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
-    with auditlog.unlocked():
+    with auditlog.unlocked(), ledger.unlocked():
         model.objects.update(**{field: MOMENT})
 
 

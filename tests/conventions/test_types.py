@@ -94,6 +94,17 @@ LICENSE: dict[str, tuple[Any, ...]] = {
     "expiresAt": NOT_A_TEXT,
     **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
 }
+ADJUSTMENT: dict[str, tuple[Any, ...]] = {
+    "amount": ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None),
+    "currency": NOT_A_TEXT,
+    "occurredAt": NOT_A_TEXT,
+    "licenseId": NOT_A_TEXT,
+    "licenseType": NOT_A_TEXT,
+    "decisionId": NOT_A_TEXT,
+    "contentId": NOT_A_TEXT,
+    "requesterId": NOT_A_TEXT,
+    "description": NOT_A_TEXT,
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
@@ -105,6 +116,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/access/check": CHECK,
     "POST /v1/access/check/batch": BATCH,
     "POST /v1/api-keys": KEY,
+    "POST /v1/revenue": ADJUSTMENT,
     "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
 }
 CASES = [(name, path) for name, fields in BODIES.items() for path in fields]

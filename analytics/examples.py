@@ -1,0 +1,46 @@
+"""What the OpenAPI document shows of the ledger and of reports."""
+
+from typing import Any
+
+from config.api.openapi import Operation
+
+MORE = {"hasMore": True, "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx", "totalCount": 912}
+
+NEW_ADJUSTMENT: dict[str, Any] = {
+    "amount": "-12.50",
+    "currency": "EUR",
+    "licenseType": "commercial",
+    "description": "Refund of half a month, agreed by telephone",
+}
+ADJUSTMENT: dict[str, Any] = {
+    "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjn",
+    "object": "ledger_entry",
+    "type": "adjustment",
+    "amount": -12.5,
+    "currency": "EUR",
+    "occurredAt": "2026-02-14T16:30:00.000000Z",
+    "licenseId": None,
+    "licenseType": "commercial",
+    "decisionId": None,
+    "contentId": None,
+    "requesterId": None,
+    "description": NEW_ADJUSTMENT["description"],
+    "created": "2026-02-14T16:30:00.000000Z",
+}
+CHARGE: dict[str, Any] = {
+    **ADJUSTMENT,
+    "id": "led_01kd9wq3y8e4sbx6t5j9w2m7ka",
+    "type": "usage",
+    "amount": 0.05,
+    "licenseId": "lic_01kd9wn8r2c5t7v0x3z6b9d4fh",
+    "decisionId": "dec_01kd9wq3y8e4sbx6t5j9w2m7ka",
+    "contentId": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt",
+    "requesterId": "org_acme",
+    "description": None,
+}
+
+OPERATIONS = {
+    "GET /v1/revenue": Operation("listLedgerEntries", {"object": "list", "data": [ADJUSTMENT, CHARGE], **MORE}),
+    "POST /v1/revenue": Operation("createAdjustment", ADJUSTMENT, NEW_ADJUSTMENT),
+    "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
+}

@@ -1,0 +1,49 @@
+"""/v1/revenue: the ledger (contract §11). Entries are added and never changed."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.api_view import AccountListView, AccountView
+from analytics.adjustments import adjust
+from analytics.filters import LedgerFilters
+from analytics.ledger_serializers import LedgerEntrySerializer
+from analytics.models import LedgerEntry
+from config.api.resources import find
+
+
+class LedgerView(AccountView):
+    serializer_class = LedgerEntrySerializer
+    queryset = LedgerEntry.objects.none()
+    exact_numbers = True
+
+    def owned(self) -> QuerySet[LedgerEntry]:
+        return LedgerEntry.objects.filter(account_id=self.account_id).select_related("requester")
+
+
+class Ledger(LedgerView, AccountListView):
+    permissions_required = {"GET": "revenue:read", "POST": "revenue:write"}
+    filterset_class = LedgerFilters
+
+    @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """What was earned and given back, the latest entry first: licences, charged checks, and adjustments."""
+        return self.list()
+
+    @extend_schema(summary="Add an adjustment", responses={201: LedgerEntrySerializer})
+    def post(self, request: Request) -> Response:
+        """A refund, a correction, a sale made elsewhere. It cannot be changed: correct it by a further one.
+
+        What it names must exist. Of a decision or a licence it takes the tier, the item and the requester over, where
+        they are not given.
+        """
+        return Response(LedgerEntrySerializer(adjust(self.account_id, self.validated())).data, status=201)
+
+
+class LedgerEntryById(LedgerView):
+    permissions_required = {"GET": "revenue:read"}
+
+    @extend_schema(summary="Get a ledger entry")
+    def get(self, request: Request, id: str) -> Response:  # noqa: A002
+        return Response(LedgerEntrySerializer(find(self.owned(), id)).data)

@@ -1,0 +1,8 @@
+from django.urls import path
+
+from analytics import ledger_views
+
+urlpatterns = [
+    path("revenue", ledger_views.Ledger.as_view()),
+    path("revenue/<str:id>", ledger_views.LedgerEntryById.as_view()),
+]

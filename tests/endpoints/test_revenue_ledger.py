@@ -1,0 +1,159 @@
+"""GET and POST /v1/revenue, GET /v1/revenue/:id (contract §11)."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from tests import auditlog, factories, ledger
+from tests.clock import clock  # noqa: F401 - a fixture
+
+SALE = {"amount": "19.99", "currency": "EUR", "description": "Sold at the fair"}
+IDS = ("licenseId", "licenseType", "decisionId", "contentId", "requesterId")
+
+
+@pytest.fixture
+def decision(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
+
+
+def test_an_adjustment_comes_back_with_every_field(api, clock):  # noqa: F811
+    made = api.post("/v1/revenue", SALE)
+    assert made.status == 201
+    assert made.body == {
+        "id": made["id"],
+        "object": "ledger_entry",
+        "type": "adjustment",
+        "amount": 19.99,
+        "currency": "EUR",
+        "occurredAt": "2026-03-04T05:06:07.250000Z",
+        **dict.fromkeys(IDS),
+        "description": "Sold at the fair",
+        "created": "2026-03-04T05:06:07.250000Z",
+    }
+    assert made["id"].startswith("led_")
+    assert api.get(f"/v1/revenue/{made['id']}").body == made.body
+    assert api.get("/v1/revenue")["data"] == [made.body]
+
+
+@pytest.mark.parametrize("amount", ["0.1", "-0.000001", "999999999999.999999", "-1000000000000", "12", "1e2"])
+def test_an_amount_is_exact_from_the_body_to_the_reply(api, amount):
+    body = b'{"amount": %s, "currency": "EUR", "description": "x"}' % amount.encode()
+    made = api.post("/v1/revenue", body)
+    sent = made.content.decode().partition('"amount":')[2].partition(",")[0]
+    assert (Decimal(sent), LedgerEntry.objects.get().amount) == (Decimal(amount), Decimal(amount))
+
+
+@pytest.mark.parametrize("amount", [b"0", b'"0.00"', b"-0.0", b"0.0000001", b"1000000000000.01", b"1e300", b"null"])
+def test_what_is_no_amount_to_add_is_refused(api, amount):
+    reply = api.post("/v1/revenue", b'{"currency": "EUR", "description": "x", "amount": %s}' % amount)
+    assert (reply.status, reply.error["param"]) == (422, "amount")
+    assert LedgerEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("currency", "eur"),
+        ("currency", "XAU"),
+        ("currency", ""),
+        ("description", ""),
+        ("description", "x" * 501),
+        ("licenseType", ""),
+        ("licenseType", "x" * 101),
+        ("occurredAt", "2026-01-01T00:00:00"),
+        ("occurredAt", "2999-01-01"),
+        ("occurredAt", "1999-12-31T23:59:59Z"),
+        ("licenseId", "lic_" + "0" * 26),
+        ("contentId", "cnt_" + "0" * 26),
+        ("contentId", "nonsense"),
+        ("decisionId", "dec_" + "0" * 26),
+        ("requesterId", "nobody"),
+    ],
+)
+def test_a_wrong_field_is_refused_and_named(api, field, value):
+    reply = api.post("/v1/revenue", {**SALE, field: value})
+    assert (reply.status, reply.error["param"]) == (422, field)
+    assert LedgerEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize("field", ["amount", "currency", "description"])
+def test_an_adjustment_needs(api, field):
+    reply = api.post("/v1/revenue", {name: value for name, value in SALE.items() if name != field})
+    assert (reply.status, reply.error["param"]) == (422, field)
+
+
+def test_what_another_account_has_cannot_be_named(api, other_api, decision):
+    for field, value in (
+        ("contentId", decision["contentId"]),
+        ("decisionId", decision["id"]),
+        ("requesterId", "org_acme"),
+    ):
+        reply = other_api.post("/v1/revenue", {**SALE, field: value})
+        assert (reply.status, reply.error["param"]) == (422, field)
+
+
+def test_a_refund_takes_over_what_its_decision_tells(api, decision):
+    made = api.post("/v1/revenue", {**SALE, "amount": "-1", "decisionId": decision["id"]})
+    assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_acme")
+    assert (ContentRevenue.objects.get().amount, RequesterRevenue.objects.get().amount) == (-1, -1)
+
+
+def test_what_is_given_goes_before_what_a_decision_tells(api, account, decision):
+    ledger.requester(account, "org_other")
+    made = api.post("/v1/revenue", {**SALE, "decisionId": decision["id"], "requesterId": "org_other"})
+    assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_other")
+
+
+def test_deleted_content_can_still_be_named(api, account):
+    item = factories.content(account)
+    api.delete(f"/v1/content/{item.pk}")
+    assert api.post("/v1/revenue", {**SALE, "contentId": item.pk}).status == 201
+
+
+def test_it_counts_on_the_day_it_occurred(api):
+    api.post("/v1/revenue", {**SALE, "occurredAt": "2026-01-01T00:30:00+02:00"})
+    assert TierRevenue.objects.get().day == datetime(2025, 12, 31, tzinfo=UTC).date()
+
+
+def test_a_clock_a_little_ahead_is_borne_with(api, clock):  # noqa: F811
+    assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:07Z"}).status == 201
+    assert api.post("/v1/revenue", {**SALE, "occurredAt": "2026-03-04T05:07:08Z"}).status == 422
+
+
+def test_a_retry_adds_nothing(api):
+    first, again = (api.post("/v1/revenue", SALE, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert (first.status, again.status, again.body) == (201, 201, first.body)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert TierRevenue.objects.get().amount == Decimal("19.99")
+
+
+def test_amounts_that_one_float_would_hold_are_not_taken_for_a_retry(api):
+    def post(amount):
+        body = b'{"amount": %s, "currency": "EUR", "description": "x"}' % amount
+        return api.post("/v1/revenue", body, headers={"Idempotency-Key": "k"})
+
+    assert post(b"999999999999.999998").status == 201
+    assert post(b"999999999999.999999").error["code"] == "idempotency_mismatch"
+    assert post(b"999999999999.9999980").headers["Idempotent-Replayed"] == "true"
+
+
+def test_an_entry_can_neither_be_changed_nor_deleted(api):
+    made = api.post("/v1/revenue", SALE)
+    for method in ("PATCH", "DELETE", "PUT"):
+        reply = api.request(method, f"/v1/revenue/{made['id']}", {"amount": 1})
+        assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
+
+
+def test_an_adjustment_is_in_the_audit_log(api):
+    made = api.post("/v1/revenue", SALE)
+    [entry] = auditlog.entries(resource_id=made["id"])
+    assert (entry.action, entry.changes["amount"]) == ("ledger_entry.created", [None, "19.99"])
+
+
+def test_a_total_past_what_the_database_holds_is_refused_or_exact(api):
+    added = [api.post("/v1/revenue", {**SALE, "amount": 10**12}).status for _ in range(12)]
+    assert set(added) <= {201, 422}
+    assert TierRevenue.objects.get().amount == added.count(201) * 10**12
