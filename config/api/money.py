@@ -7,12 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.amounts import LARGEST, PLACES, parse_amount, render_amount
-from config.api.currencies import parse_currency
+from config.api.currencies import CURRENCIES, parse_currency
 from config.api.fields import Parsed, StrictSerializer
 
 
@@ -59,12 +57,20 @@ class AmountExtension(OpenApiSerializerFieldExtension):
         }
 
 
-@extend_schema_field(OpenApiTypes.STR)
 class Currency(Parsed):
     """The ISO 4217 code of a currency in use."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(parse_currency, **kwargs)
+
+
+class CurrencyExtension(OpenApiSerializerFieldExtension):
+    target_class = "config.api.money.Currency"
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        if direction == "response":  # what is kept stays when a currency goes out of use
+            return {"type": "string", "pattern": "^[A-Z]{3}$"}
+        return {"type": "string", "enum": CURRENCIES}
 
 
 class Money(StrictSerializer):
