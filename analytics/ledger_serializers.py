@@ -1,5 +1,6 @@
 """Ledger entries on the wire."""
 
+from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
@@ -30,13 +31,8 @@ class LedgerEntrySerializer(StrictSerializer):
     decisionId = Text(max_length=100, required=False, allow_null=True, source="decision_id")
     contentId = Text(max_length=100, required=False, allow_null=True, source="content_id")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
-    description = Text(max_length=500, allow_null=False)
+    description = Text(max_length=500, required=False, allow_null=True)
     created = Timestamp(read_only=True)
-
-    def validate_amount(self, amount: Any) -> Any:
-        if not amount:
-            raise serializers.ValidationError("Must not be 0.")
-        return amount
 
     def to_representation(self, entry: LedgerEntry) -> dict[str, Any]:
         return {
@@ -54,3 +50,14 @@ class LedgerEntrySerializer(StrictSerializer):
             "description": entry.description,
             "created": render_timestamp(entry.created),
         }
+
+
+class AdjustmentSerializer(LedgerEntrySerializer):
+    """An entry to be added."""
+
+    description = Text(max_length=500, help_text="What for.")
+
+    def validate_amount(self, amount: Decimal) -> Decimal:
+        if not amount:
+            raise serializers.ValidationError("Must not be 0.")
+        return amount

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from accounts.api_view import AccountListView, AccountView
 from analytics.adjustments import adjust
 from analytics.filters import LedgerFilters
-from analytics.ledger_serializers import LedgerEntrySerializer
+from analytics.ledger_serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
 from config.api.resources import find
 
@@ -31,14 +31,15 @@ class Ledger(LedgerView, AccountListView):
         """What was earned and given back, the latest entry first: licences, charged checks, and adjustments."""
         return self.list()
 
-    @extend_schema(summary="Add an adjustment", responses={201: LedgerEntrySerializer})
+    @extend_schema(summary="Add an adjustment", request=AdjustmentSerializer, responses={201: LedgerEntrySerializer})
     def post(self, request: Request) -> Response:
         """A refund, a correction, a sale made elsewhere. It cannot be changed: correct it by a further one.
 
         What it names must exist. Of a decision or a licence it takes the tier, the item and the requester over, where
         they are not given.
         """
-        return Response(LedgerEntrySerializer(adjust(self.account_id, self.validated())).data, status=201)
+        fields = self.validated(AdjustmentSerializer)
+        return Response(LedgerEntrySerializer(adjust(self.account_id, fields)).data, status=201)
 
 
 class LedgerEntryById(LedgerView):
