@@ -46,7 +46,7 @@ def start_tracing() -> Any:
 
         tracing = Tracing(exporting_provider())
     except ModuleNotFoundError as error:
-        logger.warning("There will be no traces (%s): .venv/bin/pip install --group tracing", error)
+        logger.warning("There will be no traces: %s. docs/observability.md says what to install.", error)
         return None
     tracing.start()
     return tracing

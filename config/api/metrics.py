@@ -153,7 +153,8 @@ def numbers(name: str, size: int) -> MutableSequence[float]:
         return [0.0] * size
     path = Path(settings.PROMETHEUS_MULTIPROC_DIR) / f"{name}.{os.getpid()}{SUFFIX}"
     with path.open("a+b") as file:
-        file.truncate(size * 8)
+        # Allocated now: on a full disk, writing to a mapped page that has no block yet kills the process.
+        os.posix_fallocate(file.fileno(), 0, size * 8)
         return memoryview(mmap(file.fileno(), size * 8)).cast("d")  # type: ignore[return-value]
 
 

@@ -1,3 +1,4 @@
+import logging
 import os
 import sys
 from contextlib import ExitStack
@@ -11,6 +12,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from config.api.workers import shared_metrics
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -35,7 +38,10 @@ class Command(BaseCommand):
         call_command("check", fail_level="ERROR")
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
-                stack.enter_context(shared_metrics(settings.DATA_DIR))
+                try:
+                    stack.enter_context(shared_metrics(settings.DATA_DIR))
+                except OSError as error:
+                    logger.warning("/metrics will tell of one worker at a time: %s", error)
             self.serve(admin_port)
 
     def serve(self, admin_port: int) -> None:
