@@ -39,8 +39,26 @@ CHARGE: dict[str, Any] = {
     "description": None,
 }
 
+USAGE: dict[str, Any] = {
+    "summary": {"totalRequests": 5, "allowed": 3, "denied": 2, "uniqueRequesters": 2, "uniqueContent": 2},
+    "timeSeries": [
+        {"date": "2026-01-30", "requests": 0, "allowed": 0, "denied": 0},
+        {"date": "2026-01-31", "requests": 5, "allowed": 3, "denied": 2},
+    ],
+    "topContent": [
+        {"id": "cnt_01kd9w9r2hf5tbnw4c6m8z3qjx", "title": "Annual report", "requests": 4},
+        {"id": "cnt_01kd9x4v8meq3s7b5d1p6t0ncy", "title": "Cover photograph", "requests": 1},
+    ],
+    "topRequesters": [
+        {"id": "org_acme", "name": "Acme", "requests": 3},
+        {"id": "org_zenith", "name": None, "requests": 2},
+    ],
+    "byDenialReason": [{"reason": "no_license", "count": 2}],
+}
+
 OPERATIONS = {
     "GET /v1/revenue": Operation("listLedgerEntries", {"object": "list", "data": [ADJUSTMENT, CHARGE], **MORE}),
     "POST /v1/revenue": Operation("createAdjustment", ADJUSTMENT, NEW_ADJUSTMENT),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
+    "GET /v1/analytics/usage": Operation("getUsage", USAGE),
 }

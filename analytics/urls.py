@@ -1,8 +1,9 @@
 from django.urls import path
 
-from analytics import ledger_views
+from analytics import ledger_views, views
 
 urlpatterns = [
+    path("analytics/usage", views.Usage.as_view()),
     path("revenue", ledger_views.Ledger.as_view()),
     path("revenue/<str:id>", ledger_views.LedgerEntryById.as_view()),
 ]

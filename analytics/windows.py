@@ -112,6 +112,7 @@ class Grammar:
         return window
 
     def documented(self) -> list[OpenApiParameter]:
+        moment = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
         both = "A date or a timestamp; the window includes it."
         return [
             OpenApiParameter(
@@ -122,7 +123,7 @@ class Grammar:
                 description="Whole UTC days that end today; `year` has 365 of them."
                 + (" `all` begins with the first event." if ALL in self.periods else ""),
             ),
-            OpenApiParameter("startDate", str, description=f"Overrides `period`. {both}"),
+            OpenApiParameter("startDate", moment, description=f"Overrides `period`. {both}"),
             OpenApiParameter(
                 "endDate", str, description=f"Today by default. {both} Without startDate, ends the period."
             ),

@@ -234,6 +234,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},
+        {"name": "analytics", "description": "What was asked for and answered, in figures."},
         {"name": "api-keys", "description": "The keys that authenticate callers."},
         {"name": "audit", "description": "Who changed what, and when."},
     ],

@@ -87,6 +87,7 @@ ENDPOINTS = [
     ),
     Endpoint("GET", "/v1/access/decisions", "analytics:read"),
     Endpoint("GET", "/v1/access/decisions/{decision}", "access:check"),
+    Endpoint("GET", "/v1/analytics/usage", "analytics:read"),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
