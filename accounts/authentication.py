@@ -94,8 +94,8 @@ noted: dict[str, datetime] = {}  # key id → when this process last wrote its u
 
 def uses_to_note(grant: Grant, now: datetime) -> bool:
     """Whether a minute has passed since the use of this key was last written, by this process or seen by it."""
-    times = [time for time in (noted.get(grant.key_id), grant.last_used_at) if time is not None]
-    return not times or now - max(times) >= LAST_USED_PRECISION
+    last = noted.get(grant.key_id) or grant.last_used_at
+    return last is None or now - last >= LAST_USED_PRECISION
 
 
 def note_use(grant: Grant, now: datetime) -> None:

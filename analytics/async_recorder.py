@@ -15,39 +15,46 @@ OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settin
 
 
 class AsyncRecorder:
-    """One connection of this process to PostgreSQL, opened at the first call and again after a failure."""
+    """Connections of this process to PostgreSQL, one for each call at a time, kept for the next."""
 
     def __init__(self) -> None:
-        self.connection: psycopg.AsyncConnection[Any] | None = None
+        self.idle: list[psycopg.AsyncConnection[Any]] = []
 
     async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
         batch = Batch(entries)
+        used: psycopg.AsyncConnection[Any] | None = None
         try:
             async with asyncio.timeout(SECONDS_TO_WAIT):
-                if self.connection is not None and has_ended(self.connection):
-                    await self.drop()
-                if self.connection is None:
-                    self.connection = await self.connect()
-                cursor = await self.connection.execute(*batch.statement(), prepare=True)
+                used = await self.connection()
+                cursor = await used.execute(*batch.statement(), prepare=True)
                 row: Any = await cursor.fetchone()
         except (psycopg.OperationalError, psycopg.InterfaceError, TimeoutError) as error:
-            await self.drop()
+            await close(used)
             raise OperationalError(str(error) or type(error).__name__) from error
         except BaseException:
-            await self.drop()  # whatever is under way on it is nobody's answer
+            await close(used)  # whatever is under way on it is nobody's answer
             raise
+        self.idle.append(used)
         return batch.read_row(row)
+
+    async def connection(self) -> psycopg.AsyncConnection[Any]:
+        while self.idle:
+            used = self.idle.pop()
+            if not has_ended(used):
+                return used
+            await close(used)
+        return await self.connect()
 
     async def connect(self) -> psycopg.AsyncConnection[Any]:
         given: dict[str, Any] = connection.get_connection_params()
         parameters = {name: value for name, value in given.items() if name not in OF_DJANGO}
         return await psycopg.AsyncConnection.connect(**parameters, autocommit=True, prepare_threshold=0)
 
-    async def drop(self) -> None:
-        broken, self.connection = self.connection, None
-        if broken is not None:
-            await broken.close()
+
+async def close(broken: psycopg.AsyncConnection[Any] | None) -> None:
+    if broken is not None:
+        await broken.close()
 
 
 def has_ended(idle: psycopg.AsyncConnection[Any]) -> bool:

@@ -70,7 +70,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     api = scope["path"].startswith("/v1/")
     try:
-        body = await read_body(headers, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
+        body = await read_body(scope, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
     except Disconnected:
         return
     except ApiError as error:

@@ -27,18 +27,18 @@ from licensing.metrics import BATCH, CHECK, count_answers, count_request
 from licensing.presenting import list_of, present, present_batched
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
-COMMON_HEADERS = [
-    (b"content-type", b"application/json"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", settings.SECURE_REFERRER_POLICY.encode()),
-    (b"x-frame-options", settings.X_FRAME_OPTIONS.encode()),
-    (b"cross-origin-opener-policy", b"same-origin"),
-]
-FOR_OTHER_ORIGINS = [
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", ", ".join(settings.CORS_EXPOSE_HEADERS).encode()),
-]
-HSTS = (b"strict-transport-security", b"max-age=%d" % settings.SECURE_HSTS_SECONDS)
+# Header lines, as they are sent.
+COMMON_HEADERS = (
+    "content-type: application/json\r\n"
+    "x-content-type-options: nosniff\r\n"
+    f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
+    f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
+    "cross-origin-opener-policy: same-origin\r\n"
+).encode()
+FOR_OTHER_ORIGINS = (
+    f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
+).encode()
+HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
 
 
 @lru_cache(maxsize=1000)
@@ -51,11 +51,14 @@ class Request:
     """The head of a request: its headers by lower-case name, and what is found out on the way."""
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
+        self.scope = scope
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
-        forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+        forwarded_for = b""
+        if b"x-forwarded-for" in self.headers:  # of several headers of that name, all
+            forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
         self.address = proxies.client_of(peer, forwarded_for.decode("latin-1"))
         self.grant: Grant | None = None
         self.limit_state: LimitState | None = None
@@ -70,10 +73,22 @@ class Request:
         return self.headers.get(name, b"").decode("latin-1")
 
 
+async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
+    """In one write, where the server offers that (config.protocol); otherwise as any ASGI application."""
+    at_once = scope.get("extensions", {}).get("respond")
+    if at_once is not None:
+        at_once(status, head, body)
+        return
+    headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
 class CheckApplication:
     def __init__(self) -> None:
         self.gateway = Gateway()
         self.proxies = TrustedProxies()
+        self.logs_access = settings.ACCESS_LOG
 
     def serves(self, scope: Scope) -> bool:
         """A check without an Idempotency-Key: its reply need not be kept in the transaction that records it."""
@@ -99,21 +114,18 @@ class CheckApplication:
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
             state = request.limit_state or await self.gateway.take(None, request.address, cost=0)
-            raw = [
-                *COMMON_HEADERS,
-                (b"x-ratelimit-limit", b"%d" % state.limit),
-                (b"x-ratelimit-remaining", b"%d" % state.remaining),
-                (b"x-ratelimit-reset", b"%d" % state.reset),
-                (b"x-request-id", request_id.get().encode("ascii")),
-                (b"content-length", b"%d" % len(body)),
-                *((HSTS,) if request.is_secure else ()),
-                *(FOR_OTHER_ORIGINS if b"origin" in request.headers else ()),
-                *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
-            ]
-            await send({"type": "http.response.start", "status": status, "headers": raw})
-            await send({"type": "http.response.body", "body": body})
+            head = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
+                *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
+            ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
+            if request.is_secure:
+                head += HSTS
+            if b"origin" in request.headers:
+                head += FOR_OTHER_ORIGINS
+            for name, value in headers.items():
+                head += f"{name.lower()}: {value}\r\n".encode("latin-1")
+            await respond(scope, send, status, head, body)
             count_request(request.path, status, seconds := perf_counter() - begun)
-            if settings.ACCESS_LOG:
+            if self.logs_access:
                 log_access("POST", request.path, status, seconds, request.grant)
         finally:
             request_id.reset(token)
@@ -149,17 +161,17 @@ class CheckApplication:
         if request.query:
             check_query(parse_qs(request.query.decode("latin-1"), keep_blank_values=True).items(), frozenset())
         check_media_type(request.header(b"content-type"))
-        body = await read_body(request.headers.items(), receive, MAX_BYTES)
+        body = await read_body(request.scope, receive, MAX_BYTES)
         check_length(len(body))
         fields = parse_object(body)
         if request.path == CHECK:
             check = parse_check(fields)
-            [answer] = answers = await self.gateway.check(text, grant, [check])
+            [answer] = answers = await self.gateway.check(text, grant, [check], timezone.now())
             count_answers(answers)
             if isinstance(answer, ApiError):
                 raise answer
             return present(answer, explain=check.explain)
         checks = parse_batch(fields)
-        answers = await self.gateway.check(text, grant, checks)
+        answers = await self.gateway.check(text, grant, checks, timezone.now())
         count_answers(answers)
         return list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)])

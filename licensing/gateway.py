@@ -40,6 +40,7 @@ from licensing.snapshot import Snapshot
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 2  # on cached facts
+COMMITS_IN_FLIGHT = int(__import__("os").environ.get("CIF", "2"))  # XXX
 
 Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
 
@@ -73,7 +74,9 @@ class Gateway:
             self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).take_many)
         on_postgresql = connection.vendor == "postgresql"
         self.write = AsyncRecorder().record if on_postgresql else InThread("recorder", record_now)
-        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(self.record)
+        self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
+            self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1
+        )
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
@@ -110,9 +113,8 @@ class Gateway:
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
-    async def check(self, text: str, grant: Grant, checks: Sequence[Check]) -> list[Answer | ApiError]:
+    async def check(self, text: str, grant: Grant, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
         """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk."""
-        now = timezone.now()
         if uses_to_note(grant, now):
             self.uses.submit(grant).add_done_callback(log_failure)
         if not any(check.dry_run for check in checks):

@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class MicroBatch(Generic[T, R]):
-    """Runs `call(items) → results`, once at a time, over whatever has been submitted by then.
+    """Runs `call(items) → results` over whatever has been submitted by then, at most `in_flight` calls at a time.
 
     An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
     bounded, and the client is told to come back.
@@ -25,13 +25,14 @@ class MicroBatch(Generic[T, R]):
         self,
         call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
         *,
+        in_flight: int = 1,
         max_items: int = 500,
         max_waiting: int = 10_000,
     ) -> None:
         self.call = call
-        self.max_items, self.max_waiting = max_items, max_waiting
+        self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
         self.waiting: list[tuple[T, asyncio.Future[R]]] = []
-        self.task: asyncio.Task[None] | None = None
+        self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
 
     def submit(self, item: T) -> "asyncio.Future[R]":
         """Raises ServiceUnavailable if too much is waiting."""
@@ -40,8 +41,8 @@ class MicroBatch(Generic[T, R]):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[R] = loop.create_future()
         self.waiting.append((item, future))
-        if self.task is None:
-            self.task = loop.create_task(self.run())
+        if len(self.tasks) < self.in_flight and len(self.waiting) == 1:
+            self.tasks.add(loop.create_task(self.run()))
         return future
 
     async def run(self) -> None:
@@ -50,7 +51,7 @@ class MicroBatch(Generic[T, R]):
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
         finally:
-            self.task = None
+            self.tasks.discard(asyncio.current_task())
 
     async def serve(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
         try:

