@@ -60,8 +60,9 @@ class Charge(Struct, frozen=True):
 
 Entry = tuple[Record, Claim | None, Charge | None]
 
-# Of 16: two for each process, for it has two commits in flight. See analytics.models.usage.HourlyUsage.
-shards = cycle((os.getpid() * 2 % 16, os.getpid() * 2 % 16 + 1))
+SHARDS = 16  # see analytics.models.usage.HourlyUsage
+# Two for each process, for it has two commits in flight.
+shards = cycle((os.getpid() * 2 % SHARDS, os.getpid() * 2 % SHARDS + 1))
 
 
 class Outcome(Struct, frozen=True):
