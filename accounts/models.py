@@ -188,3 +188,26 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.resource_title}"
+
+
+class Authenticator(models.Model):
+    """The app whose codes a member of staff signs in with."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authenticator")
+    secret = models.BinaryField()  # sealed: useless without the server's secret
+    last_step = models.BigIntegerField()  # of the last code, which works once
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"authenticator of {self.user}"
+
+
+class RecoveryCode(models.Model):
+    """What signs in once where the authenticator is lost."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.BinaryField(max_length=32)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"recovery code of {self.user}"

@@ -45,6 +45,7 @@ API_KEY_PEPPER = sha256(b"api-key-pepper:" + (env("API_KEY_PEPPER") or SECRET_KE
 PUBLIC = bool(env("ALLOWED_HOSTS"))
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 ADMIN, ADMIN_HOST, ADMIN_PORT = admin_settings.ADMIN, admin_settings.ADMIN_HOST, admin_settings.ADMIN_PORT
+ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:
     ALLOWED_HOSTS.append(ADMIN_HOST)
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")

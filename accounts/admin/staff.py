@@ -3,16 +3,19 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
-from unfold.decorators import display
+from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
+from accounts.operators import second_factor
 from accounts.operators.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
+from accounts.operators.confirmation import confirm
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -43,6 +46,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     add_form = UserCreationForm
     change_password_form = PasswordForm
     inlines = (ScopeInline,)
+    actions_detail = ("reset_second_factor",)
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
     filter_horizontal = ()
@@ -62,6 +66,31 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Who left is set inactive: what they did keeps their name."""
         return False
+
+    @action(description="Reset two-factor login", icon="lock_reset", permissions=["change"], url_path="second-factor")
+    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        user = self.get_object(request, unquote(object_id))
+        if user is None:
+            raise Http404
+
+        def perform(fields: dict[str, Any]) -> str:
+            second_factor.turn_off(user)
+            self.log_change(request, user, "Two-factor login reset.")
+            return f"{user.username} signs in with the password alone now."
+
+        return confirm(
+            request,
+            self,
+            obj=user,
+            title=f"Reset the two-factor login of {user.username}?",
+            facts=[("Two-factor login", "on" if second_factor.is_set_up(user) else "off")],
+            effects=[
+                "Their authenticator app and their recovery codes work no more.",
+                f"{user.username} signs in with the password alone, until they set it up again.",
+            ],
+            button="Reset it",
+            perform=perform,
+        )
 
     @display(description="Roles")
     def roles(self, user: User) -> str:

@@ -1,4 +1,4 @@
-"""Where the admin answers, what its pages may load, when its sessions end, and whose the changes are."""
+"""Where the admin answers, what its pages may load, when its sessions end, and whether a second factor is needed."""
 
 import time
 from collections.abc import Callable
@@ -6,19 +6,28 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import logout
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.request import split_domain_port
+from django.urls import reverse
 
 from accounts.audit import operator
 from config.api.actors import SYSTEM, acting_as, current_actor
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
+SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"
 
 # Scripts come from files of this host alone. Styles may be inline: unfold writes its colours into the page.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+
+
+def mark_session(session: Any, *, second_factor: bool) -> None:
+    """Notes when and how somebody signed in."""
+    session[SIGNED_IN_AT] = int(time.time())
+    session[SECOND_FACTOR] = second_factor
 
 
 class AdminMiddleware:
@@ -42,28 +51,34 @@ class AdminMiddleware:
         # The port is the socket's own, not what the Host header says.
         if settings.ADMIN_PORT and request.META.get("SERVER_PORT") != str(settings.ADMIN_PORT):
             return False
-        host = request.get_host().rpartition(":")[0] if request.get_host()[-1:].isdigit() else request.get_host()
-        return not settings.ADMIN_HOST or host.lower() == settings.ADMIN_HOST
+        return not settings.ADMIN_HOST or split_domain_port(request.get_host())[0] == settings.ADMIN_HOST
 
 
-class SessionAgeMiddleware:
-    """Ends a session SESSION_COOKIE_AGE after its login; Django's own age begins anew with each change of it."""
+class SessionMiddleware:
+    """Ends a session SESSION_COOKIE_AGE after its login, and leads who needs a second factor to its page.
 
-    KEY = "signed_in_at"
+    Django's own age of a session begins anew with each change of it.
+    """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(ADMIN_PATH) and settings.SESSION_COOKIE_NAME in request.COOKIES:
-            self.end_if_old(request)
+            if request.user.is_authenticated and self.is_too_old(request):
+                logout(request)
+            if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.lacks_second_factor(request):
+                return HttpResponseRedirect(reverse("admin:second_factor"))
         return self.get_response(request)
 
-    def end_if_old(self, request: HttpRequest) -> None:
-        if request.user.is_authenticated:
-            since = request.session.setdefault(self.KEY, int(time.time()))
-            if time.time() - since > settings.SESSION_COOKIE_AGE:
-                logout(request)
+    @staticmethod
+    def is_too_old(request: HttpRequest) -> bool:
+        return time.time() - request.session.get(SIGNED_IN_AT, 0) > settings.SESSION_COOKIE_AGE
+
+    @staticmethod
+    def lacks_second_factor(request: HttpRequest) -> bool:
+        open_to_all = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
+        return not request.session.get(SECOND_FACTOR) and request.path not in open_to_all
 
 
 class OperatorMiddleware:

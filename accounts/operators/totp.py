@@ -1,0 +1,47 @@
+"""Codes by the clock (TOTP, RFC 6238: SHA-1, 30 seconds, six digits), which every authenticator app makes."""
+
+import hmac
+import secrets
+import time
+from base64 import b32decode, b32encode
+from urllib.parse import quote, urlencode
+
+STEP = 30  # seconds
+DIGITS = 6
+SECRET_BYTES = 20
+DRIFT = 1  # steps that a phone's clock may be off, either way
+
+
+def new_secret() -> bytes:
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def code_at(secret: bytes, step: int) -> str:
+    digest = hmac.digest(secret, step.to_bytes(8, "big"), "sha1")
+    offset = digest[-1] & 15
+    number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFF_FFFF
+    return f"{number % 10**DIGITS:0{DIGITS}}"
+
+
+def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
+    """The step whose code this is, if it is one of about now."""
+    current = int(time.time() if now is None else now) // STEP
+    for step in range(current - DRIFT, current + DRIFT + 1):
+        if hmac.compare_digest(code_at(secret, step).encode(), code.encode()):
+            return step
+    return None
+
+
+def as_text(secret: bytes) -> str:
+    """The secret as people type it."""
+    return b32encode(secret).decode()
+
+
+def from_text(text: str) -> bytes:
+    return b32decode(text)
+
+
+def address(secret: bytes, username: str, issuer: str) -> str:
+    """What the QR code says."""
+    query = urlencode({"secret": as_text(secret), "issuer": issuer}, quote_via=quote)
+    return f"otpauth://totp/{quote(f'{issuer}:{username}')}?{query}"

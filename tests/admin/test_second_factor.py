@@ -1,0 +1,167 @@
+"""The second factor: set up with a code, asked for at each login, each code once, and a way back in."""
+
+import re
+import time
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Authenticator, RecoveryCode
+from accounts.operators import second_factor, totp
+from tests.admin.forms import form_values, submit
+from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
+from tests.conventions.test_idempotency import everything_stored
+
+PAGE = reverse("admin:second_factor")
+
+
+@pytest.fixture(autouse=True)
+def _fast_hashes(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def anna(db, _fast_hashes):
+    return User.objects.create_user("anna", password=PASSWORD, is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def secret(anna):
+    """The secret of Anna's app. It was set up a while ago: the code of now is still good."""
+    secret = totp.new_secret()
+    second_factor.set_up(anna, secret, code_of(secret))
+    Authenticator.objects.update(last_step=0)
+    return secret
+
+
+def code_of(secret, steps=0):
+    return totp.code_at(secret, int(time.time()) // totp.STEP + steps)
+
+
+# The key and the last six digits of the codes of RFC 6238, appendix B.
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [(59, "287082"), (1111111109, "081804"), (1234567890, "005924"), (2000000000, "279037"), (20000000000, "353130")],
+)
+def test_codes_are_those_of_the_standard(now, code):
+    assert totp.code_at(b"12345678901234567890", now // totp.STEP) == code
+
+
+def test_setting_it_up_shows_a_qr_code_and_ends_with_recovery_codes(anna, sign_in):
+    client = sign_in(anna)
+    html = client.get(PAGE).content.decode()
+    assert "<svg" in html
+    secret = totp.from_text(re.search(r'id="secret"[^>]*>([A-Z2-7]+)<', html)[1])
+    done = client.post(PAGE, {**form_values(html), "code": code_of(secret)}).content.decode()
+    assert len(re.findall(r"<li>[a-z2-7]{4}(?:-[a-z2-7]{4}){3}</li>", done)) == second_factor.RECOVERY_CODES
+    assert try_to_sign_in(code=code_of(secret, 1)).status_code == 302
+
+
+def test_a_wrong_code_sets_nothing_up_and_keeps_the_qr_code(anna, sign_in):
+    client = sign_in(anna)
+    shown = client.get(PAGE).content.decode()
+    again = client.post(PAGE, {**form_values(shown), "code": "000000"}).content.decode()
+    secrets = [re.search(r'id="secret"[^>]*>([A-Z2-7]+)<', html)[1] for html in (shown, again)]
+    assert secrets[0] == secrets[1]
+    assert not Authenticator.objects.exists()
+
+
+def test_a_secret_that_somebody_else_was_shown_cannot_be_set_up(anna, staff, sign_in):
+    other = form_values(sign_in(staff()).get(PAGE).content.decode())
+    html = sign_in(anna).post(PAGE, {**other, "code": "123456"}).content.decode()
+    assert "This page is too old" in html
+
+
+def test_a_login_needs_the_code_then(secret):
+    assert try_to_sign_in().status_code == 200
+    assert try_to_sign_in(code="000000").status_code == 200
+    assert try_to_sign_in(code=code_of(secret)).status_code == 302
+
+
+def test_a_missing_code_looks_like_a_wrong_password(secret):
+    replies = [try_to_sign_in(), try_to_sign_in(password="wrong"), try_to_sign_in(password="wrong", code="1")]
+    assert len({str(reply.context["form"].non_field_errors()) for reply in replies}) == 1
+
+
+def test_a_code_works_once(secret):
+    code = code_of(secret)
+    assert [try_to_sign_in(code=code).status_code for _ in range(2)] == [302, 200]
+
+
+@pytest.mark.parametrize(("steps", "status"), [(-2, 200), (-1, 302), (1, 302), (3, 200)])
+def test_a_clock_may_be_off_by_half_a_minute(secret, steps, status):
+    assert try_to_sign_in(code=code_of(secret, steps)).status_code == status
+
+
+def test_a_recovery_code_signs_in_once(anna, secret):
+    code = second_factor.new_recovery_codes(anna)[0]
+    assert [try_to_sign_in(code=code.upper()).status_code for _ in range(2)] == [302, 200]
+
+
+def test_new_recovery_codes_end_the_old_ones(anna, secret, sign_in):
+    old = second_factor.new_recovery_codes(anna)[0]
+    html = submit(sign_in(anna), PAGE, code=code_of(secret), renew="").content.decode()
+    new = re.findall(r"<li>([a-z2-7-]{19})</li>", html)[0]
+    assert try_to_sign_in(code=old).status_code == 200
+    assert try_to_sign_in(code=new).status_code == 302
+
+
+def test_guessing_codes_is_limited_like_guessing_passwords(secret):
+    replies = [try_to_sign_in(code=f"{number:06}").status_code for number in range(11)]
+    assert replies[-1] == 429
+
+
+def test_turning_it_off_takes_a_code(anna, secret, sign_in):
+    client = sign_in(anna)
+    submit(client, PAGE, code="000000", turn_off="")
+    assert Authenticator.objects.exists()
+    submit(client, PAGE, code=code_of(secret), turn_off="")
+    assert try_to_sign_in().status_code == 302
+
+
+def test_neither_the_secret_nor_a_recovery_code_can_be_read_from_the_database(anna, secret):
+    code = second_factor.new_recovery_codes(anna)[0].replace("-", "")
+    stored = everything_stored()
+    for text in (secret, totp.as_text(secret).encode(), code.encode()):
+        assert text not in stored
+
+
+class TestWhereEverybodyNeedsOne:
+    @pytest.fixture(autouse=True)
+    def _required(self, settings):
+        settings.ADMIN_REQUIRE_TOTP = True
+
+    def test_who_has_none_gets_no_further_than_to_set_it_up(self, anna, sign_in):
+        client = sign_in(anna)
+        reply = client.get(INDEX)
+        assert (reply.status_code, reply.headers["Location"]) == (302, PAGE)
+        assert client.post(reverse("admin:accounts_account_add"), {"name": "x", "plan": "starter"}).status_code == 302
+        html = client.get(PAGE).content.decode()
+        secret = totp.from_text(re.search(r'id="secret"[^>]*>([A-Z2-7]+)<', html)[1])
+        client.post(PAGE, {**form_values(html), "code": code_of(secret)})
+        assert client.get(INDEX).status_code == 200
+
+    def test_who_signed_in_with_a_code_goes_on(self, secret):
+        client = Client()
+        try_to_sign_in(client=client, code=code_of(secret))
+        assert client.get(INDEX).status_code == 200
+
+    def test_nobody_can_turn_it_off(self, anna, secret, sign_in):
+        submit(sign_in(anna), PAGE, code=code_of(secret), turn_off="")
+        assert Authenticator.objects.exists()
+
+
+def test_the_command_lets_in_who_has_lost_everything(secret):
+    call_command("reset_second_factor", "anna")
+    assert try_to_sign_in().status_code == 302
+    assert not RecoveryCode.objects.exists()
+
+
+def test_a_superuser_resets_it_for_somebody(anna, secret, admin):
+    address = reverse("admin:auth_user_reset_second_factor", args=[anna.pk])
+    assert "work no more" in admin.get(address).content.decode()
+    assert submit(admin, address).status_code == 302
+    assert try_to_sign_in().status_code == 302
