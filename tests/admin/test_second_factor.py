@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Authenticator, RecoveryCode
+from accounts.models import AuditEntry, Authenticator, RecoveryCode
 from accounts.operators import second_factor, totp
 from tests.admin.forms import form_values, submit
 from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
@@ -120,6 +120,12 @@ def test_turning_it_off_takes_a_code(anna, secret, sign_in):
     assert Authenticator.objects.exists()
     submit(client, PAGE, code=code_of(secret), turn_off="")
     assert try_to_sign_in().status_code == 302
+
+
+def test_the_audit_log_tells_that_it_was_turned_on_and_off(anna, secret):
+    second_factor.turn_off(anna)
+    entries = AuditEntry.objects.filter(action="operator.second_factor_changed").order_by("pk")
+    assert [entry.changes["secondFactor"][1] for entry in entries] == ["on", "off"]
 
 
 def test_neither_the_secret_nor_a_recovery_code_can_be_read_from_the_database(anna, secret):

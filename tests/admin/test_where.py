@@ -1,0 +1,67 @@
+"""The admin can be switched off, or answer at a host name or a port of its own alone."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+
+PROBE = """
+import django; django.setup()
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+call_command("check")
+client = Client(SERVER_NAME="localhost")
+print([client.get(path).status_code for path in ("/admin/", "/admin/login/", "/admin", "/", "/v1/content")])
+print([name for name in settings.MIDDLEWARE if "session" in name or "auth" in name or "csrf" in name.lower()])
+print(any(name.startswith("unfold") for name in __import__("sys").modules))
+"""
+
+
+@pytest.fixture(scope="module")
+def switched_off():
+    """What a process with ADMIN=off says of itself."""
+    environment = {**os.environ, "ADMIN": "off", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        cwd=django_settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()[-3:]
+
+
+def test_switched_off_there_is_no_admin_and_all_else_is_as_before(switched_off):
+    assert switched_off[0] == "[404, 404, 404, 200, 401]"
+
+
+def test_switched_off_it_costs_nothing(switched_off):
+    assert switched_off[1:] == ["[]", "False"]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("admin.example", 200), ("ADMIN.example:8000", 200), ("api.example", 404), ("localhost", 404)]
+)
+def test_with_a_host_of_its_own_it_answers_there_alone(settings, db, host, status):
+    settings.ADMIN_HOST, settings.ALLOWED_HOSTS = "admin.example", ["admin.example", "api.example", "localhost"]
+    assert Client().get("/admin/login/", headers={"host": host}).status_code == status
+    assert Client().get("/v1/content", headers={"host": host}).status_code == 401
+
+
+@pytest.mark.parametrize(("port", "status"), [("9000", 200), ("8000", 404)])
+def test_with_a_port_of_its_own_it_answers_there_alone_whatever_the_host_header_says(settings, db, port, status):
+    settings.ADMIN_PORT = 9000
+    for host in ("localhost", "localhost:9000", "localhost:8000"):
+        assert Client().get("/admin/login/", SERVER_PORT=port, headers={"host": host}).status_code == status
+
+
+def test_where_it_is_not_nothing_is_said_about_it(settings, db):
+    settings.ADMIN_PORT = 9000
+    hidden, missing = Client().get("/admin/login/"), Client().get("/nowhere/")
+    assert hidden.content.replace(b"/admin/login/", b"/nowhere/") == missing.content
+    assert "Content-Security-Policy" not in hidden.headers
