@@ -1,6 +1,7 @@
 """What one worker process is told holds in all of them at once (contract §4): the very next request sees it."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import count, cycle, islice
 from typing import Any
 
@@ -132,3 +133,66 @@ def test_an_item_deleted_through_one_process_is_unknown_to_all(
         assert editor.delete(f"/v1/content/{deleted['id']}").status_code == 200
         for worker in workers:
             assert worker.post("/v1/access/check", json=check(deleted)).status_code == 404
+
+
+LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
+
+
+@pytest.fixture
+def licensed_item(workers: list[httpx.Client], item: dict[str, Any]) -> dict[str, Any]:
+    """The item under a policy that wants a valid licence."""
+    assert workers[0].patch(f"/v1/policies/{item['policyId']}", json={"rules": [LICENSED]}).status_code == 200
+    return item
+
+
+def issue(worker: httpx.Client, **fields: Any) -> str:
+    reply = worker.post("/v1/licenses", json={**LICENSE, **fields})
+    assert reply.status_code == 201, reply.text
+    return f"/v1/licenses/{reply.json()['id']}"
+
+
+def reasons(workers: list[httpx.Client], item: dict[str, Any]) -> set[str | None]:
+    """What the next check in each process says; the caller vouches for a licence all the time."""
+    vouching = check(item, requester={"id": "org_acme", "hasValidLicense": True})
+    return {worker.post("/v1/access/check", json=vouching).json()["reason"] for worker in workers}
+
+
+def test_a_licence_issued_and_revoked_through_one_process_decides_the_next_check_in_all(
+    workers: list[httpx.Client], licensed_item: dict[str, Any]
+) -> None:
+    for _, issuer in in_turn(workers):
+        held = issue(issuer, contentIds=[licensed_item["id"]])
+        assert reasons(workers, licensed_item) == {None}
+
+        assert issuer.post(f"{held}/revoke").status_code == 200
+        assert reasons(workers, licensed_item) == {"no_license"}
+
+
+def test_a_licence_changed_through_one_process_decides_and_costs_the_next_check_in_all(
+    workers: list[httpx.Client], licensed_item: dict[str, Any]
+) -> None:
+    held = issue(workers[0])
+    for number, editor in in_turn(workers):
+        price = {"amount": f"0.{number:02}1", "currency": "EUR"}
+        tags = ["other"] if number % 5 == 4 else []
+        assert editor.patch(held, json={"pricePerAccess": price, "tags": tags}).status_code == 200
+
+        for worker in workers:
+            answer = worker.post("/v1/access/check", json=check(licensed_item)).json()
+            assert (answer["allowed"], answer["charge"] and answer["charge"]["amount"]) == (
+                (False, None) if tags else (True, float(price["amount"]))
+            )
+
+
+def test_a_licence_expires_in_all_processes_at_its_very_moment(
+    workers: list[httpx.Client], licensed_item: dict[str, Any]
+) -> None:
+    end = datetime.now(UTC) + timedelta(seconds=2)
+    issue(workers[0], expiresAt=end.isoformat())
+    seen = []
+    while datetime.now(UTC) < end + timedelta(seconds=0.5):
+        answers = [worker.post("/v1/access/check", json=check(licensed_item)).json() for worker in workers]
+        seen += [(answer["allowed"], datetime.fromisoformat(answer["created"])) for answer in answers]
+    assert {allowed for allowed, _ in seen} == {True, False}
+    assert all(allowed == (moment < end) for allowed, moment in seen)
