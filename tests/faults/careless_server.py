@@ -26,7 +26,7 @@ def record_later(entries: Sequence[Entry]) -> list[Outcome]:
         connection.close()
 
     Timer(SECONDS_LATE, record).start()
-    return [Outcome(remaining=claim and claim.allowance) for _, claim in entries]
+    return [Outcome(remaining=claim and claim.allowance) for _, claim, _ in entries]
 
 
 if __name__ == "__main__":
