@@ -1,0 +1,3 @@
+"""What operators see of policies."""
+
+from licensing.admin import policies  # noqa: F401 - registers

@@ -1,0 +1,94 @@
+"""The versions of a policy: what each changed, in words, and the way back to it."""
+
+from itertools import pairwise
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.decorators import action
+
+from accounts.operators.confirmation import confirm
+from licensing import services
+from licensing.admin.policy_pages import items_of, items_sentence
+from licensing.models import PolicyRevision
+from licensing.wording import Line, differences, told
+
+PAGE = 20
+
+
+class PolicyVersions:
+    """The part of the policies' admin that shows versions and rolls back."""
+
+    @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
+    def versions(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Newest first, a page at a time: `?before=N` has those before version N."""
+        policy = self.found(request, object_id)
+        revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
+        before = request.GET.get("before", "")
+        if before.isdecimal() and len(before) < 10:
+            revisions = revisions.filter(version__lt=int(before))
+        rows: list[PolicyRevision | None] = list(revisions[: PAGE + 1])
+        more = len(rows) > PAGE
+        if not more:
+            rows.append(None)  # nothing is before the first version
+        shown = [(revision, changes(earlier, revision)) for revision, earlier in pairwise(rows) if revision is not None]
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": policy,
+            "title": f"Versions of {policy.name}",
+            "versions": shown,
+            "older": shown[-1][0].version if more else None,
+            "can_roll_back": self.has_change_permission(request, policy),
+            "back": reverse("admin:licensing_policy_change", args=[policy.pk]),
+        }
+        return TemplateResponse(request, "licensing/policy_versions.html", context)
+
+    def rollback(self: Any, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
+        policy = self.found(request, object_id)
+        if not self.has_change_permission(request, policy):
+            raise PermissionDenied
+        revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
+        if revision is None or version == policy.version:
+            raise Http404
+
+        def perform(fields: dict[str, Any]) -> str:
+            saved = services.rollback_policy(policy, version)
+            self.log_change(request, saved, f"Rolled back to version {version}, as version {saved.version}.")
+            return f"{saved.name} says what version {version} said. This is version {saved.version}."
+
+        lines = [line for line in differences(policy, revision) if line.kind != "same"]
+        return confirm(
+            request,
+            self,
+            obj=policy,
+            title=f"Roll {policy.name} back to version {version}?",
+            facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
+            effects=[
+                f"{items_sentence(items_of(policy).count())}: the next check of each is decided by the former rules.",
+                f"It becomes version {policy.version + 1}; no version is lost.",
+                *(in_words(line) for line in lines),
+            ],
+            button=f"Roll back to version {version}",
+            perform=perform,
+        )
+
+
+def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
+    """What a version changed; of the first, what it says."""
+    if earlier is None:
+        return [
+            Line("added", "Otherwise", after=later.default_action),
+            *(Line("added", f"Rule {index}", after=told(rule)) for index, rule in enumerate(later.rules)),
+        ]
+    return [line for line in differences(earlier, later) if line.kind != "same"]
+
+
+def in_words(line: Line) -> str:
+    if line.kind == "added":
+        return f"{line.what} comes back: {line.after}"
+    if line.kind == "removed":
+        return f"{line.what} goes: {line.before}"
+    return f"{line.what}, now: {line.before} Then: {line.after}"
