@@ -32,6 +32,10 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Catalogue",
+        (Entry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),),
+    ),
+    Section(
         "Staff",
         (
             Entry("Operators", "auth_user_changelist", "group", "auth.view_user"),

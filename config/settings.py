@@ -114,6 +114,7 @@ UNFOLD = admin_settings.UNFOLD
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # of a form: a policy of 100 rules has some 2,500
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the API's own bound of 1 MiB is in config.api.parsing
 
 TEMPLATES = [

@@ -155,7 +155,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         }
         return TemplateResponse(request, "licensing/policy_confirm.html", page)
 
-    @action(description="Delete", icon="delete", permissions=["remove"], url_path="remove", variant=ActionVariant.DANGER)
+    @action(
+        description="Delete", icon="delete", permissions=["remove"], url_path="remove", variant=ActionVariant.DANGER
+    )
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
         number = items_of(policy).count()

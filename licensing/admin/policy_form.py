@@ -5,7 +5,12 @@ from typing import Any
 
 import orjson
 from django import forms
-from unfold.widgets import BASE_INPUT_CLASSES, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    BASE_INPUT_CLASSES,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from config.api.errors import ApiError
 from config.api.parsing import DECODER, check_values
@@ -91,10 +96,10 @@ class RulesWidget(forms.Widget):
             "valid": field(
                 "hasValidLicense", "Valid licence", choices=(("", "either"), ("yes", "yes"), ("no", "not known"))
             ),
-            "types": field("contentType", "Type of the item", choices=CONTENT_TYPES, chosen=row["contentType"].split()),
-            "lists": [
-                field(name, LABELS[name][0], hint=LABELS[name][1]) for name in LISTS if name != "contentType"
-            ],
+            "types": field(
+                "contentType", "Type of the item", choices=CONTENT_TYPES, chosen=row["contentType"].split()
+            ),
+            "lists": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in LISTS if name != "contentType"],
             "moments": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in MOMENTS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
@@ -174,10 +179,10 @@ class PolicyForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.asked = self.data.get(EDIT, "") if self.is_bound else ""
-        self.fields["description"].max_length = 2000  # type: ignore[attr-defined]
         version = "" if self.instance._state.adding else str(self.instance.version)
         self.based_on = self.data.get("based_on", "") if self.is_bound else version
-        self.fields["rules"].widget.based_on = self.based_on
+        if "rules" in self.fields:  # who only views has none
+            self.fields["rules"].widget.based_on = self.based_on
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -225,4 +230,4 @@ class PolicyForm(forms.ModelForm):
         self.fields["rules"].widget.errors = {}
 
     def set_rules(self, rows: list[Row] | None, text: str | None) -> None:
-        self.fields["rules"].widget.value_from_datadict = lambda *_: (rows, text)  # type: ignore[method-assign]
+        self.fields["rules"].widget.value_from_datadict = lambda *_: (rows, text)

@@ -33,7 +33,9 @@ class PolicyVersions:
         more = len(rows) > PAGE
         if not more:
             rows.append(None)  # nothing is before the first version
-        shown = [(revision, changes(earlier, revision)) for revision, earlier in pairwise(rows) if revision is not None]
+        shown = [
+            (revision, changes(earlier, revision)) for revision, earlier in pairwise(rows) if revision is not None
+        ]
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

@@ -41,7 +41,7 @@ def row_of(rule: Mapping[str, Any]) -> Row:
         "action": rule["action"],
         "priority": str(rule.get("priority", "")),
         "default": "on" if "default" in conditions else "",
-        "hasValidLicense": {True: "yes", False: "no"}.get(conditions.get("hasValidLicense"), ""),  # type: ignore[arg-type]
+        "hasValidLicense": {True: "yes", False: "no"}.get(conditions.get("hasValidLicense"), ""),
         "permissions": "\n".join(rule.get("permissions", [])),
         "requests": str(limit.get("requests", "")),
         "period": limit.get("period", ""),

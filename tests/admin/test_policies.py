@@ -1,0 +1,284 @@
+"""Policies in the admin: rules in rows, checked and confirmed before they are saved."""
+
+import orjson
+import pytest
+from django.urls import reverse
+
+from accounts.operators.links import change_url
+from licensing import services
+from licensing.models import Policy
+from tests import factories
+from tests.admin.forms import form_values, submit
+from tests.factories import ALLOW_LICENSED, DENY_ALL
+
+ADD, LIST = reverse("admin:licensing_policy_add"), reverse("admin:licensing_policy_changelist")
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account, name="Commercial use")
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, title="Markets")
+
+
+def html_of(reply):
+    assert reply.status_code == 200
+    return reply.content.decode().replace("&#x27;", "'")
+
+
+def save(client, policy, **fields):
+    """What the Save button does; `fields` by the names of the form."""
+    return submit(client, change_url(policy), **{"_save": "Save", **fields})
+
+
+def confirm(client, reply):
+    """Presses "Yes, save it" on the page that asks."""
+    html = html_of(reply)
+    assert "Yes, save it" in html
+    return client.post(reply.request["PATH_INFO"], {**form_values(html), "_save": "1"})
+
+
+def rules_of(policy):
+    return Policy.objects.get(pk=policy.pk).rules
+
+
+def test_the_list_tells_of_rules_and_of_items(admin, account, policy, item):
+    html = html_of(admin.get(LIST))
+    assert "Commercial use" in html
+    row = html[html.index("Commercial use") :]
+    assert "field-number_of_rules" in row
+    assert row[row.index("field-number_of_items") :].partition("</td>")[0].strip().endswith("1")
+
+
+def test_a_deleted_policy_is_not_listed(admin, policy):
+    services.delete_policy(policy)
+    assert "Commercial use" not in html_of(admin.get(LIST))
+
+
+# --- Rows ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_is_written_in_rows(admin, account):
+    rows = {
+        "rules-0-action": "allow", "rules-0-priority": "1", "rules-0-licenseType": "commercial\r\nenterprise",
+        "rules-0-hasValidLicense": "yes", "rules-0-permissions": "full_access",
+        "rules-0-requests": "100", "rules-0-period": "hour",
+        "rules-1-action": "deny", "rules-1-default": "on", "rules-1-message": "No.",
+    }  # fmt: skip
+    reply = submit(admin, ADD, account=account.pk, name="New", default_action="deny", _save="Save", **rows)
+    assert reply.status_code == 302
+    assert Policy.objects.get().rules == [
+        {
+            "action": "allow",
+            "conditions": {"hasValidLicense": True, "licenseType": ["commercial", "enterprise"]},
+            "priority": 1,
+            "permissions": ["full_access"],
+            "rateLimit": {"requests": 100, "period": "hour"},
+        },
+        {"action": "deny", "conditions": {"default": True}, "message": "No."},
+    ]
+
+
+EVERYTHING = [
+    {
+        "action": "allow",
+        "priority": 5,
+        "conditions": {
+            "licenseType": ["one"],
+            "hasValidLicense": False,
+            "requesterId": ["org a", "org,b"],
+            "contentType": ["article", "video"],
+            "tags": " kept as it is ",
+            "category": "Wirtschaft & Börse",
+            "permission": "read",
+            "ip": ["203.0.113.0/24", "2001:db8::/32"],
+            "before": "2027-01-01",
+            "after": "2026-01-01T00:00:00+02:00",
+        },
+        "permissions": [],
+        "rateLimit": {"requests": 1, "period": "month"},
+        "message": "",
+    },
+    DENY_ALL,
+]
+
+
+def test_rules_that_nobody_touches_keep_their_words_and_so_their_counts(admin, account):
+    policy = factories.policy(account, *EVERYTHING)
+    save(admin, policy, name="Other name")
+    saved = Policy.objects.get()
+    assert (saved.name, saved.version, saved.rules) == ("Other name", 2, EVERYTHING)
+
+
+def test_conditions_that_nobody_touches_keep_theirs_while_others_change(admin, account):
+    policy = factories.policy(account, *EVERYTHING)
+    reply = save(admin, policy, **{"rules-0-requests": "7"})
+    confirm(admin, reply)
+    [first, _] = rules_of(policy)
+    assert first["rateLimit"] == {"requests": 7, "period": "month"}
+    assert first["conditions"] == EVERYTHING[0]["conditions"]
+
+
+def test_saving_without_a_change_writes_no_version(admin, policy):
+    save(admin, policy)
+    assert Policy.objects.get().version == 1
+
+
+def press(client, policy, button, **fields):
+    return html_of(submit(client, change_url(policy), _edit=button, **fields))
+
+
+@pytest.mark.parametrize(
+    ("button", "actions"),
+    [
+        ("add", ["allow", "deny", "allow"]),
+        ("remove-0", ["deny"]),
+        ("down-0", ["deny", "allow"]),
+        ("up-1", ["deny", "allow"]),
+        ("up-0", ["allow", "deny"]),
+        ("remove-9", ["allow", "deny"]),
+        ("nonsense", ["allow", "deny"]),
+    ],
+)
+def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy, button, actions):
+    values = form_values(press(admin, policy, button, name="Typed meanwhile"))
+    shown = [values[f"rules-{number}-action"] for number in range(len(actions))]
+    assert [one for [one] in shown] == actions
+    assert values["name"] == ["Typed meanwhile"]
+    assert Policy.objects.get().version == 1
+
+
+def test_rules_can_be_edited_as_json_and_back(admin, policy):
+    values = form_values(press(admin, policy, "json"))
+    assert orjson.loads(values["rules-json"][0]) == policy.rules
+    text = orjson.dumps([ALLOW_LICENSED]).decode()
+    values = form_values(html_of(admin.post(change_url(policy), {**values, "rules-json": text, "_edit": "rows"})))
+    assert "rules-json" not in values
+    assert values["rules-0-licenseType"] == ["commercial\nenterprise"]
+
+
+def test_json_that_is_none_is_said_to_be(admin, policy):
+    values = form_values(press(admin, policy, "json"))
+    for wrong, message in (("[", "This is not JSON"), ('[{"a":1,"a":2}]', "twice"), ("{}", "array of rules")):
+        html = html_of(admin.post(change_url(policy), {**values, "rules-json": wrong, "_save": "1"}))
+        assert message in html
+        assert Policy.objects.get().version == 1
+
+
+# --- Errors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "message"),
+    [
+        ({"rules-0-ip": "10.0.0.1/8"}, "rules-0-ip", "without host bits"),
+        ({"rules-0-priority": "first"}, "rules-0-priority", "Must be an integer"),
+        ({"rules-0-period": ""}, "rules-0-period", "This field is required"),
+        ({"rules-0-requests": "0"}, "rules-0-requests", "Must be an integer from 1"),
+        ({"rules-0-before": "soon"}, "rules-0-before", "Must be an ISO 8601 timestamp"),
+        ({"rules-0-permissions": "Read All"}, "rules-0-permissions", "Must be a permission"),
+        ({"rules-1-default": ""}, "rules-1-default", "Must name a condition"),
+        ({"rules-1-permissions": "read"}, "rules-1-permissions", "Only an allow rule"),
+    ],
+)
+def test_what_is_wrong_is_said_at_the_field_of_the_rule(admin, account, fields, name, message):
+    policy = factories.policy(account, {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "day"}}, DENY_ALL)
+    html = html_of(save(admin, policy, **fields))
+    at_field = html[html.index(f'id="error_{name}"') :].partition("</p>")[0]
+    assert message in at_field
+    assert Policy.objects.get().version == 1
+
+
+def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
+    html = html_of(save(admin, policy, **{"rules-0-ip": "here", "rules-1-priority": "-1"}))
+    assert "error_rules-0-ip" in html
+    assert "error_rules-1-priority" in html
+
+
+def test_what_somebody_else_saved_meanwhile_is_not_overwritten(admin, policy):
+    values = form_values(html_of(admin.get(change_url(policy))))
+    services.update_policy(policy, {"rules": [DENY_ALL]})
+    html = html_of(admin.post(change_url(policy), {**values, "name": "Mine", "_save": "1"}))
+    assert "Version 2 was saved while you were editing version 1" in html
+    assert Policy.objects.get().name == "Commercial use"
+
+
+# --- Lint and confirmation -------------------------------------------------------------------------------------------
+
+
+def test_lint_is_shown_on_demand(admin, policy):
+    html = press(admin, policy, "check", **{"rules-1-priority": "0"})
+    assert "rule 1 is tried before it" in html
+    assert "Nothing to object to" in press(admin, policy, "check")
+
+
+def test_a_change_of_rules_asks_first_and_names_the_items_and_what_changes(admin, policy, item):
+    reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
+    html = html_of(reply)
+    assert "1 item links to it" in html
+    assert "commercial or enterprise" in html
+    assert Policy.objects.get().version == 1
+    assert confirm(admin, reply).status_code == 302
+    assert Policy.objects.get().version == 2
+    assert rules_of(policy)[0]["conditions"] == {"hasValidLicense": True, "licenseType": "enterprise"}
+
+
+def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
+    rows = {"rules-0-action": "allow", "rules-0-default": "on", "rules-0-permissions": "full_access"}
+    reply = submit(admin, ADD, account=account.pk, name="Open", default_action="deny", _save="Save", **rows)
+    assert "Allows requesters without any licence" in html_of(reply)
+    assert Policy.objects.count() == 0
+    confirm(admin, reply)
+    assert Policy.objects.get().name == "Open"
+
+
+def test_whoever_thinks_twice_finds_the_form_as_it_was(admin, policy, item):
+    reply = save(admin, policy, **{"rules-0-licenseType": "enterprise", "name": "Newer"})
+    values = form_values(html_of(reply))
+    values.pop("confirmed")
+    again = form_values(html_of(admin.post(change_url(policy), {**values, "_edit": "back"})))
+    assert (again["rules-0-licenseType"], again["name"]) == (["enterprise"], ["Newer"])
+    assert Policy.objects.get().version == 1
+
+
+def test_a_change_of_name_alone_asks_nothing(admin, policy, item):
+    assert save(admin, policy, name="Newer").status_code == 302
+    assert Policy.objects.get().name == "Newer"
+
+
+def test_a_saved_change_decides_the_next_check(admin, api, policy, item):
+    check = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER}
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    confirm(admin, save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
+    assert api.post("/v1/access/check", check)["allowed"] is False
+
+
+# --- Who may -----------------------------------------------------------------------------------------------------
+
+
+def test_a_viewer_reads_the_rules_in_words_and_changes_nothing(staff, sign_in, account, policy):
+    viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
+    html = html_of(viewer.get(change_url(policy)))
+    assert "Allow if the licence is of type commercial or enterprise and the licence is valid" in html
+    assert "_save" not in html
+    viewer.post(change_url(policy), {"name": "Mine", "_save": "1"})
+    assert Policy.objects.get().name == "Commercial use"
+
+
+def test_another_accounts_policy_is_not_there(staff, sign_in, other_account, policy):
+    editor = sign_in(staff("licensing.view_policy", "licensing.change_policy", accounts=[other_account]))
+    assert editor.get(change_url(policy)).status_code == 302
+    for page in ("versions", "simulator", "remove"):
+        address = reverse(f"admin:licensing_policy_{'delete_it' if page == 'remove' else page}", args=[policy.pk])
+        assert editor.get(address).status_code in (403, 404)
+
+
+def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
+    address = reverse("admin:licensing_policy_delete_it", args=[policy.pk])
+    assert "1 content item still link" in html_of(submit(admin, address))
+    services.delete_content(item)
+    assert submit(admin, address).status_code == 302
+    assert Policy.objects.get().deleted_at is not None

@@ -1,0 +1,116 @@
+"""The simulator in the admin: one check by the saved policy and the draft, and a replay of the past."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.operators.links import change_url
+from licensing.models import Policy
+from tests import factories
+from tests.admin.forms import form_values, submit
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, external_id="a-1", title="Markets")
+
+
+@pytest.fixture
+def address(policy):
+    return reverse("admin:licensing_policy_simulator", args=[policy.pk])
+
+
+@pytest.fixture
+def draft(admin, policy, item):
+    """The simulator as the editor's button opens it, with a draft for enterprise licences alone."""
+    reply = submit(admin, change_url(policy), _edit="simulate", **{"rules-0-licenseType": "enterprise"})
+    html = reply.content.decode()
+    assert "It is not saved" in html
+    return form_values(html)
+
+
+TRIAL = {"do": "trial", "item": "a-1", "requester": "org_a", "license_type": "commercial", "valid": "yes", "at": ""}
+
+
+def sides(reply):
+    assert reply.status_code == 200
+    html = reply.content.decode()
+    return html.split('<section aria-label="')[1:]
+
+
+def test_a_check_is_decided_by_the_saved_policy_with_its_trace(admin, address, item):
+    [saved] = sides(submit(admin, address, **TRIAL, permission="print"))
+    assert "Saved (version 1)" in saved
+    assert "Allowed" in saved
+    assert "Decides." in saved
+
+
+def test_the_draft_stands_beside_the_saved_policy(admin, address, draft):
+    saved, other = sides(admin.post(address, {**draft, **TRIAL}))
+    assert "Allowed" in saved
+    assert "Denied: policy_denied" in other
+    assert "licenseType wants enterprise, saw commercial" in other
+    assert Policy.objects.get().version == 1
+
+
+def test_a_trial_records_nothing(admin, api, address, item):
+    submit(admin, address, **TRIAL)
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+
+def test_the_time_can_be_another(admin, account, address, policy, item):
+    embargo = {"action": "deny", "priority": 0, "conditions": {"before": "2030-01-01"}}
+    Policy.objects.update(rules=[embargo, factories.ALLOW_LICENSED])
+    [now] = sides(submit(admin, address, **TRIAL))
+    [later] = sides(submit(admin, address, **{**TRIAL, "at": "2030-01-01"}))
+    assert "Denied" in now
+    assert "Allowed" in later
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"item": "no-such"}, "There is no content item"),
+        ({"item": ""}, "This field is required"),
+        ({"ip": "here"}, "Must be an IP address"),
+        ({"permission": "Print"}, "Must be a permission"),
+        ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_the_field(admin, address, item, fields, message):
+    reply = submit(admin, address, **{**TRIAL, **fields})
+    assert sides(reply) == []
+    assert message in reply.content.decode()
+
+
+def test_the_replay_tells_whom_the_draft_would_shut_out(admin, api, address, item, draft):
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
+    html = admin.post(address, {**draft, "do": "replay", "period": "7d"}).content.decode()
+    assert "1 decisions from" in html
+    row = html[html.index("Requesters with most changes") :]
+    assert "Acme" in row
+    assert "policy_denied" in html
+
+
+def test_the_editor_gets_its_draft_back(admin, policy, draft):
+    html = admin.post(change_url(policy), {**draft, "_edit": "back"}).content.decode()
+    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
+    assert Policy.objects.get().version == 1
+
+
+def test_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, address, item):
+    viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
+    assert "Replay" not in viewer.get(address).content.decode()
+    assert "decisions from" not in viewer.post(address, {"do": "replay", "period": "7d"}).content.decode()
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "[]", "{", '{"fields": {"rules": [1]}}', '{"fields": {"default_action": "maybe"}}']
+)
+def test_a_draft_that_no_page_has_sent_is_put_aside(admin, address, item, sent):
+    reply = admin.post(address, {**TRIAL, "draft": sent})
+    assert len(sides(reply)) == 1

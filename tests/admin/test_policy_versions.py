@@ -1,0 +1,100 @@
+"""Versions of a policy in the admin: what each changed, and the way back."""
+
+import pytest
+from django.urls import reverse
+
+from licensing import services
+from licensing.models import Policy
+from licensing.wording import describe, rule_differences
+from tests import factories
+from tests.admin.forms import submit
+from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
+
+
+@pytest.fixture
+def policy(account):
+    policy = factories.policy(account, name="First name")
+    return services.update_policy(policy, {"rules": [ALLOW_ALL, DENY_ALL], "name": "Second name"})
+
+
+def versions(client, policy, query=""):
+    reply = client.get(reverse("admin:licensing_policy_versions", args=[policy.pk]) + query)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def rollback(policy, version):
+    return reverse("admin:licensing_policy_rollback", args=[policy.pk, version])
+
+
+def test_a_version_says_what_it_changed(admin, policy):
+    html = versions(admin, policy)
+    newest = html[html.index("Version 2") : html.index("Version 1")]
+    assert "<del>First name</del>" in newest
+    assert "<ins>Allow always. Grants full_access." in newest
+    assert "<del>Allow if the licence is of type commercial or enterprise and the licence is valid." in newest
+
+
+def test_the_first_version_says_what_it_was(admin, policy):
+    first = versions(admin, policy).partition("Version 1")[2]
+    assert "<ins>Deny always. Says: “A valid licence is required.”" in first
+
+
+def test_many_versions_come_in_pages(admin, policy):
+    for number in range(30):
+        policy = services.update_policy(policy, {"name": f"Name {number}"})
+    html = versions(admin, policy)
+    assert "Version 32 (now)" in html
+    assert "Version 12<" not in html
+    assert "Version 12<" in versions(admin, policy, "?before=13")
+
+
+def test_a_rollback_asks_first_and_names_what_comes_back(admin, account, policy):
+    factories.content(account, policy_id=policy.pk)
+    html = admin.get(rollback(policy, 1)).content.decode()
+    assert "1 item links to it" in html
+    assert "It becomes version 3" in html
+    assert "First name" in html
+    assert Policy.objects.get().version == 2
+    assert submit(admin, rollback(policy, 1)).status_code == 302
+    now = Policy.objects.get()
+    assert (now.version, now.name, now.rules) == (3, "First name", [ALLOW_LICENSED, DENY_ALL])
+
+
+@pytest.mark.parametrize("version", [2, 3, 99])
+def test_there_is_no_way_to_the_present_or_to_what_never_was(admin, policy, version):
+    assert admin.get(rollback(policy, version)).status_code == 404
+
+
+def test_a_viewer_sees_versions_and_rolls_nothing_back(staff, sign_in, account, policy):
+    viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
+    assert "Roll back" not in versions(viewer, policy)
+    assert viewer.post(rollback(policy, 1)).status_code == 403
+    assert Policy.objects.get().version == 2
+
+
+# --- Words -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_in_words():
+    rule = {
+        "action": "allow",
+        "conditions": {"tags": ["a", "b", "c"], "hasValidLicense": False, "before": "2027-01-01"},
+        "rateLimit": {"requests": 1, "period": "hour"},
+    }
+    assert describe(rule) == (
+        "Allow if no licence is known to be valid and the item has the tag a, b or c and it is before 2027-01-01. "
+        "Grants no permission. Once an hour for each requester."
+    )
+
+
+def kinds(before, after):
+    return [(line.kind, line.what) for line in rule_differences(before, after)]
+
+
+def test_differences_are_told_rule_by_rule():
+    first, second, third = ({**ALLOW_LICENSED, "priority": number} for number in (1, 2, 3))
+    assert kinds([first, second], [first, second]) == [("same", "Rule 0"), ("same", "Rule 1")]
+    assert kinds([first], [first, second]) == [("same", "Rule 0"), ("added", "Rule 1")]
+    assert kinds([first, second], [second]) == [("removed", "Rule 0"), ("same", "Rule 0")]
+    assert kinds([first, second], [first, third]) == [("same", "Rule 0"), ("changed", "Rule 1")]
