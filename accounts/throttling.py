@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from msgspec.structs import replace
 from rest_framework.throttling import BaseThrottle
@@ -55,10 +56,13 @@ def headers_of(state: LimitState) -> dict[str, str]:
 
 
 def peek(request: HttpRequest) -> LimitState:
-    """The state of the limit that this request would count against, for replies that were made before it counted."""
+    """The state of the limit that this request would count against, for replies that were made before it counted.
+
+    Where the key cannot be looked up it is that of the address: the reply stands, whatever the database does.
+    """
     try:
         grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
-    except ApiError:
+    except (ApiError, OperationalError, InterfaceError):
         grant = None
     return limiter.take(take_of(grant, request.client_address, cost=0))  # type: ignore[attr-defined]
 

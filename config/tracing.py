@@ -150,6 +150,12 @@ class Tracing:
                     describe_reply(span, "POST", scope["path"], message["status"])
                 await send(message)
 
+            def respond_noting(status: int, head: bytes, body: bytes) -> None:
+                describe_reply(span, "POST", scope["path"], status)
+                respond(status, head, body)
+
+            if (respond := scope.get("extensions", {}).get("respond")) is not None:  # see config.protocol
+                scope["extensions"]["respond"] = respond_noting
             with self.span("request", kind=SpanKind.SERVER, context=self.caller(peer, headers.get)) as span:
                 await original(application, scope, receive, send_noting)
 

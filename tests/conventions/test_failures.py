@@ -51,6 +51,17 @@ def test_a_database_that_does_not_answer_is_a_503(api, broken, kind):
     assert SECRET_DETAIL.encode() not in reply.content
 
 
+@pytest.mark.parametrize(("path", "status"), [("/v1/content/cnt_x", 405), ("/v1/no-such-path", 404)])
+def test_what_needs_no_database_is_answered_while_it_is_gone(api, monkeypatch, path, status):
+    def fail(*args):
+        raise OperationalError(SECRET_DETAIL)
+
+    monkeypatch.setattr("accounts.throttling.find_grant", fail)
+    reply = api.post(path, {})
+    assert complete(reply)
+    assert reply.status == status
+
+
 def test_after_a_failure_nothing_is_half_written(api, monkeypatch):
     policy = api.post("/v1/policies", {"name": "First"}).body
 

@@ -77,6 +77,26 @@ def test_a_check_shows_its_decision_and_its_record_on_either_way(spans, traced, 
     assert (decision.attributes["licensing.allowed"], decision.attributes["licensing.reason"]) == (False, "no_license")
 
 
+def test_a_reply_in_one_write_is_seen_too(spans, traced, item):
+    written = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": CHECK,
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"authorization", traced.headers["Authorization"].encode())],
+        "client": ("127.0.0.1", 12345),
+        "extensions": {"respond": lambda *reply: written.append(reply)},  # as config.protocol offers it
+    }
+
+    async def receive():
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async_to_sync(traced.application)(scope, receive, None)
+    [request] = spans.named(f"POST {CHECK}")
+    assert [reply[0] for reply in written] == [request.attributes["http.response.status_code"]] == [422]
+
+
 def test_requests_that_share_a_commit_are_linked_to_it(spans, traced, item):
     records = traced.application.gateway.records
 
