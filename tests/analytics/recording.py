@@ -1,0 +1,139 @@
+"""Decisions at any moment, recorded by the recorder itself; and the usage report recomputed in plain Python."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+from django.db import transaction
+
+from accounts.models import Account
+from analytics.batches import Record
+from analytics.recorder import record
+from config.api import ids
+from config.api.timestamps import render_timestamp
+from licensing.decisions import Reason
+from licensing.models import Content, Requester
+from tests import factories
+
+
+@dataclass(frozen=True)
+class Event:
+    created: datetime
+    content: Content
+    requester: Requester
+    reason: str | None
+
+
+def requester(account: Account, name: str) -> Requester:
+    return Requester.objects.create(account=account, requester_id=name, name=f"Requester {name}")
+
+
+def as_record(event: Event, epoch: int) -> Record:
+    return Record(
+        id=ids.hex_of("dec", ids.new_id("dec")),
+        account=ids.hex_of("acc", event.content.account_id),
+        epoch=epoch,
+        content=ids.hex_of("cnt", event.content.pk),
+        requester=event.requester.pk,
+        policy=None,
+        policy_version=None,
+        allowed=event.reason is None,
+        reason=event.reason,
+        rule_index=None,
+        permission=None,
+        facts={},
+        created=render_timestamp(event.created) or "",
+        rate_reset=None,
+    )
+
+
+def record_all(events: Sequence[Event]) -> None:
+    """In batches of one day each, as the service does."""
+    epochs = {account.pk: account.epoch for account in Account.objects.all()}
+    in_order = sorted(events, key=lambda event: event.created)
+    for _, of_day in groupby(in_order, key=lambda event: event.created.date()):
+        entries = [(as_record(event, epochs[event.content.account_id]), None, None) for event in of_day]
+        with transaction.atomic():
+            assert not any(outcome.stale for outcome in record(entries))
+
+
+def some_events(account: Account, count: int, begin: datetime, days: int, seed: int) -> list[Event]:
+    """Events of every outcome, many of them within a second of midnight or at the very first or last of a month."""
+    chance = random.Random(seed)
+    items = [factories.content(account) for _ in range(25)]
+    requesters = [requester(account, f"org_{chance.randrange(10**6):06}") for _ in range(25)]
+    outcomes = [None, None, None, *Reason]
+    edges = [timedelta(0), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(seconds=1)]
+    events = []
+    for _ in range(count):
+        day = begin + timedelta(days=chance.randrange(days))
+        if chance.random() < 0.2:
+            day = day.replace(day=1)
+        moment = day + (
+            chance.choice(edges) if chance.random() < 0.3 else timedelta(microseconds=chance.randrange(86_400 * 10**6))
+        )
+        item = items[min(int(chance.expovariate(0.2)), 24)]
+        events.append(Event(moment, item, chance.choice(requesters), chance.choice(outcomes)))
+    return events
+
+
+def bucket_label(moment: datetime, group_by: str) -> str:
+    day = moment.date()
+    if group_by == "hour":
+        return f"{moment:%Y-%m-%dT%H}:00:00.000000Z"
+    if group_by == "week":
+        day -= timedelta(days=day.weekday())
+    if group_by == "month":
+        day = day.replace(day=1)
+    return day.isoformat()
+
+
+def recomputed(events: Sequence[Event], start: datetime, last: datetime, group_by: str) -> dict[str, object]:
+    """The report on the events from `start` to `last`, both inclusive."""
+    seen = [event for event in events if start <= event.created <= last]
+    requests: Counter[str] = Counter(bucket_label(event.created, group_by) for event in seen)
+    allowed: Counter[str] = Counter(bucket_label(event.created, group_by) for event in seen if event.reason is None)
+    labels, moment = [], start
+    while moment <= last:
+        labels.append(bucket_label(moment, group_by))
+        moment = (moment + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0)
+    contents = Counter((event.content.pk, event.content.title) for event in seen)
+    requesters = Counter((event.requester.requester_id, event.requester.name) for event in seen)
+    reasons = Counter(event.reason for event in seen if event.reason)
+    return {
+        "summary": {
+            "totalRequests": len(seen),
+            "allowed": sum(allowed.values()),
+            "denied": len(seen) - sum(allowed.values()),
+            "uniqueRequesters": len(requesters),
+            "uniqueContent": len(contents),
+        },
+        "timeSeries": [
+            {
+                "date": label,
+                "requests": requests[label],
+                "allowed": allowed[label],
+                "denied": requests[label] - allowed[label],
+            }
+            for label in dict.fromkeys(labels)
+        ],
+        "topContent": [
+            {"id": key, "title": title, "requests": n}
+            for (key, title), n in sorted(contents.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
+        ],
+        "topRequesters": [
+            {"id": key, "name": name, "requests": n}
+            for (key, name), n in sorted(requesters.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
+        ],
+        "byDenialReason": [
+            {"reason": reason, "count": n}
+            for reason, n in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        ],
+    }
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)

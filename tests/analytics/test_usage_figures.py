@@ -1,0 +1,81 @@
+"""The usage report against the same figures recomputed from the events one by one."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.usage import first_event, usage_report
+from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
+from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
+from tests.clock import clock  # noqa: F401 - a fixture
+
+BEGIN = datetime(2024, 11, 20, tzinfo=UTC)
+NOW = datetime(2026, 2, 10, 15, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def events(account, other_account):
+    """Thousands over fifteen months, and another account's beside them."""
+    made = some_events(account, 3_000, BEGIN, (NOW - BEGIN).days, seed=1)
+    record_all([*made, *some_events(other_account, 500, BEGIN, 400, seed=2)])
+    return made
+
+
+def test_any_window_is_what_its_events_add_up_to(account, events):
+    anywhere = st.datetimes(BEGIN.replace(tzinfo=None), NOW.replace(tzinfo=None))
+    midnights = anywhere.map(lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0))
+    at_events = st.sampled_from([event.created.replace(tzinfo=None) for event in events])
+    moments = anywhere | midnights | at_events
+
+    @settings(max_examples=120, deadline=None, derandomize=True)
+    @given(moments, moments, st.sampled_from(GROUPS))
+    def holds(one, other, group_by):
+        start, last = (moment.replace(tzinfo=UTC) for moment in sorted((one, other)))
+        window = Window(start, last + MICROSECOND, group_by)
+        assert usage_report([account.pk], window) == recomputed(events, start, last, group_by)
+
+    holds()
+
+
+def test_any_period_is_what_its_events_add_up_to(account, events):
+    for period, group_by in product(USAGE.periods, GROUPS):
+        if (period, group_by) == ("all", "hour"):
+            continue  # more hours than a report has buckets
+        window = USAGE.parse({"period": period, "groupBy": group_by}, NOW, lambda: first_event([account.pk]))
+        wanted = recomputed(events, window.start, window.end - MICROSECOND, group_by)
+        assert usage_report([account.pk], window) == wanted, (period, group_by)
+
+
+def test_whole_days_of_any_offset_are_cut_where_they_say(api, account, clock, events):  # noqa: F811
+    clock.now = NOW
+    reply = api.get(
+        "/v1/analytics/usage", startDate="2025-06-01T00:00:00+05:45", endDate="2025-06-30T23:59:59.999999-08:00"
+    )
+    start, last = utc("2025-05-31T18:15:00"), utc("2025-07-01T07:59:59.999999")
+    assert reply.body == recomputed(events, start, last, "day")
+
+
+def test_a_decision_after_midnight_is_not_in_a_report_that_began_before_it(account, monkeypatch):
+    """The month counts as whole while nothing was recorded after the window: what comes in meanwhile must not."""
+    events = some_events(account, 50, utc("2026-02-03"), 6, seed=3)
+    record_all(events)
+    late = Event(utc("2026-02-11T00:00:01"), events[0].content, requester(account, "late"), None)
+    window = USAGE.parse({"period": "30d"}, NOW, lambda: None)
+
+    def hours_known_before(accounts):
+        known = (utc("2026-02-03"), utc("2026-02-09"))
+        record_all([late])
+        return known
+
+    monkeypatch.setattr("analytics.usage.recorded_hours", hours_known_before)
+    assert usage_report([account.pk], window) == recomputed(events, window.start, window.end - MICROSECOND, "day")
+
+
+def test_several_accounts_are_added_up(account, other_account, events):
+    window = Window(BEGIN, NOW + timedelta(days=1), "month")
+    both = usage_report([account.pk, other_account.pk], window)
+    alone = [usage_report([one.pk], window)["summary"]["totalRequests"] for one in (account, other_account)]
+    assert both["summary"]["totalRequests"] == sum(alone)
