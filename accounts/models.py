@@ -179,7 +179,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name = "audit entry"
-        verbose_name_plural = "audit log"
+        verbose_name_plural = "audit entries"
         default_permissions = ("view",)
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="audit_newest_first"),

@@ -1,7 +1,7 @@
 """The audit log: read, searched by resource, and never edited."""
 
 import json
-from difflib import ndiff
+from difflib import SequenceMatcher
 from typing import Any
 
 from django.contrib import admin
@@ -21,16 +21,30 @@ from accounts.models import AuditEntry
 from accounts.operators.base import ScopedAdmin
 from accounts.operators.links import list_url
 
+MOST_LINES = 4_000  # compared within half a second at worst
+CONTEXT = 3
+
 
 def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 def difference(before: Any, after: Any) -> list[tuple[str, str]]:
-    """Lines with what became of each: "removed", "added" or "kept"."""
+    """Lines with what became of each: "removed", "added", "kept" (some, around a change) or "left out"."""
     old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
-    kinds = {"-": "removed", "+": "added", " ": "kept"}
-    return [(kinds[line[0]], line[2:]) for line in ndiff(old, new) if line[0] in kinds]
+    if len(old) + len(new) > MOST_LINES:
+        return [("left out", f"{len(old):,} lines before and {len(new):,} after. The API tells them all.")]
+    lines: list[tuple[str, str]] = []
+    # Without "junk", by which difflib would take every bracket of long rules for noise, and the rest for changed.
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
+        if lines or group[0][1] > 0:
+            lines.append(("left out", "…"))
+        for kind, i1, i2, j1, j2 in group:
+            if kind == "equal":
+                lines += [("kept", line) for line in old[i1:i2]]
+            else:
+                lines += [("removed", line) for line in old[i1:i2]] + [("added", line) for line in new[j1:j2]]
+    return lines
 
 
 @admin.register(AuditEntry)
@@ -47,7 +61,7 @@ class AuditLogAdmin(ScopedAdmin):
     search_help_text = "The id of a resource or a key, whole: everything that was done to it."
     fields = readonly_fields = (
         "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
-        "request_id", "pk",
+        "request_id", "entry",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
@@ -78,11 +92,17 @@ class AuditLogAdmin(ScopedAdmin):
 
     @display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:
-        return ", ".join(sorted(entry.changes))
+        """Of what was there before and is there still; otherwise it is all of them."""
+        return "" if entry.action.endswith((".created", ".deleted")) else ", ".join(sorted(entry.changes))
 
     @display(description="All changes of it")
     def everything_on_it(self, entry: AuditEntry) -> str:
-        return format_html('<a href="{}">{}</a>', list_url(AuditEntry, q=entry.resource_id), entry.resource_id)
+        address = list_url(AuditEntry, q=entry.resource_id)
+        return format_html('<a class="audit-link" href="{}">{}</a>', address, entry.resource_id)
+
+    @display(description="Entry")
+    def entry(self, entry: AuditEntry) -> str:
+        return entry.pk
 
     @display(description="Before and after")
     def difference(self, entry: AuditEntry) -> str:

@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'audit entry',
-                'verbose_name_plural': 'audit log',
+                'verbose_name_plural': 'audit entries',
                 'default_permissions': ('view',),
                 'indexes': [models.Index(fields=['account', '-created', '-id'], name='audit_newest_first'), models.Index(fields=['resource_id', '-created', '-id'], name='audit_of_resource')],
             },

@@ -52,7 +52,26 @@ def test_an_entry_shows_each_line_that_went_and_came(admin, account):
     page = shown(admin, page_of(entry))
     assert "<del>Terms</del><ins>New terms</ins>" in page
     assert "<ins>    &quot;action&quot;: &quot;deny&quot;,</ins>" in page
-    assert "<span>    &quot;action&quot;: &quot;allow&quot;,</span>" in page
+    assert "<span>      &quot;full_access&quot;</span>" in page
+
+
+def test_a_long_policy_shows_what_is_around_a_change(admin, account):
+    rules = [{**factories.ALLOW_ALL, "priority": number} for number in range(100)]
+    policy = factories.policy(account, *rules)
+    services.update_policy(policy, {"rules": [*rules[:50], {**rules[50], "priority": 777}, *rules[51:]]})
+    [_, entry] = auditlog.entries(resource_id=policy.pk)
+    page = shown(admin, page_of(entry))
+    assert "<del>    &quot;priority&quot;: 50</del><ins>    &quot;priority&quot;: 777</ins>" in page
+    assert "&quot;priority&quot;: 48" not in page
+
+
+def test_what_is_too_long_to_compare_is_counted(admin, account):
+    names = [f"org_{number}" for number in range(1000)]
+    rules = [{"action": "deny", "conditions": {"requesterId": names}} for _ in range(2)]
+    policy = factories.policy(account, *rules)
+    services.update_policy(policy, {"rules": [*rules, factories.ALLOW_ALL]})
+    [_, entry] = auditlog.entries(resource_id=policy.pk)
+    assert "lines before and" in shown(admin, page_of(entry))
 
 
 def test_what_people_typed_is_text_and_nothing_else(admin, account):
