@@ -184,6 +184,8 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="audit_newest_first"),
             models.Index(fields=["resource_id", "-created", "-id"], name="audit_of_resource"),
+            # What was done to the few keys and policies, among the many items of imports.
+            models.Index(fields=["resource_type", "account", "-created", "-id"], name="audit_of_kind"),
         ]
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
     ChoicesDropdownFilter,
-    FieldTextFilter,
+    DropdownFilter,
     RangeDateTimeFilter,
 )
 from unfold.decorators import display
@@ -21,6 +21,16 @@ from accounts.models import AuditEntry
 from accounts.operators.base import ScopedAdmin
 from accounts.operators.links import list_url
 
+KINDS = {
+    "content": "content",
+    "policy": "policies",
+    "license": "licences",
+    "ledger_entry": "the ledger",
+    "api_key": "API keys",
+    "account": "accounts",
+    "operator": "operators",
+    "role": "roles",
+}
 MOST_LINES = 4_000  # compared within half a second at worst
 CONTEXT = 3
 
@@ -47,12 +57,23 @@ def difference(before: Any, after: Any) -> list[tuple[str, str]]:
     return lines
 
 
+class KindFilter(DropdownFilter):
+    title = "what was changed"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(KINDS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        return queryset.filter(resource_type=self.value()) if self.value() in KINDS else queryset
+
+
 @admin.register(AuditEntry)
 class AuditLogAdmin(ScopedAdmin):
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
     list_filter = (
-        ("action", FieldTextFilter),
+        KindFilter,
         ("actor_type", ChoicesDropdownFilter),
         ("created", RangeDateTimeFilter),
         ("account", AutocompleteSelectFilter),
