@@ -69,6 +69,11 @@ class HeldLicenses:
                 for name in names:
                     index.setdefault(name, []).append(place)
 
+    @property
+    def size(self) -> int:
+        """How much it takes to keep them: licences, and names in their scopes."""
+        return sum(1 + len(term.content_ids) + len(term.tags) + len(term.policies) for term in self.terms)
+
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """The licences that cover an item, in their order."""
         places = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}

@@ -6,6 +6,7 @@ to what the licence says: a change of its price, start or type takes the former 
 
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -43,6 +44,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     if name is not None:
         rename(issued.requester, name)
     issued.save(force_insert=True)
+    renew(issued.requester)
     audit.record("license.created", issued, {})
     keep_books(None, booking(issued))
     epochs.bump(account_id)
@@ -67,6 +69,7 @@ def update_license(held: License, fields: Fields) -> License:
     check_term(locked)
     locked.updated = timezone.now()
     locked.save()
+    renew(locked.requester)
     audit.record("license.updated", locked, before)
     keep_books(booked, booking(locked))
     epochs.bump(locked.account_id)
@@ -82,6 +85,7 @@ def revoke_license(held: License) -> License:
         locked.status = LicenseStatus.REVOKED
         locked.revoked_at = locked.updated = timezone.now()
         locked.save()
+        renew(locked.requester)
         audit.record("license.revoked", locked, before)
         epochs.bump(locked.account_id)
     return locked
@@ -89,6 +93,12 @@ def revoke_license(held: License) -> License:
 
 def lock(held: License) -> License:
     return owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
+
+
+def renew(requester: Requester) -> None:
+    """Ends what is compiled of the requester's licences. Part of every change of one."""
+    requester.licenses_revision = uuid4()
+    requester.save(update_fields=["licenses_revision"])
 
 
 def rename(requester: Requester, name: str | None) -> None:

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import F
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from accounts.models import Account
 from config.api import ids
-from config.api.amounts import to_millionths
+from licensing.compiled_licenses import compiled_licenses
 from licensing.decisions import CompiledPolicy
-from licensing.facts import HeldLicense
-from licensing.held import HeldLicenses, Term
 from licensing.items import Item, KnownRequester
-from licensing.models import Content, License, LicenseStatus, PolicyRevision, Requester, Status
+from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
 
@@ -106,42 +104,10 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, KnownRequester]:
     """The requesters by their own ids, with their licences; an unknown one has no `pk`."""
     names = set(wanted)
-    is_licensed = Exists(License.objects.filter(requester_id=OuterRef("pk")))
-    rows: list[Any] = list(
-        Requester.objects.filter(account_id=account_id, requester_id__in=names).annotate(is_licensed=is_licensed)
-    )
-    licenses = find_licenses(row.pk for row in rows if row.is_licensed)
+    rows = list(Requester.objects.filter(account_id=account_id, requester_id__in=names))
+    licenses = compiled_licenses.get({row.pk: row.licenses_revision for row in rows if row.licenses_revision})
     known = {row.requester_id: KnownRequester(row.pk, row.name, licenses.get(row.pk)) for row in rows}
     return {name: known.get(name, KnownRequester(None, None)) for name in names}
-
-
-def find_licenses(requesters: Iterable[int]) -> dict[int, HeldLicenses]:
-    """The licences of each, compiled."""
-    terms: dict[int, list[Term]] = {}
-    for row in License.objects.filter(requester_id__in=set(requesters)).order_by("starts_at", "id"):
-        if row.revoked_at is None or row.revoked_at >= row.starts_at:  # one revoked before its start never began
-            terms.setdefault(row.requester_id, []).append(term_of(row))
-    return {requester: HeldLicenses(held) for requester, held in terms.items()}
-
-
-def term_of(row: License) -> Term:
-    price: Any = row.access_amount  # a Decimal, of which the field's base class knows nothing
-    held = HeldLicense(
-        license_type=row.license_type,
-        source="service",
-        id=row.pk,
-        expires_at=row.expires_at,
-        access_amount=to_millionths(price) if price is not None else None,
-        access_currency=row.access_currency,
-    )
-    return Term(
-        license=held,
-        starts_at=row.starts_at,
-        revoked=row.status == LicenseStatus.REVOKED,
-        content_ids=row.content_ids,
-        tags=row.tags,
-        policies=[ids.hex_of("pol", policy_id) for policy_id in row.policy_ids],
-    )
 
 
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, KnownRequester]:

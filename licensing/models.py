@@ -157,6 +157,8 @@ class Requester(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE)
     requester_id = models.CharField(max_length=255)
     name = models.CharField(max_length=255, null=True, blank=True)
+    # A new one with every change of its licences (licensing.compiled_licenses); null for one that never had any.
+    licenses_revision = models.UUIDField(null=True, editable=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -2,10 +2,13 @@
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts import services as accounts
 from accounts.models import ApiKey
 from licensing import services
+from licensing.licenses import revoke_license, update_license
 from tests import factories
 
 
@@ -92,3 +95,23 @@ def test_memory_for_what_is_cached_is_bounded(api, account, policy, application)
         item = factories.content(account, policy_id=policy.pk)
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{number}"})["allowed"]
     assert len(application.gateway.snapshot.entries) <= 20
+
+
+@pytest.mark.parametrize("licensed", [False, True])
+def test_another_change_of_the_account_is_no_reason_to_read_licences_again(check, account, policy, licensed):
+    if licensed:
+        factories.license(account)
+        assert check()["license"]
+    services.update_policy(policy, {"name": "Renamed"})
+    with CaptureQueriesContext(connection) as captured:
+        assert check()["policyVersion"] == 2
+    assert not any("licensing_license" in query["sql"] for query in captured.captured_queries)
+
+
+def test_a_change_of_its_own_licences_is(check, account):
+    held = factories.license(account)
+    assert check()["license"]["licenseType"] == "commercial"
+    update_license(held, {"license_type": "enterprise"})
+    assert check()["license"]["licenseType"] == "enterprise"
+    revoke_license(held)
+    assert check()["license"] is None
