@@ -56,7 +56,16 @@ USAGE: dict[str, Any] = {
     "byDenialReason": [{"reason": "no_license", "count": 2}],
 }
 
+REVENUE: dict[str, Any] = {
+    "summary": {"total": 1249.05, "currency": "USD", "changePercent": 12.5, "projectedMonthly": 18735.75},
+    "timeSeries": [{"date": "2026-01-30", "revenue": 0}, {"date": "2026-01-31", "revenue": 1249.05}],
+    "byLicenseType": {"commercial": 1200, "press": 61.55, "other": -12.5},
+    "byRequester": [{"id": "org_acme", "name": "Acme", "revenue": 1261.55}],
+    "byContent": [{"id": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt", "title": "Quarterly outlook", "revenue": 61.55}],
+}
+
 OPERATIONS = {
+    "GET /v1/analytics/revenue": Operation("getRevenue", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", {"object": "list", "data": [ADJUSTMENT, CHARGE], **MORE}),
     "POST /v1/revenue": Operation("createAdjustment", ADJUSTMENT, NEW_ADJUSTMENT),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),

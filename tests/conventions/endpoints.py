@@ -93,6 +93,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
+    Endpoint("GET", "/v1/analytics/revenue", "analytics:read"),
     Endpoint("GET", "/v1/revenue", "revenue:read"),
     Endpoint(
         "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201

@@ -1,0 +1,175 @@
+"""What the ledger adds up to in a span of time: whole UTC days from the rollups, parts of days from the entries.
+
+Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
+and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the ten best leave
+it. SQLite has no exact decimals, so its rows go through Python as whole numbers, about a million a second.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
+from analytics.rates import PRECISION
+from analytics.windows import DAY, midnight
+from config.api.amounts import from_millionths
+
+Group = tuple[date, str]  # a day and a currency
+Weights = Mapping[Group, Decimal]  # what an amount of that currency was worth that day, in the report's currency
+Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
+
+ROLLUPS: dict[str, Any] = {"content": ContentRevenue, "requester": RequesterRevenue}
+KEYS = {"tier": "license_type", "content": "content_id", "requester": "requester_id"}
+# Weights have that many places. Sums of them are rounded to half as many, which leaves no trace of it.
+WEIGHT_PLACES = 40
+SUM_PLACES = 20
+
+
+@dataclass(frozen=True)
+class Span:
+    """From `start` to just before `end`."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first of the whole days in it, and the day after the last of them: the same if there is none."""
+        first = midnight(self.start)
+        if first < self.start:
+            first += DAY
+        return first.date(), max(first, midnight(self.end)).date()
+
+    @property
+    def parts(self) -> list[tuple[datetime, datetime]]:
+        """What is left at its edges, each within one day."""
+        first, last = midnight(self.start), midnight(self.end)
+        if first == last:
+            return [(self.start, self.end)] if self.start < self.end else []
+        edges = [(self.start, first + DAY)] if first < self.start else []
+        return edges + ([(last, self.end)] if last < self.end else [])
+
+
+def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
+    """SQL for the rows of a rollup, and of entries at the edges: key, day, currency and amount in millionths."""
+    adapt, key = connection.ops, KEYS[name]
+    owners = [
+        LedgerEntry._meta.get_field("account").target_field.get_db_prep_value(one, connection) for one in accounts
+    ]
+    owned = f"account_id IN ({', '.join(['%s'] * len(owners))})"
+    selects = [
+        f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
+        f" WHERE {owned} AND day >= %s AND day < %s"
+    ]
+    parameters = [*owners, *map(adapt.adapt_datefield_value, span.days)]
+    for start, end in span.parts:
+        day = "%s::date" if connection.vendor == "postgresql" else "%s"
+        selects.append(
+            f"SELECT {key}, {day}, currency, amount FROM analytics_ledgerentry"  # noqa: S608 - made of constants
+            f" WHERE {owned} AND occurred_at >= %s AND occurred_at < %s"
+        )
+        parameters += [adapt.adapt_datefield_value(start.date()), *owners]
+        parameters += [adapt.adapt_datetimefield_value(moment) for moment in (start, end)]
+    return " UNION ALL ".join(selects), parameters
+
+
+def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
+    """Of all entries, each counted once; the licence type is `""` where there is none."""
+    rows, parameters = rows_of("tier", accounts, span)
+    grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(grouped, parameters)
+        return [(tier, as_date(day), code, from_millionths(sum_)) for tier, day, code, sum_ in cursor.fetchall()]
+
+
+def as_date(day: date | str) -> date:
+    return date.fromisoformat(day) if isinstance(day, str) else day
+
+
+def best(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> dict[Any, Decimal]:
+    """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id."""
+    if not weights:
+        return {}
+    rows, parameters = rows_of(name, accounts, span)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            earned = best_on_postgresql(cursor, name, rows, parameters, weights, count)
+        else:
+            cursor.execute(rows, parameters)
+            earned = best_on_sqlite(cursor, name, weights, count)
+    step = Decimal(1).scaleb(-SUM_PLACES)
+    return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
+
+
+# By the id that the API shows.
+IN_ORDER = {
+    "content": "key",
+    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
+}
+
+
+def best_on_postgresql(
+    cursor: Any, name: str, rows: str, parameters: list[Any], weights: Weights, count: int
+) -> dict[Any, Decimal]:
+    """In millionths."""
+    worth, rates, values = "amount", "", []
+    if set(weights.values()) != {Decimal(1)}:
+        worth = "amount * weight"
+        types = "%s::date[], %s::text[], %s::numeric[]"
+        rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"
+        columns = zip(*((day, code, rounded(weight)) for (day, code), weight in weights.items()), strict=True)
+        values = [list(column) for column in columns]
+    cursor.execute(
+        f"""
+        SELECT key, earned FROM (
+          SELECT key, sum({worth}) AS earned FROM ({rows}) AS entry {rates} WHERE key IS NOT NULL GROUP BY key
+        ) AS earner
+        ORDER BY earned DESC, {IN_ORDER[name]} LIMIT {count:d}
+        """,  # noqa: S608 - made of constants
+        [*parameters, *values],
+    )
+    return {loaded(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
+
+
+def best_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict[Any, Decimal]:
+    """In millionths."""
+    whole: dict[tuple[Any, str], int] = {}
+    for (day, code), weight in weights.items():
+        # Days come as dates or, out of a UNION, as texts.
+        whole[day, code] = whole[str(day), code] = int(rounded(weight).scaleb(WEIGHT_PLACES, PRECISION))
+    earned: defaultdict[Any, int] = defaultdict(int)
+    while rows := cursor.fetchmany(10_000):
+        for key, day, currency, amount in rows:
+            earned[key] += amount * whole.get((day, currency), 0)
+    earned.pop(None, None)
+    worst = min(heapq.nlargest(count, earned.values()), default=0)
+    ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if sum_ >= worst}
+    shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
+    ranked = sorted(ahead, key=lambda key: (-ahead[key], shown[key][0]))[:count]
+    return {key: PRECISION.scaleb(Decimal(ahead[key]), -WEIGHT_PLACES) for key in ranked}
+
+
+def rounded(weight: Decimal) -> Decimal:
+    return weight.quantize(Decimal(1).scaleb(-WEIGHT_PLACES), context=PRECISION)
+
+
+def loaded(name: str, key: Any) -> Any:
+    """A key as the model has it."""
+    field = ROLLUPS[name]._meta.get_field(name).target_field
+    return field.from_db_value(key, None, connection) if hasattr(field, "from_db_value") else key
+
+
+def names(name: str, keys: Sequence[Any]) -> dict[Any, tuple[str, str | None]]:
+    """Of each key the id that the API shows, and the title of the item or the name of the requester."""
+    if not keys:
+        return {}
+    columns = ("pk", "title") if name == "content" else ("requester_id", "name")
+    related: Any = ROLLUPS[name]._meta.get_field(name).related_model
+    rows = related._default_manager.filter(pk__in=keys).values_list("pk", *columns)
+    return {key: (id_, shown) for key, id_, shown in rows}

@@ -1,0 +1,273 @@
+"""GET /v1/analytics/revenue (spec §4.11, contract §11 and §12)."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from analytics.models import ExchangeRate
+from tests import factories, ledger
+from tests.clock import clock  # noqa: F401 - a fixture
+
+TODAY = date(2026, 3, 4)  # a Wednesday, by the clock
+
+
+@pytest.fixture(autouse=True)
+def _now(clock):  # noqa: F811
+    clock.set("2026-03-04T12:00:00Z")
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def publish(currency, **rates):
+    for day, rate in rates.items():
+        ExchangeRate.objects.create(currency=currency, day=f"2026-{day[1:3]}-{day[3:]}", rate=rate)
+
+
+def report(api, **query):
+    reply = api.get("/v1/analytics/revenue", **query)
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def refused(api, **query):
+    reply = api.get("/v1/analytics/revenue", **query)
+    return reply.status, reply.error["param"]
+
+
+def test_an_account_without_revenue_has_a_report_of_zeros(api):
+    body = report(api)
+    assert body["summary"] == {"total": 0, "currency": "USD", "changePercent": None, "projectedMonthly": 0}
+    assert len(body["timeSeries"]) == 30
+    assert body["timeSeries"][0] == {"date": "2026-02-03", "revenue": 0}
+    assert body["timeSeries"][-1] == {"date": "2026-03-04", "revenue": 0}
+    assert (body["byLicenseType"], body["byRequester"], body["byContent"]) == ({}, [], [])
+
+
+def test_a_report_tells_what_was_earned_by_whom_and_with_what(api, account):
+    items = [factories.content(account, title=title) for title in ("First", "Second")]
+    acme, zenith = ledger.requester(account, "org_acme"), ledger.requester(account, "org_zenith")
+    acme.name = "Acme"
+    acme.save()
+    ledger.add(account, "100", license_type="commercial", requester=acme, occurred_at=at("2026-03-01"))
+    ledger.add(account, "0.25", license_type="press", requester=zenith, content=items[0])
+    ledger.add(account, "0.5", license_type="press", requester=zenith, content=items[1])
+    ledger.add(account, "-10.005", occurred_at=at("2026-03-01T23:59:59.999999"))
+    ledger.add(account, "80", occurred_at=at("2026-02-20"))  # in the window before
+    body = report(api, period="7d")
+    assert body == {
+        "summary": {"total": 90.74, "currency": "USD", "changePercent": 13.43, "projectedMonthly": 388.91},
+        "timeSeries": [
+            {"date": "2026-02-26", "revenue": 0},
+            {"date": "2026-02-27", "revenue": 0},
+            {"date": "2026-02-28", "revenue": 0},
+            {"date": "2026-03-01", "revenue": 90.0},
+            {"date": "2026-03-02", "revenue": 0},
+            {"date": "2026-03-03", "revenue": 0},
+            {"date": "2026-03-04", "revenue": 0.75},
+        ],
+        "byLicenseType": {"commercial": 100, "press": 0.75, "other": -10},
+        "byRequester": [
+            {"id": "org_acme", "name": "Acme", "revenue": 100},
+            {"id": "org_zenith", "name": None, "revenue": 0.75},
+        ],
+        "byContent": [
+            {"id": items[1].pk, "title": "Second", "revenue": 0.5},
+            {"id": items[0].pk, "title": "First", "revenue": 0.25},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ({"period": "7d"}, 1),
+        ({"period": "30d"}, 11),
+        ({}, 11),
+        ({"period": "90d"}, 111),
+        ({"period": "year"}, 1111),
+        ({"period": "all", "groupBy": "month"}, 11111),
+        ({"startDate": "2026-02-03", "endDate": "2026-02-03"}, 10),
+        ({"startDate": "2025-01-01", "endDate": "2026-02-02", "groupBy": "week"}, 1100),
+        ({"startDate": "2026-02-03T12:00:00Z", "endDate": "2026-03-04"}, 11),
+        ({"startDate": "2026-02-03T12:00:00.000001Z", "endDate": "2026-03-04"}, 1),
+        ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T12:00:00Z"}, 10),
+        ({"startDate": "2026-02-03T00:00:00Z", "endDate": "2026-02-03T11:59:59.999999Z"}, 0),
+        ({"startDate": "2026-02-03T13:30:00+01:30"}, 11),
+    ],
+)
+def test_a_window_includes_both_its_ends(api, account, query, total):
+    for amount, day in (("1", TODAY), ("10", "2026-02-03"), ("100", "2025-12-05"), ("1000", "2025-03-05")):
+        ledger.add(account, amount, occurred_at=at(f"{day}T12:00:00"))
+    ledger.add(account, "10000", occurred_at=at("2020-01-01T12:00:00"))
+    body = report(api, **query)
+    assert body["summary"]["total"] == total
+    assert sum(bucket["revenue"] for bucket in body["timeSeries"]) == total
+
+
+@pytest.mark.parametrize(
+    ("group", "dates"),
+    [
+        ("day", ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"]),
+        ("week", ["2026-02-23", "2026-03-02"]),
+        ("month", ["2026-02-01", "2026-03-01"]),
+    ],
+)
+def test_buckets_are_called_by_their_first_day(api, group, dates):
+    body = report(api, startDate="2026-02-27", endDate="2026-03-02", groupBy=group)
+    assert [bucket["date"] for bucket in body["timeSeries"]] == dates
+
+
+@pytest.mark.parametrize(
+    ("query", "param"),
+    [
+        ({"groupBy": "hour"}, "groupBy"),
+        ({"period": "8d"}, "period"),
+        ({"currency": "usd"}, "currency"),
+        ({"currency": "XXX"}, "currency"),
+        ({"currency": ""}, "currency"),
+        ({"startDate": "2026-03-02", "endDate": "2026-03-01"}, "startDate"),
+        ({"startDate": "1900-01-01"}, "groupBy"),
+        ({"days": "7"}, "days"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_and_named(api, query, param):
+    assert refused(api, **query) == (400, param)
+
+
+# --- Currencies ------------------------------------------------------------------------------------------------------
+
+
+def test_each_entry_is_converted_at_the_rate_of_its_own_day(api, account):
+    publish("USD", d0302="1.25", d0303="1.6")
+    ledger.add(account, "100", currency="EUR", occurred_at=at("2026-03-02"))
+    ledger.add(account, "100", currency="EUR", occurred_at=at("2026-03-03"))
+    body = report(api, period="7d")
+    assert [bucket["revenue"] for bucket in body["timeSeries"][-3:]] == [125, 160, 0]
+    assert body["summary"]["total"] == 285
+
+
+def test_other_currencies_cross_through_the_euro(api, account):
+    publish("USD", d0304="1.2")
+    publish("JPY", d0304="180")
+    ledger.add(account, "3000", currency="JPY")
+    assert report(api)["summary"]["total"] == 20
+    assert report(api, currency="EUR")["summary"]["total"] == 16.67
+    assert report(api, currency="JPY")["summary"]["total"] == 3000
+
+
+def test_on_a_day_without_rates_the_last_one_holds_for_a_week(api, account):
+    publish("USD", d0220="2")
+    ledger.add(account, "1", currency="EUR", occurred_at=at("2026-02-27T23:59:59"))
+    assert report(api)["summary"]["total"] == 2
+    ledger.add(account, "1", currency="EUR", occurred_at=at("2026-02-28"))
+    reply = api.get("/v1/analytics/revenue")
+    assert (reply.status, reply.error["param"]) == (400, "currency")
+    assert "USD for 2026-02-28" in reply.error["message"]
+
+
+def test_a_later_rate_is_no_rate(api, account):
+    publish("USD", d0304="2")
+    ledger.add(account, "1", currency="EUR", occurred_at=at("2026-03-03"))
+    assert refused(api) == (400, "currency")
+
+
+def test_entries_in_the_reports_own_currency_need_no_rate(api, account):
+    ledger.add(account, "1.5", currency="CHF")
+    assert report(api, currency="CHF")["summary"]["total"] == 1.5
+    assert refused(api, currency="EUR") == (400, "currency")
+
+
+def test_a_missing_rate_outside_the_window_is_no_matter(api, account):
+    ledger.add(account, "1", currency="CHF", occurred_at=at("2025-01-01"))
+    assert report(api, period="7d")["summary"]["total"] == 0
+
+
+def test_a_former_currency_will_do_where_it_has_rates(api, account):
+    assert refused(api, currency="HRK") == (400, "currency")
+    publish("HRK", d0304="7.5")
+    ledger.add(account, "1", currency="EUR")
+    assert report(api, currency="HRK")["summary"]["total"] == 7.5
+
+
+@pytest.mark.parametrize(("currency", "total"), [("JPY", 2), ("USD", 2.24), ("BHD", 2.235)])
+def test_figures_are_rounded_to_the_currencys_minor_unit(api, account, currency, total):
+    for amount in ("1.1175", "1.1175"):
+        ledger.add(account, amount, currency=currency)
+    assert report(api, currency=currency)["summary"]["total"] == total
+
+
+def test_a_report_sends_exact_numbers(api, account):
+    ledger.add(account, "999999999999.99")
+    ledger.add(account, "999999999999.99")
+    assert b'"total":1999999999999.98,' in api.get("/v1/analytics/revenue").content
+
+
+# --- Top lists, projections, accounts --------------------------------------------------------------------------------
+
+
+def test_the_lists_have_the_ten_best_equals_by_id(api, account):
+    items = sorted(factories.content(account).pk for _ in range(12))
+    for n, item in enumerate(items):
+        org = ledger.requester(account, f"org_{n:02}")
+        ledger.add(account, "9" if n == 11 else "5", content_id=item, requester=org)
+    body = report(api)
+    assert [one["id"] for one in body["byContent"]] == [items[11], *items[:9]]
+    assert [one["id"] for one in body["byRequester"]] == ["org_11", *(f"org_{n:02}" for n in range(9))]
+
+
+def test_best_is_who_earned_most_after_conversion(api, account):
+    publish("USD", d0304="1.2")
+    publish("JPY", d0304="180")
+    first, second = factories.content(account), factories.content(account)
+    ledger.add(account, "150", currency="JPY", content=first)
+    ledger.add(account, "1.01", content=second)
+    assert [(one["id"], one["revenue"]) for one in report(api)["byContent"]] == [(second.pk, 1.01), (first.pk, 1)]
+
+
+def test_deleted_content_keeps_its_revenue(api, account):
+    item = factories.content(account, title="Gone")
+    ledger.add(account, "5", content=item)
+    api.delete(f"/v1/content/{item.pk}")
+    assert report(api)["byContent"] == [{"id": item.pk, "title": "Gone", "revenue": 5}]
+
+
+@pytest.mark.parametrize(
+    ("query", "projected"),
+    [
+        ({"period": "7d"}, 300),
+        ({"startDate": "2026-03-04", "endDate": "2026-03-31"}, 2100),
+        ({"startDate": "2026-03-03T12:00:00Z", "endDate": "2026-03-04T23:59:59.999999Z"}, 1400),
+        ({"startDate": "2027-01-01", "endDate": "2027-01-02"}, 0),
+    ],
+)
+def test_a_month_is_projected_from_the_days_that_have_elapsed(api, account, query, projected):
+    ledger.add(account, "70")
+    assert report(api, **query)["summary"]["projectedMonthly"] == projected
+
+
+@pytest.mark.parametrize(("before", "change"), [("50", 40), ("140", -50), ("-70", 200), ("0.01", 699900)])
+def test_the_change_is_against_the_window_just_before(api, account, before, change):
+    ledger.add(account, "70")
+    ledger.add(account, before, occurred_at=at("2026-02-25T23:59:59"))
+    ledger.add(account, "1000", occurred_at=at("2026-02-18T23:59:59"))
+    assert report(api, period="7d")["summary"]["changePercent"] == change
+
+
+def test_another_accounts_revenue_is_not_counted(api, other_account):
+    ledger.add(other_account, "5")
+    assert report(api)["summary"]["total"] == 0
+
+
+def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_assert_max_num_queries):
+    publish("USD", **{f"d{day:%m%d}": "1.1" for day in (TODAY - timedelta(n) for n in range(60))})
+    item, org = factories.content(account), ledger.requester(account)
+    for n in range(50):
+        moment = at(f"{TODAY - timedelta(n)}T12:00:00")
+        ledger.add(account, "1", currency="EUR", content=item, requester=org, occurred_at=moment)
+    api.get("/v1/analytics/revenue")  # notes the use of the key
+    with django_assert_max_num_queries(8):
+        body = report(api, startDate="2026-01-02T06:00:00Z", endDate="2026-03-04T18:00:00Z")
+    assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
