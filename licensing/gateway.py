@@ -34,7 +34,7 @@ from licensing.check_bodies import Check
 from licensing.checks import Answer, check_access, not_found, prepare, settle
 from licensing.items import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
-from licensing.metrics import count_facts, observed
+from licensing.metrics import HIT, MISS, looked_up, observed
 from licensing.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -90,9 +90,9 @@ class Gateway:
         """The key's grant, cached or not. Raises InvalidApiKey; a malformed key costs no query."""
         grant = self.snapshot.grant(keytext.digest(text))
         if grant is None:
-            count_facts(0, 1)
+            looked_up[MISS] += 1
             return await self.confirm(text, now)
-        count_facts(1, 0)
+        looked_up[HIT] += 1
         grant.check(now)
         return grant
 
@@ -179,10 +179,10 @@ class Gateway:
                 missing.requesters[check.requester_id] = name or missing.requesters.get(check.requester_id)
             else:
                 cached.requesters[check.requester_id] = requester
-        misses = len(missing.selectors) + len(missing.requesters)
-        count_facts(len(cached.items) + len(cached.requesters), misses)
-        if not misses:
+        looked_up[HIT] += len(cached.items) + len(cached.requesters)
+        if not missing.selectors and not missing.requesters:
             return cached
+        looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
         found = await self.read(missing)
         if found.epoch == cached.epoch:
             return Found(found.epoch, found.items | cached.items, found.requesters | cached.requesters)

@@ -60,7 +60,7 @@ loop_delay = WorstGauge("licensing_event_loop_delay_seconds", "How much later th
 REASON_AT: dict[str | None, int] = {reason: checks.place(GATEWAY, reason) for reason in Reason}
 REASON_AT[None] = checks.place(GATEWAY, "allowed")
 DRY_RUN_AT, ERROR_AT = checks.place(GATEWAY, DRY_RUN), checks.place(GATEWAY, ERROR)
-HIT, MISS = facts.place("hit"), facts.place("miss")
+looked_up, HIT, MISS = facts.values, facts.place("hit"), facts.place("miss")
 DURATION_AT = {(path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH) for status in (2, 4, 5)}
 REFUSED_HERE = REFUSED_AT[GATEWAY]
 
@@ -69,23 +69,19 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
 def count_answers(answers: Sequence[Answer | ApiError]) -> None:
+    counts = checks.values
     for answer in answers:
         if isinstance(answer, ApiError):
             place = ERROR_AT
         else:
             place = DRY_RUN_AT if answer.dry_run else REASON_AT[answer.decision.reason]
-        checks.values[place] += 1
+        counts[place] += 1
 
 
 def count_request(path: str, status: int, seconds: float) -> None:
     durations.observe(DURATION_AT[path, status // 100], seconds)
     if status in REFUSED_HERE:
         refused.values[REFUSED_HERE[status]] += 1
-
-
-def count_facts(hits: int, misses: int) -> None:
-    facts.values[HIT] += hits
-    facts.values[MISS] += misses
 
 
 Record = Callable[["Gateway", Sequence[Sequence[Entry]]], Awaitable[list[Sequence[Outcome]]]]
@@ -104,7 +100,10 @@ def observed(record: Record) -> Record:
             raise
         commits.observe(0, perf_counter() - begun)
         batches.observe(0, sum(map(len, many)))
-        stale.values[0] += sum(outcome.stale for of_request in outcomes for outcome in of_request)
+        for of_request in outcomes:
+            for outcome in of_request:
+                if outcome.stale:
+                    stale.values[0] += 1
         return outcomes
 
     return wrapped
