@@ -13,6 +13,11 @@ ADMIN_PORT = env_int("ADMIN_PORT", 0, 65_535) if env("ADMIN_PORT") else 0  # a p
 
 ADMIN_REQUIRE_TOTP = env_bool("ADMIN_REQUIRE_TOTP")  # nobody gets further than to set up a second factor without one
 
+PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
 SESSION_SECONDS = 8 * 3600  # a working day; accounts.operators.middleware ends it by the clock, however busy it is
 
 APPS = [
@@ -32,6 +37,21 @@ MIDDLEWARE = [
 if not ADMIN:
     APPS, MIDDLEWARE = [], []
 
+# Blues that can be read on white and on unfold's dark ground; its own purple cannot on the latter.
+PRIMARY = {
+    "50": "oklch(97% .014 254.604)",
+    "100": "oklch(93.2% .032 255.585)",
+    "200": "oklch(88.2% .059 254.128)",
+    "300": "oklch(80.9% .105 251.813)",
+    "400": "oklch(75% .14 254)",
+    "500": "oklch(68% .17 257)",
+    "600": "oklch(53% .22 262)",
+    "700": "oklch(48.8% .22 264)",
+    "800": "oklch(42.4% .199 265.638)",
+    "900": "oklch(37.9% .146 265.522)",
+    "950": "oklch(28.2% .091 267.935)",
+}
+
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Content Access Licensing",
     "SITE_HEADER": "Access Licensing",
@@ -40,7 +60,8 @@ UNFOLD: dict[str, Any] = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pages/icon.svg")},
     ],
     "STYLES": [lambda request: static("operators/admin.css")],
-    "SCRIPTS": [lambda request: static("operators/alpine.js")],
+    "SCRIPTS": [lambda request: static("operators/alpine.js"), lambda request: static("operators/labels.js")],
+    "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",
     "SHOW_VIEW_ON_SITE": False,
     "LOGIN": {"form": "accounts.operators.login.LoginForm"},

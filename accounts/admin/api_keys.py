@@ -37,7 +37,7 @@ class StateFilter(DropdownFilter):
 
 
 class AttentionFilter(DropdownFilter):
-    title = "what to look after"
+    title = "attention"
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ class AttentionFilter(DropdownFilter):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ServiceAdmin):
-    list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "attention")
+    list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
     search_fields = ("name", "prefix")
     list_filter = (
@@ -172,9 +172,14 @@ class ApiKeyAdmin(ServiceAdmin):
     def status(self, key: ApiKey) -> str:
         return key_states.state_of(key, timezone.now()).label
 
-    @display(description="Look after", label="warning", empty_value="–")
-    def attention(self, key: ApiKey) -> str | None:
-        return ", ".join(key_states.warnings_of(key, timezone.now())) or None
+    @display(description="Attention", label={"attention": "warning"})
+    def badge(self, key: ApiKey) -> tuple[str, str] | None:
+        warnings = self.attention(key)
+        return ("attention", warnings) if warnings else None
+
+    @display(description="Attention", empty_value="nothing")
+    def attention(self, key: ApiKey) -> str:
+        return ", ".join(key_states.warnings_of(key, timezone.now()))
 
     @display(description="Last used", ordering="last_used_at", empty_value="never")
     def last_used(self, key: ApiKey) -> str:

@@ -8,6 +8,7 @@ and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
 from typing import Any, ClassVar
 
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import ForeignKey, Model, QuerySet
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
@@ -66,6 +67,13 @@ class ScopedAdmin(ModelAdmin):
         elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = shown.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Without the buttons that open what is chosen in a window of its own: no key reaches them."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -30,9 +30,9 @@ class LoginForm(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         username = self.cleaned_data.get("username", "")
-        wait = seconds_to_wait(username, getattr(self.request, "client_address", None))
+        wait = seconds_to_wait(username, self.address)
         if wait is not None:
-            logger.warning("Login of %r refused: too many attempts", username[:150])
+            logger.warning("Login of %r from %s refused: too many attempts", username[:150], self.address)
             raise forms.ValidationError(
                 f"There were too many attempts to sign in. Try again in {in_words(wait)}.",
                 code="throttled",
@@ -49,7 +49,12 @@ class LoginForm(AuthenticationForm):
                 raise self.get_invalid_login_error()
             user.second_factor_given = True
 
+    @property
+    def address(self) -> Any:
+        return getattr(self.request, "client_address", None)
+
     def get_invalid_login_error(self) -> forms.ValidationError:
+        logger.warning("Login of %r from %s failed", self.cleaned_data.get("username", "")[:150], self.address)
         return forms.ValidationError(
             "Name, password and code do not go together. The code is needed where an authenticator app was set up; "
             "each works once.",

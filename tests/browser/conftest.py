@@ -15,6 +15,7 @@ from django.conf import settings
 from tests.faults.harness import Deployment, deployed
 
 try:
+    from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 except ImportError:
     sync_playwright = None
@@ -118,6 +119,17 @@ def choose(page: "Page", field: str, text: str) -> None:
     page.locator(f"#id_{field} + .select2 .select2-selection").click()
     page.locator("input.select2-search__field").fill(text)
     page.locator(".select2-results__option", has_text=text).click()
+
+
+def serious_problems(page: "Page") -> list[str]:
+    """What axe-core finds on the page that keeps somebody from using it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
 
 
 @pytest.fixture(scope="package")

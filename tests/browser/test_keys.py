@@ -59,6 +59,7 @@ def test_a_key_is_revoked_after_a_page_that_says_what_will_happen(admin, deploym
 
 def test_a_key_can_be_made_on_a_phone(open_page, signed_in_state, account):
     page = open_page("/admin/accounts/apikey/add/", storage_state=signed_in_state, viewport=PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     choose(page, "account", account.name)
     page.get_by_label("Name").fill("From the train")
     page.get_by_label("Read content (content:read)").check()
