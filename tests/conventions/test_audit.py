@@ -1,5 +1,7 @@
 """Every change is in the audit log with whoever made it, what made none is not, and no entry ever changes."""
 
+import ast
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
@@ -11,6 +13,7 @@ from accounts.operators.middleware import OperatorMiddleware
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import NOT_AUDITED, WITH_KEY, WRITES, each
+from tests.conventions.test_imports import sources
 
 CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES and endpoint.path not in NOT_AUDITED]
 each_change = each(CHANGES)
@@ -204,3 +207,19 @@ def test_it_outlives_the_account(account):
     owner = account.pk
     account.delete()
     assert [entry.action for entry in auditlog.entries(account_id=owner)] == ["account.created"]
+
+
+# --- Nothing forgets it ----------------------------------------------------------------------------------------------
+
+
+def functions_that_call(name):
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and f"{name}(" in ast.unparse(node):
+                yield f"{path.stem}.{node.name}", ast.unparse(node)
+
+
+def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
+    bumping = dict(functions_that_call("epochs.bump"))
+    assert "services.save_content" in bumping
+    assert [name for name, source in bumping.items() if "audit.record" not in source] == []
