@@ -1,11 +1,11 @@
-"""Every change is in the audit log with whoever made it, what made none is not, and no entry ever changes."""
+"""Every change is in the audit log with whoever made it, and what made none is not."""
 
 import ast
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError
 
 from accounts import keytext
 from accounts.models import AuditEntry
@@ -170,43 +170,6 @@ def test_outside_the_admin_no_session_counts(account, new, rf):
     user = get_user_model().objects.create_user("grace")
     answer_as_the_admin(rf, user, lambda: factories.content(account), app_name="")
     assert [entry.actor_type for entry in new()] == ["system"]
-
-
-# --- Never editable --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "tamper",
-    [
-        lambda entry: AuditEntry.objects.filter(pk=entry.pk).update(action="x"),
-        lambda entry: AuditEntry.objects.filter(pk=entry.pk).delete(),
-        lambda entry: entry.delete(),
-        lambda entry: entry.save(),
-        lambda entry: connection.cursor().execute("DELETE FROM accounts_auditentry"),
-        lambda entry: connection.cursor().execute("UPDATE accounts_auditentry SET actor_name = 'x'"),
-    ],
-    ids=["update", "delete", "delete one", "save", "DELETE", "UPDATE"],
-)
-def test_the_database_refuses_to_change_an_entry(account, tamper):
-    [entry] = before = auditlog.entries(resource_id=account.pk)
-    with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
-        tamper(entry)
-    assert [(one.pk, one.action) for one in auditlog.entries(resource_id=account.pk)] == [
-        (one.pk, one.action) for one in before
-    ]
-
-
-def test_postgresql_refuses_to_empty_it_too(account):
-    if connection.vendor == "postgresql":
-        with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
-            connection.cursor().execute("TRUNCATE accounts_auditentry CASCADE")
-    assert auditlog.entries(resource_id=account.pk)
-
-
-def test_it_outlives_the_account(account):
-    owner = account.pk
-    account.delete()
-    assert [entry.action for entry in auditlog.entries(account_id=owner)] == ["account.created"]
 
 
 # --- Nothing forgets it ----------------------------------------------------------------------------------------------
