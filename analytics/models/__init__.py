@@ -1,6 +1,6 @@
 """What happened: decisions, the figures that they add up to, and money."""
 
-from analytics.models.events import AccessEvent, RuleUsage
+from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.revenue import (
     ContentRevenue,
     EntryType,
@@ -17,6 +17,7 @@ __all__ = [
     "ContentRevenue",
     "ContentYear",
     "EntryType",
+    "EventHorizon",
     "ExchangeRate",
     "HourlyUsage",
     "LedgerEntry",

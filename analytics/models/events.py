@@ -42,6 +42,15 @@ class AccessEvent(models.Model):
         return f"{self.pk} {'allowed' if self.allowed else self.reason}"
 
 
+class EventHorizon(models.Model):
+    """One row, once events have been purged: what was recorded before `begin` may be gone."""
+
+    begin = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.begin}"
+
+
 class RuleUsage(models.Model):
     """How much of a rule's rate limit a requester's recorded decisions have used since `window_start`."""
 

@@ -15,9 +15,9 @@ MONTHS = [f"m{month}" for month in range(1, 13)]
 DAYS = [f"d{day}" for day in range(1, 32)]
 
 
-def counts(names: list[str]) -> Any:
+def counts(names: list[str], field: Any) -> Any:
     """A base of models that have a count of each name."""
-    fields = {name: models.IntegerField(db_default=0) for name in names}
+    fields = {name: field(db_default=0) for name in names}
     meta = type("Meta", (), {"abstract": True})
     return type("Counts", (models.Model,), {"__module__": __name__, "Meta": meta, **fields})
 
@@ -42,7 +42,7 @@ class HourlyUsage(models.Model):
         return f"{self.hour} {self.outcome or 'allowed'}: {self.requests}"
 
 
-class Yearly(counts(MONTHS)):  # type: ignore[misc]
+class Yearly(counts(MONTHS, models.BigIntegerField)):  # type: ignore[misc]
     """Decisions in a calendar year, by month and in all."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -54,7 +54,7 @@ class Yearly(counts(MONTHS)):  # type: ignore[misc]
         abstract = True
 
 
-class Monthly(counts(DAYS)):  # type: ignore[misc]
+class Monthly(counts(DAYS, models.IntegerField)):  # type: ignore[misc]
     """Decisions in a month, by day. `month` counts from year 0: year × 12 + month − 1."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

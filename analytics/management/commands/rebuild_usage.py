@@ -1,0 +1,71 @@
+import sys
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.models import Account
+from analytics.rebuild import Step, rebuild
+from config.api.resources import find
+from config.api.timestamps import parse_timestamp
+from config.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = (
+        "Recomputes the usage figures from the recorded decisions, and the daily revenue from the ledger, "
+        "beside a running service. Interrupted, it can be run again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--check", action="store_true", help="Change nothing; exit with 1 if anything differs.")
+        parser.add_argument("--account", metavar="ID", help="This account alone.")
+        parser.add_argument("--since", metavar="YYYY-MM", help="Begin with this month.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.differ = False
+        super().handle(*args, **options)
+        if options["check"] and self.differ:
+            sys.exit(1)
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        everybody = Account.objects.order_by("pk")
+        accounts = [find(everybody, options["account"]).pk] if options["account"] else [one.pk for one in everybody]
+        try:
+            since = parse_timestamp(f"{options['since']}-01") if options["since"] else None
+        except ValueError:
+            raise CommandError("--since takes a month such as 2026-01.") from None
+        self.reached = ""
+        try:
+            found = rebuild(accounts, since=since, apply=not options["check"], show=self.show)
+        except KeyboardInterrupt:
+            raise CommandError(
+                f"Interrupted in {self.reached}. What is done stays; run it again for the rest.", returncode=130
+            ) from None
+        self.differ = bool(found)
+        rows = Counter[str]()
+        for step in found:
+            rows[step.rollup] += step.rows
+        total = sum(rows.values())
+        if not total:
+            sentence = "Everything agrees with the decisions and the ledger."
+        else:
+            sentence = f"{total:,} rows {'differ' if options['check'] else 'corrected'}: " + ", ".join(
+                f"{count:,} of {name}" for name, count in sorted(rows.items())
+            )
+        return sentence, {
+            "object": "usage_rebuild",
+            "check": options["check"],
+            "rows": total,
+            "differences": [asdict(step) for step in found],
+        }
+
+    def show(self, step: Step) -> None:
+        """A line for each month of an account, and one for each rollup in which something differed."""
+        if (place := f"{step.period} of {step.account}") != self.reached:
+            self.reached = place
+            self.stderr.write(place)
+        if step.rows:
+            self.stderr.write(f"  {step.rows:,} rows of {step.rollup}")

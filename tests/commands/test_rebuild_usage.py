@@ -1,0 +1,197 @@
+"""manage.py rebuild_usage: rollups recomputed from the events and the ledger."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from io import StringIO
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import BigIntegerField, IntegerField, Sum
+
+from analytics.ledger import add_entries
+from analytics.models import (
+    ContentMonth,
+    ContentRevenue,
+    ContentYear,
+    HourlyUsage,
+    LedgerEntry,
+    RequesterMonth,
+    RequesterRevenue,
+    RequesterYear,
+    TierRevenue,
+)
+from analytics.retention import LOCK, alone, purge_events
+from analytics.usage import content_stats, usage_report
+from analytics.windows import Window
+from config.api.amounts import TotalField
+from config.api.errors import ApiError
+from tests.analytics.recording import record_all, some_events, utc
+
+COUNTS = (BigIntegerField, IntegerField, TotalField)
+USAGE = [HourlyUsage, ContentYear, ContentMonth, RequesterYear, RequesterMonth]
+REVENUE = [TierRevenue, RequesterRevenue, ContentRevenue]
+BEGIN = datetime(2025, 10, 20, tzinfo=UTC)
+WINDOW = Window(BEGIN, datetime(2026, 3, 1, tzinfo=UTC), "day")
+
+
+@pytest.fixture
+def events(account):
+    """Four hundred over the end of a year, and an entry in the ledger for each tenth of them."""
+    made = some_events(account, 400, BEGIN, 120, seed=7)
+    record_all(made)
+    add_entries(
+        [
+            LedgerEntry(
+                account=account,
+                type="usage",
+                amount=Decimal("0.1"),
+                currency="EUR",
+                occurred_at=event.created,
+                license_type="press",
+                content_id=event.content.pk,
+                requester_id=event.requester.pk,
+            )
+            for event in made[::10]
+        ]
+    )
+    return made
+
+
+def run(*options):
+    """The object that the command prints, and whether it exits with 1."""
+    out = StringIO()
+    try:
+        call_command("rebuild_usage", "--json", *options, stdout=out, stderr=StringIO())
+        failed = False
+    except SystemExit as end:
+        failed = end.code == 1
+    return json.loads(out.getvalue()), failed
+
+
+def kept(*models):
+    """What the rollups say, added up over shards."""
+    said = {}
+    for model in models:
+        names = {field.name for field in model._meta.fields} - {"id", "shard"}
+        counts = {name for name in names if type(model._meta.get_field(name)) in COUNTS} - {"month", "year"}
+        sums = {f"sum_{name}": Sum(name) for name in counts}
+        said[model.__name__] = sorted(map(str, model.objects.order_by().values(*names - counts).annotate(**sums)))
+    return said
+
+
+def test_nothing_differs_where_the_recorder_alone_has_written(events):
+    assert run("--check") == ({"object": "usage_rebuild", "check": True, "rows": 0, "differences": []}, False)
+
+
+def test_everything_comes_back_from_nothing(account, events):
+    before, report = kept(*USAGE, *REVENUE), usage_report([account.pk], WINDOW)
+    for model in (*USAGE, *REVENUE):
+        model.objects.all().delete()
+    assert run()[0]["rows"] > 0
+    assert kept(*USAGE, *REVENUE) == before
+    assert usage_report([account.pk], WINDOW) == report
+
+
+@pytest.mark.parametrize(
+    ("model", "column"),
+    [
+        (HourlyUsage, "requests"),
+        (ContentYear, "m11"),
+        (ContentYear, "requests"),
+        (ContentYear, "allowed"),
+        (ContentMonth, "d7"),
+        (RequesterYear, "allowed"),
+        (RequesterMonth, "d31"),
+        (TierRevenue, "amount"),
+        (RequesterRevenue, "amount"),
+        (ContentRevenue, "amount"),
+    ],
+)
+def test_a_wrong_figure_is_found_and_corrected(events, model, column):
+    before = model.objects.aggregate(Sum(column))
+    row = model.objects.order_by("pk")[3]
+    model.objects.filter(pk=row.pk).update(**{column: getattr(row, column) + 1})
+    found, failed = run("--check")
+    assert (found["rows"], found["differences"][0]["rollup"], failed) == (1, model.__name__.lower(), True)
+    assert run() == ({**found, "check": False}, False)
+    assert model.objects.aggregate(Sum(column)) == before
+    assert run("--check")[1] is False
+
+
+def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
+    window = Window(utc("2024-01-01"), WINDOW.end, "month")
+    before = usage_report([account.pk], window)
+    HourlyUsage.objects.create(account=account, hour=utc("2024-05-01"), outcome="", shard=3, requests=9)
+    assert run("--check")[1] is True
+    run()
+    assert usage_report([account.pk], window) == before
+
+
+def test_purged_months_keep_their_figures(account, events):
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:  # these events' ids are of today: they are in no partition of their month
+            cursor.execute("DELETE FROM analytics_accessevent WHERE created < '2026-01-01'")
+    before = kept(*USAGE)
+    purge_events(utc("2026-01-15"))
+    assert run("--check")[1] is False
+    assert run()[0]["rows"] == 0
+    assert kept(*USAGE) == before
+
+
+def test_what_is_left_of_a_purged_year_is_still_corrected(account, events):
+    purge_events(utc("2025-12-10"))
+    row = ContentYear.objects.filter(year=2025, m12__gt=0)[0]
+    row.m12 += 5
+    row.requests += 5
+    row.save()
+    assert run()[0]["rows"] == 1
+    row.m12 -= 5
+    row.requests -= 5
+    again = ContentYear.objects.get(pk=row.pk)
+    assert (again.m12, again.requests, again.allowed) == (row.m12, row.requests, row.allowed)
+
+
+def test_one_account_can_be_rebuilt_alone(account, other_account, events):
+    record_all(some_events(other_account, 20, BEGIN, 30, seed=8))
+    HourlyUsage.objects.all().delete()
+    run("--account", account.pk)
+    assert set(HourlyUsage.objects.values_list("account_id", flat=True)) == {account.pk}
+
+
+def test_it_can_begin_with_a_month(events):
+    HourlyUsage.objects.all().delete()
+    run("--since", "2026-01")
+    assert HourlyUsage.objects.earliest("hour").hour >= utc("2026-01-01")
+
+
+@pytest.mark.parametrize("options", [("--since", "January"), ("--account", "acc_x")])
+def test_an_option_that_makes_no_sense_is_refused(db, options):
+    with pytest.raises((CommandError, ApiError)):
+        call_command("rebuild_usage", *options)
+
+
+def test_two_at_the_same_time_are_refused(events):
+    if connection.vendor == "sqlite":
+        with alone(), pytest.raises(CommandError, match="running already"):
+            run()
+        return
+    with psycopg.connect(**parameters_of(connection)) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        with pytest.raises(CommandError, match="running already"):
+            run()
+
+
+def parameters_of(connection):
+    given = connection.get_connection_params()
+    return {name: given[name] for name in ("host", "port", "user", "dbname")}
+
+
+def test_stats_are_right_after_a_rebuild(account, events):
+    item = events[0].content
+    before = content_stats(account.pk, item.pk)
+    ContentYear.objects.all().delete()
+    run()
+    assert content_stats(account.pk, item.pk) == before
