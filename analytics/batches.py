@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
+from msgspec.structs import astuple
 
 from analytics.statements import postgresql
 
@@ -24,16 +25,15 @@ class Claim(Struct, frozen=True):
     allowance: int
 
 
-class Record(Struct):
-    """A decision to be recorded. Ids are UUIDs in hex; `epoch` is the one that its facts were read at.
+class Case(Struct):
+    """What is recorded alike of decisions that differ in their ids and items alone, as most of a request's do.
 
-    `counter` and `ordinal` say which of the batch's counters it claims from, and as which in turn.
+    Ids are UUIDs in hex; `epoch` is the one that the facts were read at. `number` is the case's in its batch, and
+    `counter` that of the counter which its decisions claim from.
     """
 
-    id: str
     account: str
     epoch: int
-    content: str
     requester: int
     policy: str | None
     policy_version: int | None
@@ -44,21 +44,45 @@ class Record(Struct):
     facts: dict[str, Any]
     created: str  # ISO 8601
     rate_reset: int | None
+    number: int = 0
     counter: int | None = None
-    ordinal: int | None = None
 
 
 class Charge(Struct, frozen=True):
     """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths."""
 
-    id: str  # the decision's
     amount: int
     currency: str
     license: str
     license_type: str
 
 
-Entry = tuple[Record, Claim | None, Charge | None]
+class Entry(Struct, frozen=True):
+    """A decision to be recorded: its id and its item's, as UUIDs in hex, and the rest."""
+
+    id: str
+    content: str
+    case: Case
+    claim: Claim | None = None
+    charge: Charge | None = None
+
+
+class Row(Struct):
+    """An entry as it goes to the database; `ordinal` says as which in turn it claims from its case's counter."""
+
+    id: str
+    content: str
+    case: int
+    ordinal: int | None = None
+
+
+class ChargeOfCase(Struct):
+    case: int
+    amount: int
+    currency: str
+    license: str
+    license_type: str
+
 
 SHARDS = 16  # see analytics.models.usage.HourlyUsage
 # Two for each process, for it has two commits in flight.
@@ -96,27 +120,39 @@ class Counter(Struct):
 
 
 class Batch:
-    """Decisions of one UTC day to be recorded together, claims on the same counter numbered in the order given."""
+    """Decisions of one UTC day to be recorded together, claims on the same counter numbered in the order given.
+
+    An entry of another day, or of another window of a counter, is left out (None in `rows`): decided anew, it goes
+    into a later batch.
+    """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        self.everything = [record for record, _, _ in entries]
-        self.day = self.everything[0].created[:10]
-        self.records: list[Record] = []
-        self.charges: list[Charge] = []
+        self.entries = entries
+        self.day = entries[0].case.created[:10]
+        self.rows: list[Row | None] = []
+        self.cases: dict[int, Case] = {}
+        self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], Counter] = {}
-        for record, claim, charge in entries:
-            record.counter = record.ordinal = None
-            if record.created[:10] != self.day:
-                continue  # decided anew, this goes into the next batch
-            if claim is not None:
-                counter = self.counter(claim)
-                if counter.window_start != claim.window_start:
-                    continue  # one statement counts in one window
-                counter.claimed += 1
-                record.counter, record.ordinal = counter.number, counter.claimed
-            self.records.append(record)
-            if charge is not None:
-                self.charges.append(charge)
+        for entry in entries:
+            self.rows.append(self.row(entry))
+
+    def row(self, entry: Entry) -> Row | None:
+        case, claim = entry.case, entry.claim
+        if case.created[:10] != self.day:
+            return None
+        counter = None if claim is None else self.counter(claim)
+        if counter is not None and claim is not None and counter.window_start != claim.window_start:
+            return None
+        if id(case) not in self.cases:
+            case.number = len(self.cases)
+            case.counter = None if counter is None else counter.number
+            self.cases[id(case)] = case
+            if entry.charge is not None:
+                self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
+        if counter is None:
+            return Row(entry.id, entry.content, case.number)
+        counter.claimed += 1
+        return Row(entry.id, entry.content, case.number, counter.claimed)
 
     def counter(self, claim: Claim) -> Counter:
         key = (claim.requester, claim.policy, claim.rule)
@@ -135,25 +171,26 @@ class Batch:
 
     def statement(self) -> tuple[str, list[Any]]:
         """What PostgreSQL is to run, with its parameters."""
-        shard = next(shards)
-        parameters = [encode(self.records).decode(), encode(list(self.counters.values())).decode(), shard]
+        rows = [row for row in self.rows if row is not None]
+        parts = [list(self.cases.values()), rows, list(self.counters.values())]
         if self.charges:
-            parameters = [encode(self.charges).decode(), *parameters, shard]
+            parts.insert(0, self.charges)
+        parameters: list[Any] = [encode(part).decode() for part in parts]
+        shard = next(shards)
+        parameters += [shard, shard] if self.charges else [shard]
         return postgresql(date.fromisoformat(self.day), charging=bool(self.charges)), parameters
 
     def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
         """From the accounts that were stale, and each counter's room before and number granted."""
         outcomes = []
-        taken = {record.id for record in self.records}
-        for record in self.everything:
-            if record.account in stale or record.id not in taken:
+        for entry, row in zip(self.entries, self.rows, strict=True):
+            if row is None or entry.case.account in stale:
                 outcomes.append(STALE)
-            elif record.counter is None or record.ordinal is None:
+            elif row.ordinal is None or entry.case.counter is None:
                 outcomes.append(STORED)
             else:
-                room, granted = settled[record.counter]
-                remaining = max(room - record.ordinal, 0)
-                outcomes.append(Outcome(granted=record.ordinal <= granted, remaining=remaining))
+                room, granted = settled[entry.case.counter]
+                outcomes.append(Outcome(granted=row.ordinal <= granted, remaining=max(room - row.ordinal, 0)))
         return outcomes
 
     def read_row(self, row: tuple[str | None, str | None, int]) -> list[Outcome]:

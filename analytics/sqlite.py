@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from analytics import statements
-from analytics.batches import Batch, Charge, Counter, Outcome, Record
+from analytics.batches import Batch, Charge, Counter, Entry, Outcome
 from analytics.statements import BASE, COUNT, RATE_LIMIT_EXCEEDED, month_number
 
 SHARD = 0  # there is one writer
@@ -24,44 +24,44 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
-    epochs = {account: current_epoch(cursor, account) for account in {record.account for record in batch.records}}
-    stale = {record.account for record in batch.records if record.epoch != epochs[record.account]}
+    cases = batch.cases.values()
+    epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
+    stale = {case.account for case in cases if case.epoch != epochs[case.account]}
     settled = {
         counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
     }
     outcomes = batch.outcomes(stale, settled)
     stored = [
-        Stored(record, outcome)
-        for record, outcome in zip(batch.everything, outcomes, strict=True)
-        if not outcome.stale
+        Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
     ]
     insert(cursor, "accessevent", statements.EVENT_COLUMNS, [one.row() for one in stored])
     add_to_usage(cursor, date.fromisoformat(batch.day), stored)
-    if batch.charges:
-        allowed = {one.record.id: one for one in stored if one.allowed}
-        charge(cursor, batch.day, [(one, allowed[one.id]) for one in batch.charges if one.id in allowed])
+    charged = [(one.entry.charge, one) for one in stored if one.allowed and one.entry.charge is not None]
+    if charged:
+        charge(cursor, batch.day, charged)
     return outcomes
 
 
 class Stored:
     """A decision as it is stored, its ids as bytes."""
 
-    def __init__(self, record: Record, outcome: Outcome) -> None:
-        self.record, self.remaining = record, outcome.remaining
-        self.id, self.account, self.content = map(bytes.fromhex, (record.id, record.account, record.content))
-        self.requester = record.requester
-        self.allowed = record.allowed and outcome.granted
-        self.reason = record.reason if outcome.granted else RATE_LIMIT_EXCEEDED
-        self.created = record.created.replace("T", " ").removesuffix("Z")  # as Django writes it
+    def __init__(self, entry: Entry, outcome: Outcome) -> None:
+        case = entry.case
+        self.entry, self.remaining = entry, outcome.remaining
+        self.id, self.account, self.content = map(bytes.fromhex, (entry.id, case.account, entry.content))
+        self.requester = case.requester
+        self.allowed = case.allowed and outcome.granted
+        self.reason = case.reason if outcome.granted else RATE_LIMIT_EXCEEDED
+        self.created = case.created.replace("T", " ").removesuffix("Z")  # as Django writes it
 
     def row(self) -> tuple[Any, ...]:
         """The values of EVENT_COLUMNS."""
-        record = self.record
-        policy = record.policy and bytes.fromhex(record.policy)
+        case = self.entry.case
+        policy = case.policy and bytes.fromhex(case.policy)
         return (
-            *(self.id, self.account, self.content, self.requester, policy, record.policy_version, self.allowed),
-            *(self.reason, record.rule_index, record.permission, orjson.dumps(record.facts).decode()),
-            *(self.remaining, record.rate_reset, self.created),
+            *(self.id, self.account, self.content, self.requester, policy, case.policy_version, self.allowed),
+            *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
+            *(self.remaining, case.rate_reset, self.created),
         )
 
 

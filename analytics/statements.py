@@ -67,26 +67,31 @@ def month_number(day: date) -> int:
 def postgresql(day: date, *, charging: bool) -> str:
     """The statement for a batch of that UTC day, one that charges or one that does not.
 
-    Its parameters: `entry` and `counter` as JSON arrays, the shard; and if charging, `charge` as a JSON array first.
+    Its parameters: cases, rows and counters as JSON arrays, and the shard. If charging, the charges come first, and
+    the shard once more last.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """
     counted = COUNT.format(source=CLAIMS, base=BASE, least="least", greatest="greatest")
     rollups = ", ".join(rollups_of(one, day) for one in ("content", "requester"))
     return f"""
-WITH {CHARGES if charging else ""}entry AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%s::json) AS entry (
-    id uuid, account uuid, epoch bigint, content uuid, requester bigint, policy uuid, policy_version int,
-    allowed boolean, reason text, rule_index smallint, permission text, facts jsonb, created timestamptz,
-    counter int, ordinal int, rate_reset bigint)
+WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%s::json) AS alike (
+    number int, account uuid, epoch bigint, requester bigint, policy uuid, policy_version int, allowed boolean,
+    reason text, rule_index smallint, permission text, facts jsonb, created timestamptz, counter int,
+    rate_reset bigint)
+), entry AS MATERIALIZED (
+  SELECT entry.id, entry.content, entry.ordinal, alike.*
+  FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int)
+  JOIN alike ON alike.number = entry."case"
 ), counter AS MATERIALIZED (
   SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed
   FROM json_to_recordset(%s::json) AS counter (
     number int, account uuid, requester bigint, policy uuid, rule text, window_start bigint, allowance bigint,
     claimed bigint)
 ), stale AS MATERIALIZED (
-  SELECT DISTINCT entry.account
-  FROM entry LEFT JOIN accounts_account account ON account.id = entry.account
-  WHERE account.epoch IS DISTINCT FROM entry.epoch
+  SELECT DISTINCT alike.account
+  FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
+  WHERE account.epoch IS DISTINCT FROM alike.epoch
 ), counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
 ), settled AS (
   SELECT number, counter.allowance - counted.used + counted.granted AS room, counted.granted
@@ -127,7 +132,7 @@ def rollups_of(one: str, day: date) -> str:
 
 CHARGES = """charge AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS charge (
-    id uuid, amount bigint, currency text, license uuid, license_type text)
+    "case" int, amount bigint, currency text, license uuid, license_type text)
 ), """
 
 
@@ -153,8 +158,8 @@ def charged(day: date) -> str:
     return f"""
 , charged AS (
   INSERT INTO analytics_ledgerentry ({LEDGER_COLUMNS})
-  SELECT stored.id, account_id, 'usage', amount, currency, created, license, license_type, stored.id,
-    content_id, requester_id, created
-  FROM charge JOIN stored ON stored.id = charge.id WHERE stored.allowed
+  SELECT stored.id, account_id, 'usage', amount, currency, stored.created, license, license_type, stored.id,
+    content_id, requester_id, stored.created
+  FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id WHERE stored.allowed
   RETURNING account_id, currency, license_type, requester_id, content_id, amount
 ), by_tier AS ({by_tier}), by_requester AS ({others[0]}), by_content AS ({others[1]})"""  # noqa: S608

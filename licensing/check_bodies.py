@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from config.api.errors import ValidationFailed
 from config.api.fields import is_http_url
@@ -102,6 +103,7 @@ class Check(Struct, frozen=True):
     explain: bool = False
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
+    defaults: Any = None  # of a batch's checks that name no more than their item: one object for all of them
 
 
 B = TypeVar("B", bound=Body)
@@ -154,7 +156,24 @@ def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
     """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
     body = convert(fields, BatchBody)
     draft = compiled(body.policy, "") if body.policy is not None else None
-    return [complete(item, body, f"checks[{index}].", draft) for index, item in enumerate(body.checks)]
+    completed: list[Check] = []
+    for index, item in enumerate(body.checks):
+        if completed and completed[-1].defaults is body and names_its_item_alone(item):
+            [selector] = selectors(item)
+            completed.append(replace(completed[-1], selector=selector, correlation_id=item.correlation_id))
+        else:
+            check = complete(item, body, f"checks[{index}].", draft)
+            completed.append(replace(check, defaults=body) if names_its_item_alone(item) else check)
+    return completed
+
+
+def names_its_item_alone(item: BatchItem) -> bool:
+    """Whether all that it gives of its own is its item's id, as the checks of a batch mostly do."""
+    return (
+        (item.content_id is not None)
+        and (item.external_id is item.source is item.requester is item.permission is item.context is None)
+        and (item.dry_run is item.explain is item.policy is None)
+    )
 
 
 def compiled(draft: DraftBody, path: str) -> CompiledPolicy:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from uuid_utils import uuid7
 
 from analytics import recorder
-from analytics.batches import Charge, Claim, Entry, Outcome, Record
+from analytics.batches import Case, Charge, Claim, Entry, Outcome
 from config.api import ids
 from config.api.errors import ApiError, NotFound
 from config.api.middleware import parse_address
@@ -101,18 +101,14 @@ def prepare(
     """The answer and its record. `account` is a UUID in hex, `epoch` the one that item and requester were read at."""
     answer = decide_check(check, item, requester, now)
     decision, rule = answer.decision, answer.decision.rule
-    # Events are partitioned by id, so one that is told of later still goes to its own month.
-    key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
     claim = None
     if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
         begin, _ = rule_limits.window(rule.rate_limit.period, now)
         allowance = rule.rate_limit.requests
         claim = Claim(account, requester.pk or 0, item.policy_key or "", rule.fingerprint.hex(), begin, allowance)
-    record = Record(
-        id=key.hex(),
+    case = Case(
         account=account,
         epoch=epoch,
-        content=item.key,
         requester=requester.pk or 0,
         policy=item.policy_key,
         policy_version=item.policy.version if item.policy else None,
@@ -124,15 +120,44 @@ def prepare(
         created=answer.created,
         rate_reset=answer.rate_reset,
     )
-    return replace(answer, id=ids.encode("dec", key)), (record, claim, charge_of(decision, record))
+    return named(answer, item, Entry("", "", case, claim, charge_of(decision)))
 
 
-def charge_of(decision: Decision, record: Record) -> Charge | None:
+def named(answer: Answer, item: Item, entry: Entry) -> tuple[Answer, Entry]:
+    """The answer and its record for that item, which differs in nothing that they depend on; with a new id."""
+    now = answer.facts.now
+    # Events are partitioned by id, so one that is told of later still goes to its own month.
+    key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
+    return (
+        replace(answer, id=ids.encode("dec", key), content_id=item.id),
+        Entry(key.hex(), item.key, entry.case, entry.claim, entry.charge),
+    )
+
+
+class Preparer:
+    """Prepares the checks of one request: those that are alike in all that decides are decided once."""
+
+    def __init__(self, now: datetime, account: str, epoch: int) -> None:
+        self.now, self.account, self.epoch = now, account, epoch
+        self.prepared: dict[Any, tuple[Answer, Entry]] = {}
+
+    def prepare(self, check: Check, item: Item, requester: KnownRequester) -> tuple[Answer, Entry]:
+        if check.defaults is None or requester.licenses is not None:  # a licence may be for a single item
+            return prepare(check, item, requester, self.now, self.account, self.epoch)
+        alike = (id(check.defaults), id(item.policy), item.content_type, item.tags, item.category, item.archived)
+        known = self.prepared.get(alike)
+        if known is not None:
+            return named(known[0], item, known[1])
+        made = self.prepared[alike] = prepare(check, item, requester, self.now, self.account, self.epoch)
+        return made
+
+
+def charge_of(decision: Decision) -> Charge | None:
     """What the decision costs, if its rule's limit does not turn it into a denial."""
     price, held = decision.price, decision.license
     if price is None or held is None or held.id is None:
         return None
-    return Charge(record.id, *price, license_key(held.id), held.license_type or "")
+    return Charge(*price, license_key(held.id), held.license_type or "")
 
 
 @lru_cache(maxsize=10_000)
@@ -198,7 +223,7 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
             lasting[check.requester_id] = check.requester_name or lasting.get(check.requester_id)
     requesters = keep_requesters(account_id, lasting)
     requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
-    account = ids.hex_of("acc", account_id)
+    preparer = Preparer(now, ids.hex_of("acc", account_id), epoch)
     answers: list[Answer | ApiError] = []
     places: list[int] = []
     entries: list[Entry] = []
@@ -209,7 +234,7 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
         elif check.dry_run:
             answers.append(rehearse(check, item, requester, now))
         else:
-            answer, entry = prepare(check, item, requester, now, account, epoch)
+            answer, entry = preparer.prepare(check, item, requester)
             places.append(len(answers))
             entries.append(entry)
             answers.append(answer)

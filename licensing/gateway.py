@@ -31,7 +31,7 @@ from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
 from config.api.turns import turn_to_write
 from licensing.check_bodies import Check
-from licensing.checks import Answer, check_access, not_found, prepare, settle
+from licensing.checks import Answer, Preparer, check_access, not_found, settle
 from licensing.items import Item, KnownRequester
 from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
 from licensing.metrics import HIT, MISS, looked_up, observed
@@ -142,6 +142,7 @@ class Gateway:
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
     ) -> tuple[list[Answer | ApiError], list[int], list[Entry]]:
+        preparer = Preparer(now, grant.account_key, found.epoch)
         answers: list[Answer | ApiError] = []
         places: list[int] = []
         entries: list[Entry] = []
@@ -151,7 +152,7 @@ class Gateway:
                 answers.append(not_found(check))
                 continue
             requester = found.requesters[check.requester_id]
-            answer, entry = prepare(check, item, requester, now, grant.account_key, found.epoch)
+            answer, entry = preparer.prepare(check, item, requester)
             places.append(len(answers))
             entries.append(entry)
             answers.append(answer)
