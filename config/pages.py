@@ -25,6 +25,8 @@ CONTENT_SECURITY_POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
+LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+
 
 def page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
     response = render(request, template, context)
@@ -72,9 +74,10 @@ def may_read_metrics(request: HttpRequest) -> bool:
         sent = request.headers.get("Authorization", "")
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
     client: Address | None = request.client_address  # type: ignore[attr-defined]
-    forwarded = any(name in request.headers for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))
-    by_proxy = forwarded and not TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
-    return client is not None and client.is_loopback and not by_proxy
+    # A trusted proxy says for whom it asks; then the client's address is theirs.
+    known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
+    forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
+    return client is not None and client.is_loopback and not forwarded
 
 
 @cache

@@ -252,6 +252,8 @@ SPECTACULAR_SETTINGS = {
 # --- What it says (docs/observability.md) ----------------------------------------------------------------------------
 
 PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
+if PROMETHEUS_MULTIPROC_DIR:
+    Path(PROMETHEUS_MULTIPROC_DIR).mkdir(parents=True, exist_ok=True)
 METRICS_TOKEN = env("METRICS_TOKEN")
 ACCESS_LOG = env_bool("ACCESS_LOG")
 OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")  # traces, if the group `tracing` is installed

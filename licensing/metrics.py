@@ -95,7 +95,7 @@ def observed(record: Record) -> Record:
         begun = perf_counter()
         try:
             outcomes = await record(gateway, many)
-        except BaseException:
+        except Exception:
             failures.values[0] += 1
             raise
         commits.observe(0, perf_counter() - begun)

@@ -20,7 +20,7 @@ def test_another_machine_may_not(address):
     assert read(address) == 404
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host", "Via"])
 def test_who_comes_through_a_proxy_on_this_machine_may_not(header):
     assert read(**{header: "127.0.0.1"}) == 404
 
@@ -30,6 +30,12 @@ def test_a_trusted_proxy_is_believed(settings):
     assert read(**{"X-Forwarded-For": "203.0.113.9"}) == 404
     assert read(**{"X-Forwarded-For": "127.0.0.1, 203.0.113.9"}) == 404
     assert read(**{"X-Forwarded-For": "127.0.0.1"}) == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-Proto", "Forwarded", "Via"])
+def test_a_trusted_proxy_that_does_not_say_for_whom_it_asks_may_not(settings, header):
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+    assert read(**{header: "https"}) == 404
 
 
 def test_with_a_token_everybody_needs_it(settings):
