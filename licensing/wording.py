@@ -43,9 +43,8 @@ def describe(rule: Rule) -> str:
         limit = rule["rateLimit"]
         times = "Once" if limit["requests"] == 1 else f"{limit['requests']:,} times"
         parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each requester")
-    if rule.get("message"):
-        parts.append(f"Says: “{rule['message']}”")
-    return ". ".join(parts) + "."
+    sentences = ". ".join(parts) + "."
+    return f"{sentences} Says: “{rule['message']}”" if rule.get("message") else sentences
 
 
 def place(rule: Rule) -> str:

@@ -30,6 +30,9 @@ LABELS = {
     "after": ("From", "2026-01-31 or 2026-01-31T12:00:00Z"),
     "before": ("Until", "2026-12-31 or 2026-12-31T12:00:00Z"),
 }
+# Without those that mark every field within a field that has an error.
+CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
+FURTHER = [name for name in LISTS if name not in ("licenseType", "contentType")]  # out of sight until they are used
 EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
 EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
 
@@ -69,7 +72,7 @@ class RulesWidget(forms.Widget):
             "text": text,
             "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
             "empty": self.shown("__n__", NEW_ROW),
-            "classes": " ".join(BASE_INPUT_CLASSES),
+            "classes": CLASSES,
             "based_on": self.based_on,
             "most": MAX_RULES,
         }
@@ -99,7 +102,12 @@ class RulesWidget(forms.Widget):
             "types": field(
                 "contentType", "Type of the item", choices=CONTENT_TYPES, chosen=row["contentType"].split()
             ),
-            "lists": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in LISTS if name != "contentType"],
+            "license_types": field("licenseType", LABELS["licenseType"][0], hint=LABELS["licenseType"][1]),
+            "lists": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in FURTHER],
+            "further": any(
+                row[name] or (isinstance(index, int) and (index, name) in self.errors)
+                for name in ("contentType", *FURTHER, *MOMENTS)
+            ),
             "moments": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in MOMENTS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),

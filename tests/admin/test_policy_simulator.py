@@ -90,7 +90,7 @@ def test_what_makes_no_sense_is_said_at_the_field(admin, address, item, fields, 
 def test_the_replay_tells_whom_the_draft_would_shut_out(admin, api, address, item, draft):
     api.post("/v1/access/check", {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
     html = admin.post(address, {**draft, "do": "replay", "period": "7d"}).content.decode()
-    assert "1 decisions from" in html
+    assert "1 decision from" in html
     row = html[html.index("Requesters with most changes") :]
     assert "Acme" in row
     assert "policy_denied" in html
@@ -105,7 +105,7 @@ def test_the_editor_gets_its_draft_back(admin, policy, draft):
 def test_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, address, item):
     viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
     assert "Replay" not in viewer.get(address).content.decode()
-    assert "decisions from" not in viewer.post(address, {"do": "replay", "period": "7d"}).content.decode()
+    assert "from 20" not in viewer.post(address, {"do": "replay", "period": "7d"}).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_a_version_says_what_it_changed(admin, policy):
 
 def test_the_first_version_says_what_it_was(admin, policy):
     first = versions(admin, policy).partition("Version 1")[2]
-    assert "<ins>Deny always. Says: “A valid licence is required.”" in first
+    assert "<ins>Deny always. Says: “A valid licence is required.” (priority 99)" in first
 
 
 def test_many_versions_come_in_pages(admin, policy):

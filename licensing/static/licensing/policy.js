@@ -1,7 +1,7 @@
 // Adds, removes and moves rules without a round trip. Without this file the same buttons ask the server.
 "use strict";
 
-(() => {
+document.addEventListener("DOMContentLoaded", () => {
     const editor = document.querySelector("[data-rules]");
     const list = editor && editor.querySelector("[data-rules-list]");
     if (!list) return;
@@ -89,4 +89,4 @@
     });
     list.addEventListener("change", (event) => show(event.target.closest("[data-rule]")));
     rules().forEach(show);
-})();
+});
