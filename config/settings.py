@@ -55,6 +55,7 @@ WORKERS = env_int("WORKERS", 1, 256)
 THREADS = env_int("THREADS", 16, 1000)
 
 SESSION_COOKIE_SECURE = PUBLIC
+LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address
 CSRF_COOKIE_SECURE = PUBLIC
 SESSION_COOKIE_HTTPONLY = True
 AUTH_PASSWORD_VALIDATORS = admin_settings.PASSWORD_VALIDATORS

@@ -49,6 +49,13 @@ def test_a_list_counts_no_further_than_people_leaf(admin, filled, monkeypatch, d
     assert "more than 55 API keys" in reply.content.decode()
 
 
+def test_signing_in_at_the_login_pages_own_address_leads_to_the_overview(staff):
+    user = staff(password="kite-lamp-57-orbit")
+    fields = {"username": user.username, "password": "kite-lamp-57-orbit"}
+    reply = Client().post(reverse("admin:login"), fields)
+    assert (reply.status_code, reply.headers["Location"]) == (302, reverse("admin:index"))
+
+
 def test_who_is_not_signed_in_is_asked_to(db):
     reply = Client().get(reverse("admin:accounts_apikey_changelist"))
     assert reply.status_code == 302
