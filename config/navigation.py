@@ -33,7 +33,19 @@ SECTIONS = (
     ),
     Section(
         "Catalogue",
-        (Entry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),),
+        (
+            Entry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
+            Entry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
+            Entry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
+        ),
+    ),
+    Section(
+        "Customers",
+        (
+            Entry("Requesters", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
+            Entry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
+            Entry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
+        ),
     ),
     Section(
         "Staff",

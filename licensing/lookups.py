@@ -1,13 +1,16 @@
-"""`tags__has="x"`: the JSON array holds the string, on PostgreSQL (by its GIN index) and on SQLite alike."""
+"""Lookups that work on PostgreSQL, by an index, and on SQLite alike."""
 
 import json
+import re
 from typing import Any
 
-from django.db.models import JSONField, Lookup
+from django.db.models import CharField, JSONField, Lookup
 
 
 @JSONField.register_lookup
 class Has(Lookup):
+    """`tags__has="x"`: the JSON array holds the string."""
+
     lookup_name = "has"
     prepare_rhs = False
 
@@ -21,3 +24,36 @@ class Has(Lookup):
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         column, params = self.process_lhs(compiler, connection)
         return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = %s)", [*params, self.rhs]  # noqa: S608
+
+
+@CharField.register_lookup
+class HasWords(Lookup):
+    """`title__has_words="annual rep"`: each of the words begins a word of the text.
+
+    On PostgreSQL by full-text search without a language, which an index can answer; on SQLite row by row.
+    """
+
+    lookup_name = "has_words"
+    prepare_rhs = False
+
+    @property
+    def words(self) -> list[str]:
+        return [word for word in str(self.rhs).split() if any(map(str.isalnum, word))]
+
+    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        return "%s", (value,)
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        column, params = self.process_lhs(compiler, connection)
+        if not self.words:
+            return "FALSE", []
+        quoted = (word.replace("\\", "\\\\").replace("'", "''") for word in self.words)
+        query = " & ".join(f"'{word}':*" for word in quoted)
+        return f"to_tsvector('simple'::regconfig, {column}) @@ to_tsquery('simple', %s)", [*params, query]
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        column, params = self.process_lhs(compiler, connection)
+        if not self.words:
+            return "0", []
+        patterns = [rf"(?i)(^|\W){re.escape(word)}" for word in self.words]
+        return " AND ".join(f"{column} REGEXP %s" for _ in patterns), [*params * len(patterns), *patterns]

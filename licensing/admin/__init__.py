@@ -1,3 +1,3 @@
-"""What operators see of policies."""
+"""What operators see of policies, content, requesters, licences and decisions."""
 
-from licensing.admin import policies  # noqa: F401 - registers
+from licensing.admin import content, decisions, licenses, policies, requesters  # noqa: F401 - registers

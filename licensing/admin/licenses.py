@@ -1,0 +1,208 @@
+"""Licences: issued, changed and revoked by the services of the API."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+
+from accounts.operators.base import ServiceAdmin
+from accounts.operators.confirmation import confirm
+from accounts.operators.filters import ExactTextFilter, MomentFilter
+from accounts.operators.links import change_url, list_url
+from analytics.models import LedgerEntry
+from licensing import licenses
+from licensing.admin.license_form import LicenseForm, license_fields
+from licensing.admin.requesters import term
+from licensing.admin.searching import find_licenses
+from licensing.license_serializers import STATES
+from licensing.models import License, LicenseStatus, spelled
+
+TERMS = (
+    "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
+    "price_amount", "price_currency", "access_amount", "access_currency",
+)  # fmt: skip
+
+
+class StateFilter(DropdownFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state, state) for state in STATES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[License]) -> QuerySet[License]:
+        over = Q(expires_at__lte=timezone.now())
+        revoked = Q(status=LicenseStatus.REVOKED)
+        conditions = {"revoked": revoked, "expired": ~revoked & over, "active": ~revoked & ~over}
+        condition = conditions.get(self.value() or "")
+        return queryset.filter(condition) if condition else queryset
+
+
+@admin.register(License)
+class LicenseAdmin(ServiceAdmin):
+    list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
+    list_select_related = ("account", "requester")
+    list_filter = (
+        StateFilter,
+        ("license_type", ExactTextFilter),
+        ("requester", AutocompleteSelectFilter),
+        ("expires_at", MomentFilter),
+        ("account", AutocompleteSelectFilter),
+    )
+    search_fields = ("requester__requester_id",)  # how: see licensing.admin.searching
+    search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
+    sortable_by = ()
+    form = LicenseForm
+    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name", *TERMS)}),)
+    fieldsets = (
+        (None, {"fields": ("pk", "account", "holder", "status_now", *TERMS)}),
+        ("Since", {"fields": ("created_at", "updated_at", "revoked", "booked")}),
+    )
+    readonly = ("pk", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
+    autocomplete_fields = ("account",)
+    actions_detail = ("revoke",)
+    api_names = {
+        "requesterId": "requester_own_id",
+        "price": "price_amount",
+        "pricePerAccess": "access_amount",
+    }
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return find_licenses(queryset, search_term), False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[License]:
+        return super().get_queryset(request).select_related("account", "requester")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: License | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        if obj is not None:  # a licence stays its requester's
+            form.base_fields = {
+                name: field
+                for name, field in form.base_fields.items()
+                if name not in ("requester_own_id", "requester_name")
+            }
+        return form
+
+    def has_change_permission(self, request: HttpRequest, obj: License | None = None) -> bool:
+        revoked = obj is not None and obj.status == LicenseStatus.REVOKED
+        return not revoked and super().has_change_permission(request, obj)
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
+        account = fields.pop("account")
+        given = {name: value for name, value in fields.items() if value not in (None, "", [])}
+        return licenses.issue_license(account.pk, license_fields(given, fields))
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        request.cleaned = form.cleaned_data  # type: ignore[attr-defined]
+        return super().save_form(request, form, change)
+
+    def update(self, request: HttpRequest, obj: License, fields: dict[str, Any]) -> License:
+        if fields.get("starts_at", ...) is None:
+            del fields["starts_at"]
+        return licenses.update_license(obj, license_fields(fields, request.cleaned))  # type: ignore[attr-defined]
+
+    def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("licensing.change_license")
+
+    @action(description="Revoke", icon="block", permissions=["end"], url_path="revoke", variant=ActionVariant.DANGER)
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        held = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> str:
+            licenses.revoke_license(held)
+            self.log_change(request, held, "Revoked.")
+            return f"The licence {held.license_type} of {held.requester} is revoked."
+
+        return confirm(
+            request,
+            self,
+            obj=held,
+            title=f"Revoke the licence {held.license_type} of {held.requester}?",
+            facts=[
+                ("Account", str(held.account)),
+                ("Requester", f"{held.requester} ({held.requester.requester_id})"),
+                ("Covers", self.covers(held)),
+                ("Term", term(held)),
+                ("State", held.state(timezone.now())),
+                ("Price", self.price(held)),
+            ],
+            effects=[
+                f"From the next check on {held.requester} no longer has it, in every process: rules that want the "
+                f"type {held.license_type} or a valid licence do not match by it.",
+                f"No access is charged by it any more ({self.per_access(held)} each until now)."
+                if held.access_amount is not None
+                else "It charges nothing per access, so no charges end.",
+                "What it earned stays in the ledger; a refund is an adjustment of its own.",
+                "This cannot be undone; another licence has to be issued.",
+            ],
+            button="Revoke it",
+            perform=perform,
+        )
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
+    def state(self, held: License) -> str:
+        return held.state(timezone.now())
+
+    @display(description="State")
+    def status_now(self, held: License) -> str:
+        return held.state(timezone.now())
+
+    @display(description="Requester")
+    def holder(self, held: License) -> str:
+        return format_html(
+            '<a href="{}">{}</a> ({})', change_url(held.requester), held.requester, held.requester.requester_id
+        )
+
+    @display(description="Covers")
+    def covers(self, held: License) -> str:
+        scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
+        plural = {"item": "items", "tag": "tags", "policy": "policies"}
+        told = [
+            f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named
+        ]
+        return ", ".join(told) or "everything"
+
+    @display(description="Term (UTC)")
+    def term(self, held: License) -> str:
+        return term(held)
+
+    @display(description="Price")
+    def price(self, held: License) -> str:
+        return spelled(held.price_amount, held.price_currency) or "–"
+
+    @display(description="Per access")
+    def per_access(self, held: License) -> str:
+        return spelled(held.access_amount, held.access_currency) or "–"
+
+    @display(description="Issued (UTC)")
+    def created_at(self, held: License) -> str:
+        return f"{held.created:%Y-%m-%d %H:%M}"
+
+    @display(description="Changed (UTC)")
+    def updated_at(self, held: License) -> str:
+        return f"{held.updated:%Y-%m-%d %H:%M}"
+
+    @display(description="Revoked (UTC)")
+    def revoked(self, held: License) -> str:
+        return f"{held.revoked_at:%Y-%m-%d %H:%M}" if held.revoked_at else "no"
+
+    @display(description="In the ledger")
+    def booked(self, held: License) -> str:
+        return format_html(
+            '<a href="{}">Entries of this requester</a>',
+            list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
+        )

@@ -1,0 +1,70 @@
+"""Requesters: who has asked, what they hold, and what they were answered. They come into being by asking."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import display
+
+from accounts.operators.base import ScopedAdmin
+from accounts.operators.links import change_url, list_url
+from analytics.models import AccessEvent
+from licensing.admin.content import latest_decisions
+from licensing.admin.searching import find_requesters
+from licensing.models import License, Requester
+
+LICENSES = 10
+
+
+@admin.register(Requester)
+class RequesterAdmin(ScopedAdmin):
+    list_display = ("requester_id", "name", "account", "first_seen")
+    list_select_related = ("account",)
+    list_filter = (("account", AutocompleteSelectFilter),)
+    search_fields = ("requester_id", "name")  # how: see licensing.admin.searching
+    search_help_text = "The beginning of the requester's id, or words of the name by their beginnings."
+    sortable_by = ()
+    fields = readonly_fields = (
+        "requester_id", "name", "account", "first_seen", "licenses_held", "decisions", "everything",
+    )  # fmt: skip
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return find_requesters(queryset, search_term), False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Requester]:
+        return super().get_queryset(request).select_related("account")
+
+    @display(description="First seen (UTC)")
+    def first_seen(self, requester: Requester) -> str:
+        return f"{requester.created:%Y-%m-%d %H:%M}"
+
+    @display(description="Licences")
+    def licenses_held(self, requester: Requester) -> str:
+        now = timezone.now()
+        held = License.objects.filter(requester=requester).order_by("-pk")[:LICENSES]
+        rows = ((change_url(one), one.license_type, one.state(now), term(one)) for one in held)
+        return format_html_join("", '<div><a href="{}">{}</a> ({}) {}</div>', rows) or "none"
+
+    @display(description="Latest decisions")
+    def decisions(self, requester: Requester) -> str:
+        events = AccessEvent.objects.filter(requester=requester).order_by("-created")
+        return latest_decisions(events.select_related("content"), "content")
+
+    @display(description="All of them")
+    def everything(self, requester: Requester) -> str:
+        named = {"requester__id__exact": str(requester.pk)}
+        return format_html(
+            '<a href="{}">Licences</a> · <a href="{}">Decisions</a>',
+            list_url(License, **named),
+            list_url(AccessEvent, **named),
+        )
+
+
+def term(held: License) -> str:
+    """From when to when, as in "from 2026-01-01 to 2026-12-31"."""
+    end = f"to {held.expires_at:%Y-%m-%d %H:%M}" if held.expires_at else "without end"
+    return f"from {held.starts_at:%Y-%m-%d %H:%M} {end}"

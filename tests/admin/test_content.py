@@ -1,0 +1,174 @@
+"""Content is found, written by the services, and shows what was asked for it."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import AuditEntry
+from accounts.operators.links import change_url, list_url
+from accounts.operators.services import create_operator
+from licensing.models import Content
+from tests import factories
+from tests.admin.forms import submit
+
+ADD = reverse("admin:licensing_content_add")
+
+
+def listed(client, **query):
+    reply = client.get(list_url(Content, **query))
+    assert reply.status_code == 200
+    return [str(item) for item in reply.context["cl"].result_list]
+
+
+@pytest.fixture
+def items(account):
+    factories.content(account, title="The annual report's summary", external_id="2026/a-1", category="finance")
+    factories.content(account, title="Weather map", type="image", external_id="2026/b-2")
+    factories.content(account, title="100% cotton", external_id="x_1", status="archived")
+
+
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ("annual", ["The annual report's summary"]),
+        ("ANN rep", ["The annual report's summary"]),
+        ("report's", ["The annual report's summary"]),
+        ("nual", []),
+        ("2026/", ["Weather map", "The annual report's summary"]),
+        ("2026/b-2", ["Weather map"]),
+        ("026", []),
+        ("x_", ["100% cotton"]),
+        ("x%", []),
+        ("annual weather", []),
+        ("'", []),
+        ("\\", []),
+        ("& | ! ( :*", []),
+    ],
+)
+def test_an_item_is_found_by_the_beginnings_of_its_words_or_of_its_external_id(admin, items, term, found):
+    assert listed(admin, q=term) == found
+
+
+def test_an_item_is_found_by_its_id(admin, items):
+    item = Content.objects.get(title="Weather map")
+    assert listed(admin, q=f" {item.pk} ") == ["Weather map"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"status__exact": "archived"}, ["100% cotton"]),
+        ({"type__exact": "image"}, ["Weather map"]),
+        ({"category": "finance"}, ["The annual report's summary"]),
+        ({"category": "fin"}, []),
+    ],
+)
+def test_the_list_is_filtered(admin, items, query, found):
+    assert listed(admin, **query) == found
+
+
+def test_the_list_is_filtered_by_policy(admin, account, items):
+    policy = factories.policy(account)
+    item = factories.content(account, title="Linked", policy_id=policy.pk)
+    assert listed(admin, policy__id__exact=policy.pk) == [str(item)]
+
+
+def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
+    reply = submit(
+        admin,
+        ADD,
+        account=account.pk,
+        title="New",
+        type="report",
+        external_id="n-1",
+        source="https://example.com/n",
+        tags="one\n two \n",
+        author="Ann",
+        published_at="2026-02-03",
+        word_count="12",
+        metadata_extra='{"edition": 2}',
+    )
+    assert reply.status_code == 302, reply.context["errors"]
+    [shown] = api.get("/v1/content").body["data"]
+    assert (shown["title"], shown["type"], shown["externalId"], shown["status"]) == ("New", "report", "n-1", "active")
+    assert shown["tags"] == ["one", "two"]
+    assert shown["metadata"] == {"author": "Ann", "publishedAt": "2026-02-03", "wordCount": 12, "edition": 2}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("source", "ftp://example.com", "Must be an http(s) URL"),
+        ("external_id", "2026/a-1", "There is an item with the externalId"),
+        ("metadata_extra", '{"a b": 1}', "A key has 1 to 64 of"),
+        ("metadata_extra", "[1]", "Must be a JSON object."),
+        ("tags", "x" * 101, "100 characters"),
+    ],
+)
+def test_what_the_api_would_refuse_is_refused_at_the_field(admin, account, items, field, value, message):
+    reply = submit(admin, ADD, account=account.pk, title="New", **{field: value})
+    assert reply.status_code == 200
+    assert message in str(reply.context["adminform"].form.errors[field])
+    assert not Content.objects.filter(title="New").exists()
+
+
+def test_a_policy_of_another_account_is_refused(admin, account, other_account):
+    foreign = factories.policy(other_account)
+    reply = submit(admin, ADD, account=account.pk, title="New", policy=foreign.pk)
+    assert "There is no policy" in str(reply.context["adminform"].form.errors["policy"])
+
+
+def test_a_change_holds_in_the_next_check_and_touches_nothing_else(admin, account, api):
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    item = factories.content(
+        account,
+        title="Old",
+        policy_id=policy.pk,
+        tags=["kept"],
+        metadata={"author": "Ann", "edition": 2, "tags": ["also"]},
+    )
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check).body["allowed"] is True
+    assert submit(admin, change_url(item), title="New", status="archived").status_code == 302
+    assert api.post("/v1/access/check", check).body["reason"] == "content_archived"
+    shown = api.get(f"/v1/content/{item.pk}").body
+    assert (shown["title"], shown["tags"]) == ("New", ["kept"])
+    assert shown["metadata"] == {"author": "Ann", "edition": 2, "tags": ["also"]}
+    entry = AuditEntry.objects.latest("pk")
+    assert set(entry.changes) == {"title", "status"}
+    assert entry.actor_type == "operator"
+
+
+def test_what_is_emptied_in_the_form_is_gone(admin, account, api):
+    item = factories.content(account, external_id="e", tags=["a"], metadata={"author": "Ann", "edition": 2})
+    emptied = {"external_id": "", "tags": "", "author": "", "metadata_extra": "{}"}
+    assert submit(admin, change_url(item), **emptied).status_code == 302
+    shown = api.get(f"/v1/content/{item.pk}").body
+    assert (shown["externalId"], shown["tags"], shown["metadata"]) == (None, [], {})
+
+
+def test_an_item_is_deleted_after_a_page_that_says_what_stops(admin, account, api):
+    item = factories.content(account, title="Gone soon")
+    address = reverse("admin:licensing_content_delete_it", args=[item.pk])
+    assert "answered with 404" in admin.get(address).content.decode()
+    assert api.get(f"/v1/content/{item.pk}").status == 200
+    assert admin.post(address).status_code == 302
+    assert api.get(f"/v1/content/{item.pk}").status == 404
+    assert listed(admin) == []
+
+
+def test_an_items_page_has_its_usage_and_its_latest_decisions(admin, account, api):
+    item = factories.content(account)
+    decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
+    page = admin.get(change_url(item)).content.decode()
+    assert "1 times: 0 allowed, 1 denied" in page
+    assert decision["id"].replace("_", "_5F") in page
+
+
+def test_a_viewer_sees_items_and_can_do_nothing_to_them(account, sign_in):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    client, item = sign_in(user), factories.content(account)
+    assert listed(client) == [str(item)]
+    assert client.get(change_url(item)).status_code == 200
+    assert client.post(change_url(item), {"title": "Mine"}).status_code == 403
+    assert client.post(reverse("admin:licensing_content_delete_it", args=[item.pk])).status_code == 403
+    assert client.get(ADD).status_code == 403

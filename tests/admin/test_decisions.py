@@ -1,0 +1,118 @@
+"""A decision is found by its id and shown as it was recorded."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.operators.links import list_url
+from analytics import newest
+from analytics.models import AccessEvent
+from licensing import services
+from tests import factories
+
+
+@pytest.fixture
+def decide(account, api):
+    """The id of a decision on an item that wants a commercial licence."""
+    policy = factories.policy(account)
+    item = factories.content(account, title="The item", policy_id=policy.pk)
+
+    def make(requester="org_acme", **more):
+        reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **more})
+        return reply.body["id"]
+
+    make.policy, make.item = policy, item
+    return make
+
+
+def found(client, **query):
+    reply = client.get(list_url(AccessEvent, **query))
+    assert reply.status_code == 200
+    return [event.pk for event in reply.context["cl"].result_list]
+
+
+def page(client, decision):
+    reply = client.get(reverse("admin:analytics_accessevent_change", args=[decision]))
+    assert reply.status_code == 200
+    return " ".join(reply.content.decode().split())
+
+
+def test_a_decision_is_found_by_its_id(admin, decide):
+    decision = decide()
+    decide()
+    assert found(admin, q=f" {decision} ") == [decision]
+
+
+@pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_acme"])
+def test_what_is_no_decisions_id_finds_nothing(admin, decide, term):
+    decide()
+    assert found(admin, q=term) == []
+
+
+def test_decisions_are_listed_newest_first_and_filtered(admin, decide, account):
+    denied = decide()
+    factories.license(account)
+    allowed = decide()
+    other = decide("org_zebra")
+    requester = AccessEvent.objects.get(pk=other).requester
+    assert found(admin) == [other, allowed, denied]
+    assert found(admin, outcome="allowed") == [allowed]
+    assert found(admin, outcome="denied") == [other, denied]
+    assert found(admin, outcome="no_license") == [other, denied]
+    assert found(admin, outcome="no_policy") == []
+    assert found(admin, requester__id__exact=requester.pk) == [other]
+    assert found(admin, content__id__exact=decide.item.pk) == [other, allowed, denied]
+
+
+def test_decisions_are_filtered_by_time(admin, decide):
+    decision = decide()
+    today = timezone.now().date().isoformat()
+    assert found(admin, created_from_0=today, created_to_0=today) == [decision]
+    assert found(admin, created_from_0=today, created_from_1="00:00:00") == [decision]
+    assert found(admin, created_from_0="2020-01-01", created_to_0="2020-01-02") == []
+
+
+@pytest.mark.parametrize("nonsense", [{"created_from_0": "yesterday"}, {"created_to_1": "12:00"}])
+def test_a_time_that_is_none_does_not_show_everything(admin, decide, nonsense):
+    decide()
+    assert admin.get(list_url(AccessEvent, **nonsense)).status_code == 302
+
+
+def test_an_outcome_is_looked_for_among_the_newest_alone(decide, account):
+    denied = [decide() for _ in range(3)]
+    assert newest.newest(AccessEvent.objects.all(), most=2).count() == 2
+    assert denied[0] not in newest.newest(AccessEvent.objects.all(), most=2).values_list("pk", flat=True)
+
+
+def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decide, account):
+    decision = decide(permission="commercial_use", context={"ip": "203.0.113.9"})
+    services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
+    told = page(admin, decision)
+    assert "Denied: the requester had no valid licence" in told
+    assert "as of version 1" in told
+    assert "<code>licenseType</code> wants commercial, enterprise; it was nothing" in told
+    assert "matched, and decided" in told
+    assert "A valid licence is required." in told
+    assert "203.0.113.9" in told
+
+
+def test_an_allowed_decision_tells_its_licence_and_its_charge(admin, decide, account):
+    held = factories.license(account, per_access="0.05")
+    told = page(admin, decide())
+    assert held.pk in told
+    assert "held by the service" in told
+    assert "0.05 USD" in told
+
+
+def test_a_decision_on_an_item_that_is_gone_is_still_shown(admin, decide):
+    decision = decide()
+    services.delete_content(decide.item)
+    assert "deleted since" in page(admin, decision)
+
+
+def test_another_accounts_decision_is_not_found(decide, other_account, staff, sign_in):
+    decision = decide()
+    client = sign_in(staff("analytics.view_accessevent", accounts=[other_account]))
+    assert found(client) == []
+    assert found(client, q=decision) == []
+    assert client.get(reverse("admin:analytics_accessevent_change", args=[decision])).status_code == 302

@@ -1,0 +1,184 @@
+"""Licences are issued, changed and revoked in the admin, and decide the next check; the ledger is added to."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.operators.links import change_url, list_url
+from accounts.operators.services import create_operator
+from analytics.models import LedgerEntry
+from licensing.models import License, Requester
+from tests import factories
+from tests.admin.forms import submit
+
+ADD = reverse("admin:licensing_license_add")
+ADJUST = reverse("admin:analytics_ledgerentry_add")
+
+
+@pytest.fixture
+def check(account, api):
+    """Whether org_acme may have an item that wants a commercial licence."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
+
+
+def listed(client, model, **query):
+    reply = client.get(list_url(model, **query))
+    assert reply.status_code == 200
+    return list(reply.context["cl"].result_list)
+
+
+def test_a_licence_issued_turns_a_check_from_denied_to_allowed(admin, account, check):
+    assert check()["reason"] == "no_license"
+    fields = {"requester_own_id": "org_acme", "requester_name": "Acme", "license_type": "commercial"}
+    reply = submit(admin, ADD, account=account.pk, **fields)
+    assert reply.status_code == 302, reply.context["errors"]
+    assert check()["allowed"] is True
+
+
+def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
+    fields = {
+        "requester_own_id": "org_acme",
+        "license_type": "commercial",
+        "tags": "news\nsport",
+        "starts_at_0": "2026-01-31",
+        "starts_at_1": "12:30:00",
+        "price_amount": "1234.10",
+        "price_currency": "EUR",
+        "access_amount": "0.000001",
+        "access_currency": "JPY",
+    }
+    reply = submit(admin, ADD, account=account.pk, **fields)
+    assert reply.status_code == 302, reply.context["errors"]
+    [shown] = api.get("/v1/licenses").body["data"]
+    assert shown["tags"] == ["news", "sport"]
+    assert shown["startsAt"] == "2026-01-31T12:30:00.000000Z"
+    assert shown["price"] == {"amount": 1234.1, "currency": "EUR"}
+    entry = LedgerEntry.objects.get()
+    assert (entry.amount, entry.currency) == (Decimal("1234.10"), "EUR")
+    assert License.objects.get().access_amount == Decimal("0.000001")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"content_ids": "cnt_nonsense"}, "content_ids", "There is no content item"),
+        ({"policy_ids": "pol_x"}, "policy_ids", "There is no policy"),
+        ({"price_amount": "1.1234567", "price_currency": "EUR"}, "price_amount", "6 decimal places"),
+        ({"price_amount": "1"}, "price_currency", "go together"),
+        ({"access_currency": "EUR"}, "access_amount", "go together"),
+        ({"price_amount": "-1", "price_currency": "EUR"}, "price_amount", "at least 0"),
+        ({"expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "later than startsAt"),
+        ({"requester_own_id": " "}, "requester_own_id", "required"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_the_field(admin, account, fields, field, message):
+    given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
+    reply = submit(admin, ADD, **given)
+    assert reply.status_code == 200
+    assert message in str(reply.context["adminform"].form.errors[field])
+    assert not License.objects.exists()
+
+
+def test_a_change_keeps_what_the_form_was_not_told(admin, account):
+    held = factories.license(account, per_access="0.05", tags=["a"])
+    reply = submit(admin, change_url(held), license_type="editorial")
+    assert reply.status_code == 302, reply.context["errors"]
+    changed = License.objects.get()
+    assert (changed.license_type, changed.tags, changed.access_amount) == ("editorial", ["a"], Decimal("0.05"))
+    assert changed.starts_at == held.starts_at
+
+
+def test_a_price_is_changed_and_taken_away(admin, account):
+    held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
+    assert submit(admin, change_url(held), price_amount="12").status_code == 302
+    assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 12
+    assert submit(admin, change_url(held), price_amount="", price_currency="").status_code == 302
+    assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 0
+
+
+def test_revoking_names_what_stops_and_ends_access_in_the_next_check(admin, account, check):
+    held = factories.license(account)
+    assert check()["allowed"] is True
+    address = reverse("admin:licensing_license_revoke", args=[held.pk])
+    asked = admin.get(address).content.decode()
+    assert "org_acme no longer has it" in asked
+    assert check()["allowed"] is True
+    assert admin.post(address).status_code == 302
+    assert check()["allowed"] is False
+    assert admin.post(change_url(held), {"license_type": "again"}).status_code == 403
+
+
+@pytest.mark.parametrize("state", ["active", "expired", "revoked"])
+def test_licences_are_filtered_by_their_derived_state(admin, account, state):
+    factories.license(account, license_type="active")
+    ago = timezone.now() - timedelta(days=9)
+    factories.license(account, license_type="expired", starts_at=ago, expires_at=ago + timedelta(days=1))
+    revoked = factories.license(account, license_type="revoked")
+    admin.post(reverse("admin:licensing_license_revoke", args=[revoked.pk]))
+    assert [held.license_type for held in listed(admin, License, state=state)] == [state]
+
+
+@pytest.mark.parametrize("term", ["org_ac", "Acme", "lab", "acme LAB"])
+def test_licences_and_requesters_are_found_by_the_requesters_id_or_name(admin, account, term):
+    held = factories.license(account, requester_name="Acme Labs")
+    factories.license(account, "org_zebra")
+    assert listed(admin, License, q=term) == [held]
+    assert [one.requester_id for one in listed(admin, Requester, q=term)] == ["org_acme"]
+
+
+def test_a_requesters_page_has_their_licences_and_latest_decisions(admin, account, check):
+    held, decision = factories.license(account), check()
+    page = admin.get(change_url(held.requester)).content.decode()
+    assert change_url(held) in page
+    assert decision["id"].replace("_", "_5F") in page
+
+
+def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
+    held = factories.license(account)
+    fields = {"amount": "-0.10", "currency": "EUR", "description": "Goodwill", "of_license": held.pk}
+    reply = submit(admin, ADJUST, account=account.pk, **fields)
+    assert reply.status_code == 302, reply.context["errors"]
+    entry = LedgerEntry.objects.get()
+    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal("-0.10"), held.pk)
+    assert entry.requester.requester_id == "org_acme"
+    page = admin.get(change_url(entry)).content.decode()
+    assert "Goodwill" in page
+    assert change_url(held) in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"amount": "0"}, "amount"),
+        ({"description": ""}, "description"),
+        ({"of_license": "lic_none"}, "of_license"),
+        ({"of_requester": "nobody"}, "of_requester"),
+        ({"occurred_at_0": "2999-01-01", "occurred_at_1": "00:00"}, "occurred_at"),
+    ],
+)
+def test_an_adjustment_that_makes_no_sense_is_refused_at_the_field(admin, account, fields, field):
+    given = {"account": account.pk, "amount": "1", "currency": "EUR", "description": "For a test", **fields}
+    reply = submit(admin, ADJUST, **given)
+    assert reply.status_code == 200
+    assert reply.context["adminform"].form.errors[field]
+    assert not LedgerEntry.objects.exists()
+
+
+def test_an_entry_of_the_ledger_is_never_edited_or_deleted(admin, account):
+    factories.license(account, price_amount=Decimal(10), price_currency="EUR")
+    entry = LedgerEntry.objects.get()
+    assert admin.post(change_url(entry), {"amount": "1"}).status_code == 403
+    assert admin.post(change_url(entry).replace("change", "delete")).status_code == 403
+
+
+def test_a_viewer_can_neither_issue_nor_revoke_nor_adjust(account, sign_in):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    client, held = sign_in(user), factories.license(account)
+    assert client.get(change_url(held)).status_code == 200
+    assert client.get(ADD).status_code == 403
+    assert client.get(ADJUST).status_code == 403
+    assert client.post(reverse("admin:licensing_license_revoke", args=[held.pk])).status_code == 403
