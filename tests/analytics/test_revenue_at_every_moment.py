@@ -1,0 +1,104 @@
+"""The revenue report while money comes in: exact at every moment, and without a charge that was answered."""
+
+from decimal import Decimal
+from threading import Barrier, Thread
+
+import pytest
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
+from tests import factories, ledger
+from tests.client import ApiClient
+
+
+@pytest.fixture
+def charged(api, account):
+    """A check that costs 0.05 EUR each time."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    licence = {
+        "requesterId": "org_acme",
+        "licenseType": "commercial",
+        "price": {"amount": 100, "currency": "EUR"},
+        "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
+    }
+    assert api.post("/v1/licenses", licence).status == 201
+    return {"contentId": item.pk, "requester": "org_acme"}
+
+
+def report(api):
+    return api.get("/v1/analytics/revenue", currency="EUR").body
+
+
+def test_a_charged_check_is_in_the_report_with_its_reply(api, charged):
+    for n in range(1, 4):
+        assert api.post("/v1/access/check", charged)["allowed"]
+        body = report(api)
+        assert body["summary"]["total"] == body["byLicenseType"]["commercial"] == round(100 + n * 0.05, 2)
+        assert body["byContent"][0]["revenue"] == round(n * 0.05, 2)
+    assert body["byRequester"] == [{"id": "org_acme", "name": None, "revenue": 100.15}]
+
+
+def test_a_refund_names_the_decision_and_takes_all_else_from_its_charge(api, charged):
+    decision = api.post("/v1/access/check", charged)
+    refund = {"amount": "-0.05", "currency": "EUR", "description": "Page was empty", "decisionId": decision["id"]}
+    made = api.post("/v1/revenue", refund)
+    [charge] = api.get("/v1/revenue", type="usage")["data"]
+    for name in ("licenseId", "licenseType", "contentId", "requesterId", "decisionId"):
+        assert made[name] == charge[name] is not None
+    assert report(api)["byContent"][0]["revenue"] == 0
+
+
+def test_figures_agree_at_every_moment_while_threads_add_and_read(transactional_db):
+    account = factories.account()
+    key = factories.key_text(account)
+    items = [factories.content(account).pk for _ in range(4)]
+    org = ledger.requester(account)
+    start, seen, failures = Barrier(5), [], []
+
+    def add(worker):
+        start.wait()
+        for n in range(20):
+            ledger.add(
+                account,
+                "0.01",
+                license_type=f"tier {n % 3}",
+                content_id=items[(worker + n) % 4],
+                requester=org,
+                occurred_at=timezone.now(),
+            )
+
+    def post(worker):
+        start.wait()
+        for _ in range(20):
+            sale = {"amount": "0.01", "currency": "USD", "description": f"By {worker}", "contentId": items[worker]}
+            assert ApiClient(key).post("/v1/revenue", sale).status == 201
+
+    def read(_):
+        start.wait()
+        while not seen or (seen[-1] < Decimal("0.8") and len(seen) < 500):
+            body = ApiClient(key).get("/v1/analytics/revenue", period="7d").body
+            cents = round(body["summary"]["total"] * 100)
+            assert cents == sum(round(bucket["revenue"] * 100) for bucket in body["timeSeries"])
+            assert cents == sum(round(amount * 100) for amount in body["byLicenseType"].values())
+            seen.append(Decimal(cents) / 100)
+
+    def run(work, worker):
+        try:
+            work(worker)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=pair) for pair in ((add, 0), (add, 1), (post, 2), (post, 3), (read, 4))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    close_old_connections()
+    assert failures == []
+    assert seen == sorted(seen)
+    assert (seen[-1], LedgerEntry.objects.count()) == (Decimal("0.8"), 80)
+    assert sum(one.amount for one in ContentRevenue.objects.all()) == Decimal("0.8")
+    assert sum(one.amount for one in RequesterRevenue.objects.all()) == Decimal("0.4")

@@ -1,0 +1,44 @@
+"""Money never passes through a float (contract §11)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from analytics import ledger as service
+from tests import ledger
+from tests.client import ApiClient
+
+ROOT = Path(settings.BASE_DIR)
+MONEY = [
+    *(ROOT / "config" / "api" / f"{name}.py" for name in ("amounts", "currencies", "money")),
+    *(path for name in ("*ledger*", "*revenue*", "*rate*", "adjust*") for path in (ROOT / "analytics").rglob(name)),
+    *(ROOT / "analytics" / f"{name}.py" for name in ("sqlite", "statements", "batches")),
+    *(ROOT / "licensing").glob("*licens*.py"),
+]
+
+SQL_FLOATS = {"double", "float", "float8", "real"}
+
+
+def words(node):
+    """Of SQL in a text."""
+    return node.value.lower().replace("::", " ").split() if isinstance(node.value, str) and "%s" in node.value else []
+
+
+@pytest.mark.parametrize("path", sorted({path for path in MONEY if path.suffix == ".py"}), ids=lambda path: path.name)
+def test_a_module_of_money_has_no_float(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        assert not (isinstance(node, ast.Name) and node.id == "float"), node.lineno
+        assert not (isinstance(node, ast.Constant) and any(word in SQL_FLOATS for word in words(node))), node.lineno
+        assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), node.lineno
+        assert not (isinstance(node, ast.Attribute) and node.attr in ("FloatField", "Avg")), node.lineno
+        assert not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)), node.lineno
+
+
+def test_a_tenth_added_three_million_times_is_three_hundred_thousand(api: ApiClient, account):
+    thousand = service.totals("tier", [ledger.entry(account, "0.1") for _ in range(1000)])
+    for _ in range(3000):
+        service.add_totals("tier", thousand)
+    body = api.get("/v1/analytics/revenue", startDate="2026-03-04", endDate="2026-03-04").content
+    assert b'"total":300000,' in body
