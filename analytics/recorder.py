@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
-from analytics.batches import Batch, Entry, Outcome
+from analytics.batches import STALE, Batch, Entry, Outcome
 from analytics.sqlite import record_on_sqlite
+from config.api.turns import turn_to_write
+
+TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
 
 
 def record(entries: Sequence[Entry]) -> list[Outcome]:
@@ -24,6 +27,31 @@ def record(entries: Sequence[Entry]) -> list[Outcome]:
         return batch.read_row(run_prepared(*batch.statement()))
     with connection.cursor() as cursor:
         return record_on_sqlite(cursor, batch)
+
+
+def commit(entries: Sequence[Entry]) -> list[Outcome]:
+    """Writes the decisions in one transaction; in one for each account, if a total cannot hold what is charged.
+
+    Nothing is written of an account whose total is full: its outcomes are stale, so that its checks are tried again by
+    themselves, and fail by themselves.
+    """
+    try:
+        return record_together(entries)
+    except TOO_MUCH:
+        outcomes: dict[str, Outcome] = {}
+        for account in {record.account for record, _, _ in entries}:
+            own = [entry for entry in entries if entry[0].account == account]
+            try:
+                settled = record_together(own)
+            except TOO_MUCH:
+                settled = [STALE] * len(own)
+            outcomes |= {entry[0].id: outcome for entry, outcome in zip(own, settled, strict=True)}
+        return [outcomes[record.id] for record, _, _ in entries]
+
+
+def record_together(entries: Sequence[Entry]) -> list[Outcome]:
+    with turn_to_write(), transaction.atomic():
+        return record(entries)
 
 
 def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:

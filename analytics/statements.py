@@ -142,7 +142,7 @@ def charged(day: date) -> str:
         one="tier",
         key="license_type, shard",
         source=f"""
-  SELECT account_id, DATE '{day}', currency, coalesce(license_type, ''), %s, sum(amount)::bigint
+  SELECT account_id, DATE '{day}', currency, coalesce(license_type, ''), %s, sum(amount)
   FROM charged GROUP BY 1, 3, 4 ORDER BY 1, 3, 4""",  # noqa: S608
     )
     others = [
@@ -150,7 +150,7 @@ def charged(day: date) -> str:
             one=one,
             key=f"{one}_id",
             source=f"""
-  SELECT account_id, DATE '{day}', currency, {one}_id, sum(amount)::bigint
+  SELECT account_id, DATE '{day}', currency, {one}_id, sum(amount)
   FROM charged GROUP BY 1, 3, 4 ORDER BY 1, 3, 4""",  # noqa: S608
         )
         for one in ("requester", "content")

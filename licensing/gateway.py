@@ -14,7 +14,7 @@ from functools import wraps
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from accounts import keytext
@@ -29,7 +29,6 @@ from analytics.batches import Entry, Outcome
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
-from config.api.turns import turn_to_write
 from licensing.check_bodies import Check
 from licensing.checks import Answer, Preparer, check_access, not_found, settle
 from licensing.items import Item, KnownRequester
@@ -268,8 +267,7 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 @on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """One commit for all."""
-    with turn_to_write(), transaction.atomic():
-        return recorder.record(entries)
+    return recorder.commit(entries)
 
 
 @on_own_connection

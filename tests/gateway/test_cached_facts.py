@@ -4,11 +4,18 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import ApiKey
+from analytics.models import LedgerEntry
+from config.api import ids
 from licensing import services
+from licensing.check_bodies import Check
+from licensing.checks import prepare
+from licensing.gateway import record_now
 from licensing.licenses import revoke_license, update_license
+from licensing.lookup import current_epoch, find_items, find_requesters
 from tests import factories
 
 
@@ -115,3 +122,24 @@ def test_a_change_of_its_own_licences_is(check, account):
     assert check()["license"]["licenseType"] == "enterprise"
     revoke_license(held)
     assert check()["license"] is None
+
+
+def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone(account, other_account):
+    entries = []
+    for owner in (account, other_account):
+        factories.license(owner, per_access="1000000000000")
+        item = factories.content(owner, policy_id=factories.policy(owner).pk)
+        selector = ("contentId", item.pk)
+        [known] = find_items(owner.pk, {selector}).values()
+        requester = find_requesters(owner.pk, {"org_acme"})["org_acme"]
+        check = Check(selector, "org_acme")
+        count = 10 if owner == account else 1  # ten of them are past 64 bits
+        epoch, key = current_epoch(owner.pk), ids.hex_of("acc", owner.pk)
+        entries += [prepare(check, known, requester, timezone.now(), key, epoch)[1] for _ in range(count)]
+
+    outcomes = record_now(entries)
+
+    assert not outcomes[-1].stale
+    refused = [outcome.stale for outcome in outcomes[:-1]]
+    assert refused == [connection.vendor == "sqlite"] * 10
+    assert LedgerEntry.objects.count() == sum(not outcome.stale for outcome in outcomes)
