@@ -1,9 +1,11 @@
 """What a client knows of its own decisions, kept beside the service's record and compared with it.
 
-Under load, clients check access while others of the same account change a policy and archive an item, so that a
-decision made on facts that no longer hold shows as well as one that was lost, stored twice or not counted.
+Under load, clients check access while others of the same account change a policy, archive an item and change what a
+licence costs, so that a decision made on facts that no longer hold shows as well as one that was lost, stored twice,
+not counted, or charged otherwise than its answer said.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,14 +21,20 @@ CLIENTS = 25
 PER_SECOND = 500
 LIMIT = 1_000_000
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
+LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+PRICES = (0.07, 0.01)  # per access, in turn
 RULES = {True: [ALLOW_ALL], False: [DENY_ALL]}
+
+
+def price(amount: float) -> dict[str, Any]:
+    return {"amount": amount, "currency": "EUR"}
 
 
 @dataclass(frozen=True)
 class Write:
     """A change that a client asked for; it may have been made even if its reply says otherwise."""
 
-    what: str  # "policy" or "item"
+    what: str  # "policy", "item" or "price"
     value: Any
 
 
@@ -38,19 +46,32 @@ class Ledger:
         self.client = server.client(key)
         self.acknowledged: dict[str, dict[str, Any]] = {}
         self.stored: dict[str, dict[str, Any]] = {}
+        self.charged: dict[str, dict[str, Any]] = {}  # what the service's ledger has
         self.unknown = 0  # decisions that were asked for and not answered
-        self.writes: dict[str, list[Exchange]] = {"policy": [], "item": []}
+        self.writes: dict[str, list[Exchange]] = {"policy": [], "item": [], "price": []}
         self.stale: list[str] = []
         self.compared_at = datetime.now(UTC)
-        self.changing, self.open, self.limited = (self.policy(rule) for rule in (ALLOW_ALL, ALLOW_ALL, LIMITED))
+        rules = (ALLOW_ALL, ALLOW_ALL, LIMITED, LICENSED)
+        self.changing, self.open, self.limited, self.licensed = map(self.policy, rules)
         self.items = {
             name: self.client.post("/v1/content", json={"title": name, "policyId": policy}).json()["id"]
-            for name, policy in (("policy", self.changing), ("item", self.open), ("limited", self.limited))
+            for name, policy in (
+                ("policy", self.changing),
+                ("item", self.open),
+                ("limited", self.limited),
+                ("licensed", self.licensed),
+            )
         }
+        self.licenses = [self.license(requester) for requester in ("org_0", "org_1", "org_batches")]
         self.turns = count()
 
     def policy(self, rule: dict[str, Any]) -> str:
         return self.client.post("/v1/policies", json={"name": "Licensed", "rules": [rule]}).json()["id"]
+
+    def license(self, requester: str) -> str:
+        """Of the licensed item alone."""
+        scope = {"requesterId": requester, "licenseType": "commercial", "contentIds": [self.items["licensed"]]}
+        return self.client.post("/v1/licenses", json={**scope, "pricePerAccess": price(PRICES[0])}).json()["id"]
 
     # --- Load --------------------------------------------------------------------------------------------------------
 
@@ -68,11 +89,15 @@ class Ledger:
         if number == 1:
             status = "archived" if turn % 2 else "active"
             return Write("item", status), self.send("PATCH", f"/v1/content/{self.items['item']}", status=status)
+        if number == 3:
+            amount = PRICES[turn % 2]
+            path = f"/v1/licenses/{self.licenses[0]}"
+            return Write("price", amount), self.send("PATCH", path, pricePerAccess=price(amount))
         names = list(self.items)
         if number == 2:
-            checks = [{"contentId": self.items[name]} for name in (*names, names[turn % 3])]
+            checks = [{"contentId": self.items[name]} for name in (*names, names[turn % len(names)])]
             return len(checks), self.send("POST", "/v1/access/check/batch", requester="org_batches", checks=checks)
-        body = {"contentId": self.items[names[turn % 3]], "requester": f"org_{number % 2}"}
+        body = {"contentId": self.items[names[turn % len(names)]], "requester": f"org_{number % 2}"}
         return 1, self.send("POST", "/v1/access/check", **body)
 
     def send(self, method: str, path: str, **body: Any) -> bytes:
@@ -108,14 +133,20 @@ class Ledger:
             newest = max((reply.body["version"] for reply in done if reply.status == 200), default=1)
             return answer["policyVersion"] >= newest
         if answer["contentId"] == self.items["item"]:
-            states = ["active"]
-            for write in self.writes["item"]:
-                if write.ended < check.begun and write.reply.status == 200:
-                    states = []
-                if write.begun < check.ended:
-                    states.append(write.tag.value)
-            return ("active" if answer["allowed"] else "archived") in states
+            return ("active" if answer["allowed"] else "archived") in self.states("item", "active", check)
+        if answer["contentId"] == self.items["licensed"] and answer["requester"]["id"] == "org_0":
+            return (answer["charge"] or {}).get("amount") in self.states("price", PRICES[0], check)
         return True
+
+    def states(self, what: str, first: Any, check: Exchange) -> list[Any]:
+        """The values that it may have had between the check and its reply."""
+        states = [first]
+        for write in self.writes[what]:
+            if write.ended < check.begun and write.reply.status == 200:
+                states = []
+            if write.begun < check.ended:
+                states.append(write.tag.value)
+        return states
 
     # --- Comparison --------------------------------------------------------------------------------------------------
 
@@ -162,7 +193,9 @@ class Ledger:
                 found.append(f"lost: {id_}")
             elif differing := [name for name in answer if self.stored[id_][name] != answer[name]]:
                 found.append(f"{id_} differs in {differing}")
-        return found + self.stale + self.wrong_decisions(fresh) + self.wrong_figures(last)
+        entries = self.pages("/v1/revenue", **{"type": "usage", "created[gte]": since.isoformat()})
+        self.charged |= {entry["id"]: entry for entry in entries}
+        return found + self.stale + self.wrong_decisions(fresh) + self.wrong_figures(last) + self.wrong_charges()
 
     def wrong_decisions(self, decisions: list[dict[str, Any]]) -> list[str]:
         versions = self.pages(f"/v1/policies/{self.changing}/versions")
@@ -173,6 +206,26 @@ class Ledger:
             if decision["contentId"] == self.items["policy"]
             and decision["allowed"] is not (rules[decision["policyVersion"]] == "allow")
         ]
+
+    def wrong_charges(self) -> list[str]:
+        """Each decision costs what its answer said, once, and nothing else costs anything."""
+        said: dict[str, list[float]] = defaultdict(list)
+        for id_, decision in (self.stored | self.acknowledged).items():
+            if decision["charge"]:
+                said[id_].append(decision["charge"]["amount"])
+        entered: dict[str, list[float]] = defaultdict(list)
+        for entry in self.charged.values():
+            entered[entry["decisionId"]].append(entry["amount"])
+        found = [
+            f"{id_} costs {said[id_]}, and the ledger has {entered[id_]}"
+            for id_ in sorted({*said, *entered})
+            if said[id_] != entered[id_]
+        ]
+        cents = sum(round(entry["amount"] * 100) for entry in self.charged.values())
+        report = self.get("/v1/analytics/revenue", period="7d", currency="EUR")["summary"]
+        if round(report["total"] * 100) != cents:
+            found.append(f"{report} for {cents} cents")
+        return found
 
     def wrong_figures(self, last: dict[str, Any]) -> list[str]:
         found = []
