@@ -39,14 +39,14 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
         return record_together(entries)
     except TOO_MUCH:
         outcomes: dict[str, Outcome] = {}
-        for account in {record.account for record, _, _ in entries}:
-            own = [entry for entry in entries if entry[0].account == account]
+        for account in {entry.case.account for entry in entries}:
+            own = [entry for entry in entries if entry.case.account == account]
             try:
                 settled = record_together(own)
             except TOO_MUCH:
                 settled = [STALE] * len(own)
-            outcomes |= {entry[0].id: outcome for entry, outcome in zip(own, settled, strict=True)}
-        return [outcomes[record.id] for record, _, _ in entries]
+            outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
+        return [outcomes[entry.id] for entry in entries]
 
 
 def record_together(entries: Sequence[Entry]) -> list[Outcome]:
