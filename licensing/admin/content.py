@@ -18,6 +18,7 @@ from accounts.operators.links import list_url
 from analytics.models import AccessEvent
 from analytics.usage import content_stats
 from licensing import services
+from licensing.admin.content_bulk import BulkChanges
 from licensing.admin.content_form import ContentForm, content_fields
 from licensing.admin.searching import find_content
 from licensing.models import Content
@@ -27,7 +28,7 @@ METADATA = ("author", "published_at", "category", "word_count", "metadata_tags",
 
 
 @admin.register(Content)
-class ContentAdmin(ServiceAdmin):
+class ContentAdmin(BulkChanges, ServiceAdmin):
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
     list_filter = (

@@ -1,0 +1,126 @@
+"""Many items are archived, brought back and given a policy at once, after a page that says how many."""
+
+import pytest
+
+from accounts.models import AuditEntry
+from accounts.operators.links import list_url
+from accounts.operators.services import create_operator
+from licensing import bulk
+from licensing.admin import content_bulk
+from licensing.models import Content
+from tests import factories
+from tests.admin.forms import form_values
+
+
+@pytest.fixture
+def items(account):
+    return [factories.content(account, category="news") for _ in range(3)]
+
+
+def ask(client, action, items=(), across=False, **filters):
+    """Chooses items in the list, or all that match, and an action."""
+    chosen = {"_selected_action": [item.pk for item in items], "select_across": "1" if across else "0"}
+    return client.post(list_url(Content, **filters), {"action": action, "index": "0", **chosen})
+
+
+def confirm(client, asked, address=None, **fields):
+    values = form_values(asked.content.decode())
+    return client.post(asked.context["back"], {**values, **fields}, follow=True)
+
+
+def statuses():
+    return sorted(Content.objects.values_list("status", flat=True))
+
+
+def test_items_are_archived_after_a_page_that_says_how_many(admin, account, items):
+    asked = ask(admin, "archive", items[:2])
+    assert "Archive 2 items?" in asked.content.decode()
+    assert account.name in asked.content.decode()
+    assert statuses() == ["active"] * 3
+    done = confirm(admin, asked)
+    assert "2 items changed." in done.content.decode()
+    assert statuses() == ["active", "archived", "archived"]
+
+
+def test_each_item_leaves_an_audit_entry_and_the_next_check_knows(admin, account, items, api):
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    check = {"contentId": items[0].pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check)["reason"] == "no_policy"
+    confirm(admin, ask(admin, "assign_policy", items), policy=policy.pk)
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    entries = AuditEntry.objects.filter(action="content.updated")
+    assert {entry.resource_id for entry in entries} == {item.pk for item in items}
+    assert all(entry.changes == {"policyId": [None, policy.pk]} for entry in entries)
+    assert {entry.actor_type for entry in entries} == {"operator"}
+
+
+def test_all_that_match_the_filter_are_changed_and_nothing_else(admin, account, items):
+    other = factories.content(account, category="sport")
+    confirm(admin, ask(admin, "archive", items[:1], across=True, category="news"))
+    assert statuses() == ["active", "archived", "archived", "archived"]
+    other.refresh_from_db()
+    assert other.status == "active"
+
+
+def test_what_came_to_match_meanwhile_is_asked_about_again(admin, account, items):
+    asked = ask(admin, "archive", items[:1], across=True, category="news")
+    factories.content(account, category="news")
+    again = confirm(admin, asked)
+    assert "Archive 4 items?" in again.content.decode()
+    assert statuses() == ["active"] * 4
+    confirm(admin, again)
+    assert statuses() == ["archived"] * 4
+
+
+def test_more_items_than_one_change_takes_are_refused(admin, items, monkeypatch):
+    monkeypatch.setattr(content_bulk, "MOST", 2)
+    refused = admin.post(
+        list_url(Content), {"action": "archive", "_selected_action": items[0].pk, "select_across": "1"}, follow=True
+    )
+    assert "More than 2 items match" in refused.content.decode()
+    assert statuses() == ["active"] * 3
+
+
+def test_items_of_several_accounts_are_given_no_policy_of_one(admin, account, other_account, items):
+    policy, foreign = factories.policy(account), factories.content(other_account)
+    asked = ask(admin, "assign_policy", [*items, foreign])
+    assert other_account.name in asked.content.decode()
+    again = confirm(admin, asked, policy=policy.pk)
+    assert "Select a valid choice" in again.content.decode()
+    assert not Content.objects.exclude(policy=None).exists()
+
+
+def test_a_policy_is_taken_away(admin, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    confirm(admin, ask(admin, "assign_policy", [item]), policy="none")
+    item.refresh_from_db()
+    assert item.policy is None
+
+
+def test_items_that_have_it_already_are_left_alone(admin, items):
+    confirm(admin, ask(admin, "archive", items[:1]))
+    done = confirm(admin, ask(admin, "archive", items))
+    assert "2 items changed. 1 item had it already." in done.content.decode()
+    assert AuditEntry.objects.filter(action="content.updated").count() == 3
+
+
+def test_chunks_add_up(account, items, monkeypatch):
+    monkeypatch.setattr(bulk, "CHUNK", 2)
+    assert bulk.change_items(account.pk, [item.pk for item in items], {"status": "archived"}) == 3
+    assert statuses() == ["archived"] * 3
+
+
+def test_a_viewer_is_offered_no_change_and_may_make_none(account, items, sign_in):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    client = sign_in(user)
+    assert 'value="archive"' not in client.get(list_url(Content)).content.decode()
+    ask(client, "archive", items)
+    assert statuses() == ["active"] * 3
+
+
+def test_another_accounts_items_cannot_be_chosen(other_account, items, sign_in):
+    user, _ = create_operator("ed", role="Editor", accounts=[other_account])
+    client = sign_in(user)
+    asked = ask(client, "archive", items)
+    assert "Archive 3 items" not in asked.content.decode()
+    assert statuses() == ["active"] * 3
