@@ -10,7 +10,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html_join
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
@@ -19,6 +19,7 @@ from accounts.admin.key_forms import NewKeyForm, RotationForm, checked
 from accounts.models import ApiKey
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
+from accounts.operators.filters import RelatedFilter
 from accounts.operators.one_time import show_key
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
@@ -61,7 +62,7 @@ class ApiKeyAdmin(ServiceAdmin):
         StateFilter,
         AttentionFilter,
         ("type", ChoicesDropdownFilter),
-        ("account", AutocompleteSelectFilter),
+        ("account", RelatedFilter),
     )
     add_fieldsets = (
         (None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at", "ticket")}),

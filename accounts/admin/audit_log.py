@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
     ChoicesDropdownFilter,
     DropdownFilter,
     RangeDateTimeFilter,
@@ -19,6 +18,7 @@ from unfold.decorators import display
 
 from accounts.models import AuditEntry
 from accounts.operators.base import ScopedAdmin
+from accounts.operators.filters import RelatedFilter
 from accounts.operators.links import list_url
 
 KINDS = {
@@ -76,7 +76,7 @@ class AuditLogAdmin(ScopedAdmin):
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),
         ("created", RangeDateTimeFilter),
-        ("account", AutocompleteSelectFilter),
+        ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
     search_help_text = "The id of a resource or a key, whole: everything that was done to it."

@@ -7,9 +7,11 @@ and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
 
 from typing import Any, ClassVar
 
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.db.models import ForeignKey, Model, QuerySet
+from django.db import DataError
+from django.db.models import BinaryField, ForeignKey, Model, QuerySet
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
@@ -25,7 +27,10 @@ class BoundedChangeList(ChangeList):
     """Says "so many of all" only where something was searched for or filtered."""
 
     def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
+        try:
+            super().get_results(request)
+        except (ValueError, DataError) as error:  # such as an id that cannot be one
+            raise IncorrectLookupParameters(error) from error
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count
 
@@ -54,6 +59,11 @@ class ScopedAdmin(ModelAdmin):
         if obj is None:
             raise Http404
         return obj
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Nobody tries out in the address what a digest begins with."""
+        binary = {field.name for field in self.model._meta.fields if isinstance(field, BinaryField)}
+        return lookup.partition("__")[0] not in binary and super().lookup_allowed(lookup, value, request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return BoundedChangeList

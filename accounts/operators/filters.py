@@ -8,7 +8,10 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_time
-from unfold.contrib.filters.admin import FieldTextFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, FieldTextFilter, RangeDateTimeFilter
+from unfold.contrib.filters.forms import AutocompleteDropdownForm
+
+from accounts.operators.base import ScopedAdmin
 
 
 class ExactTextFilter(FieldTextFilter):
@@ -52,3 +55,19 @@ class MomentFilter(RangeDateTimeFilter):
 
     def at_most(self, moment: datetime) -> dict[str, Any]:
         return {f"{self.parameter_name}__lte": moment}
+
+
+class ScopedForm(AutocompleteDropdownForm):
+    """Knows what the member of staff may see and nothing else: unfold's shows the name of whatever id it is given."""
+
+    def __init__(self, request: HttpRequest, name: str, *args: Any, model_admin: Any, **kwargs: Any) -> None:
+        super().__init__(request, name, *args, model_admin=model_admin, **kwargs)
+        field: Any = self.fields[name]
+        shown = model_admin.admin_site._registry.get(field.queryset.model)
+        field.queryset = shown.get_queryset(request) if isinstance(shown, ScopedAdmin) else field.queryset.none()
+
+
+class RelatedFilter(AutocompleteSelectFilter):
+    """Searches for the one related thing to filter by: `list_filter = (("account", RelatedFilter), …)`."""
+
+    form_class = ScopedForm

@@ -7,12 +7,12 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.operators.base import ServiceAdmin
-from accounts.operators.filters import MomentFilter
+from accounts.operators.filters import MomentFilter, RelatedFilter
 from accounts.operators.links import change_url
 from analytics.adjustments import adjust
 from analytics.ledger_serializers import AdjustmentSerializer
@@ -94,8 +94,8 @@ class LedgerAdmin(ServiceAdmin):
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("occurred_at", MomentFilter),
-        ("requester", AutocompleteSelectFilter),
-        ("account", AutocompleteSelectFilter),
+        ("requester"),
+        ("account", RelatedFilter),
     )
     search_fields = ("pk",)
     search_help_text = "The id of an entry (led_…) or of the decision that it charges (dec_…), whole."
@@ -132,7 +132,7 @@ class LedgerAdmin(ServiceAdmin):
         return self.fields if obj else ()
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
-        account = fields.pop("account")
+        account = fields.pop("account", RelatedFilter)
         body = {NAMES[name]: value for name, value in fields.items() if value not in (None, "")}
         body["amount"] = plain(body["amount"])
         if "occurredAt" in body:

@@ -7,13 +7,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html_join
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
-from accounts.operators.filters import ExactTextFilter
+from accounts.operators.filters import ExactTextFilter, RelatedFilter
 from accounts.operators.links import list_url
 from analytics.models import AccessEvent
 from analytics.usage import content_stats
@@ -34,9 +34,9 @@ class ContentAdmin(BulkChanges, ServiceAdmin):
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),
-        ("policy", AutocompleteSelectFilter),
+        ("policy"),
         ("category", ExactTextFilter),
-        ("account", AutocompleteSelectFilter),
+        ("account", RelatedFilter),
     )
     search_fields = ("title", "external_id")  # how: see licensing.admin.searching
     search_help_text = "Words of the title by their beginnings, the beginning of the external id, or a whole cnt_ id."
@@ -64,7 +64,7 @@ class ContentAdmin(BulkChanges, ServiceAdmin):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> Content:
-        account = fields.pop("account")
+        account = fields.pop("account", RelatedFilter)
         given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
         return services.create_content(account.pk, given)
 

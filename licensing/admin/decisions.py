@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from accounts.operators.base import ScopedAdmin
-from accounts.operators.filters import MomentFilter
+from accounts.operators.filters import MomentFilter, RelatedFilter
 from accounts.operators.links import change_url
 from analytics.models import AccessEvent
 from analytics.newest import newest
@@ -92,9 +92,9 @@ class DecisionAdmin(ScopedAdmin):
     list_select_related = ("account", "content", "requester")
     list_filter = (
         ("created", RecordedFilter),
-        ("content", AutocompleteSelectFilter),
-        ("requester", AutocompleteSelectFilter),
-        ("account", AutocompleteSelectFilter),
+        ("content"),
+        ("requester"),
+        ("account", RelatedFilter),
         OutcomeFilter,  # the last: it is bounded by what the others leave
     )
     search_fields = ("pk",)

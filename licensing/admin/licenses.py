@@ -8,13 +8,13 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
-from accounts.operators.filters import ExactTextFilter, MomentFilter
+from accounts.operators.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from accounts.operators.links import change_url, list_url
 from analytics.models import LedgerEntry
 from licensing import licenses
@@ -52,9 +52,9 @@ class LicenseAdmin(ServiceAdmin):
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
-        ("requester", AutocompleteSelectFilter),
+        ("requester"),
         ("expires_at", MomentFilter),
-        ("account", AutocompleteSelectFilter),
+        ("account", RelatedFilter),
     )
     search_fields = ("requester__requester_id",)  # how: see licensing.admin.searching
     search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
@@ -100,7 +100,7 @@ class LicenseAdmin(ServiceAdmin):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
-        account = fields.pop("account")
+        account = fields.pop("account", RelatedFilter)
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
         return licenses.issue_license(account.pk, license_fields(given, fields))
 

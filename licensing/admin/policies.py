@@ -10,12 +10,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
+from accounts.operators.filters import RelatedFilter
 from licensing import services
 from licensing.admin.policy_form import EDIT, PolicyForm
 from licensing.admin.policy_pages import content_list_url, items_of, items_sentence
@@ -33,7 +34,7 @@ SHOWN_ITEMS = 10
 class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
     list_display = ("name", "account", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
-    list_filter = (("default_action", ChoicesDropdownFilter), ("account", AutocompleteSelectFilter))
+    list_filter = (("default_action", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("name",)
     form = PolicyForm
     add_fieldsets = ((None, {"fields": ("account", "name", "description", "default_action", "rules")}),)

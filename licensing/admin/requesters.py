@@ -7,10 +7,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 
 from accounts.operators.base import ScopedAdmin
+from accounts.operators.filters import RelatedFilter
 from accounts.operators.links import change_url, list_url
 from analytics.models import AccessEvent
 from licensing.admin.content import latest_decisions
@@ -24,7 +24,7 @@ LICENSES = 10
 class RequesterAdmin(ScopedAdmin):
     list_display = ("requester_id", "name", "account", "first_seen")
     list_select_related = ("account",)
-    list_filter = (("account", AutocompleteSelectFilter),)
+    list_filter = (("account", RelatedFilter),)
     search_fields = ("requester_id", "name")  # how: see licensing.admin.searching
     search_help_text = "The beginning of the requester's id, or words of the name by their beginnings."
     sortable_by = ()
@@ -36,7 +36,7 @@ class RequesterAdmin(ScopedAdmin):
         return find_requesters(queryset, search_term), False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Requester]:
-        return super().get_queryset(request).select_related("account")
+        return super().get_queryset(request).select_related("account", RelatedFilter)
 
     @display(description="First seen (UTC)")
     def first_seen(self, requester: Requester) -> str:

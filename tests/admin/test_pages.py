@@ -60,3 +60,26 @@ def test_who_is_not_signed_in_is_asked_to(db):
     reply = Client().get(reverse("admin:accounts_apikey_changelist"))
     assert reply.status_code == 302
     assert reply.headers["Location"].startswith(reverse("admin:login"))
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "account__id__exact=zzz",
+        "id__exact=zzz",
+        "pk=zzz",
+        "q=%00",
+        "q=%ED%A0%80",
+        "p=99999",
+        "p=x",
+        "o=1.99.-9",
+        "e=1",
+    ],
+)
+def test_no_address_that_somebody_made_up_is_an_error_of_the_server(admin, filled, name, query):
+    assert admin.get(f"{reverse(name)}?{query}").status_code in (200, 302, 400)
+
+
+def test_nobody_tries_out_what_a_digest_begins_with(admin, filled):
+    assert admin.get(f"{reverse('admin:accounts_apikey_changelist')}?digest__startswith=a").status_code == 400

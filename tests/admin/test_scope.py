@@ -1,10 +1,12 @@
 """A member of staff sees the accounts that they are there for, and nothing of others."""
 
 import pytest
+from django.contrib.admin import site
 from django.urls import reverse
 
 from accounts.models import Account, StaffScope
 from accounts.operators.scope import set_scope
+from accounts.operators.services import create_operator
 from tests import factories
 
 ACCOUNTS, KEYS = reverse("admin:accounts_account_changelist"), reverse("admin:accounts_apikey_changelist")
@@ -76,3 +78,26 @@ def test_an_account_that_is_made_later_belongs_to_no_ones_short_list(staff, sign
     user = staff(*VIEW, accounts=list(Account.objects.all()))
     later = factories.account(name="Later")
     assert later.pk not in page(sign_in(user), ACCOUNTS).replace("_5F", "_")
+
+
+BY_ACCOUNT = [
+    reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    for model, model_admin in site._registry.items()
+    if any(isinstance(item, tuple) and item[0] == "account" for item in model_admin.list_filter or ())
+]
+
+
+@pytest.mark.parametrize("address", BY_ACCOUNT)
+def test_no_filter_tells_the_name_of_another_account(account, sign_in, address):
+    hidden = factories.account(name="Hidden from them")
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    client = sign_in(user)
+    assert "Hidden from them" not in page(client, f"{address}?account__id__exact={hidden.pk}")
+    assert account.name in page(client, f"{address}?account__id__exact={account.pk}")
+
+
+@pytest.mark.parametrize("role", ["Viewer", "Key manager"])
+def test_no_search_offers_another_account(account, other_account, sign_in, role):
+    user, _ = create_operator("eve", role=role, accounts=[account])
+    query = {"app_label": "accounts", "model_name": "apikey", "field_name": "account", "term": "Other"}
+    assert sign_in(user).get(reverse("admin:autocomplete"), query).json()["results"] == []
