@@ -94,7 +94,7 @@ class LedgerAdmin(ServiceAdmin):
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("occurred_at", MomentFilter),
-        ("requester"),
+        ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("pk",)
@@ -132,7 +132,7 @@ class LedgerAdmin(ServiceAdmin):
         return self.fields if obj else ()
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
-        account = fields.pop("account", RelatedFilter)
+        account = fields.pop("account")
         body = {NAMES[name]: value for name, value in fields.items() if value not in (None, "")}
         body["amount"] = plain(body["amount"])
         if "occurredAt" in body:

@@ -34,7 +34,7 @@ class ContentAdmin(BulkChanges, ServiceAdmin):
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),
-        ("policy"),
+        ("policy", RelatedFilter),
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )
@@ -64,7 +64,7 @@ class ContentAdmin(BulkChanges, ServiceAdmin):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> Content:
-        account = fields.pop("account", RelatedFilter)
+        account = fields.pop("account")
         given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
         return services.create_content(account.pk, given)
 

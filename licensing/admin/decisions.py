@@ -92,8 +92,8 @@ class DecisionAdmin(ScopedAdmin):
     list_select_related = ("account", "content", "requester")
     list_filter = (
         ("created", RecordedFilter),
-        ("content"),
-        ("requester"),
+        ("content", RelatedFilter),
+        ("requester", RelatedFilter),
         ("account", RelatedFilter),
         OutcomeFilter,  # the last: it is bounded by what the others leave
     )

@@ -52,7 +52,7 @@ class LicenseAdmin(ServiceAdmin):
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
-        ("requester"),
+        ("requester", RelatedFilter),
         ("expires_at", MomentFilter),
         ("account", RelatedFilter),
     )
@@ -100,7 +100,7 @@ class LicenseAdmin(ServiceAdmin):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
-        account = fields.pop("account", RelatedFilter)
+        account = fields.pop("account")
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
         return licenses.issue_license(account.pk, license_fields(given, fields))
 

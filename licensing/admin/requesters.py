@@ -36,7 +36,7 @@ class RequesterAdmin(ScopedAdmin):
         return find_requesters(queryset, search_term), False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Requester]:
-        return super().get_queryset(request).select_related("account", RelatedFilter)
+        return super().get_queryset(request).select_related("account")
 
     @display(description="First seen (UTC)")
     def first_seen(self, requester: Requester) -> str:
