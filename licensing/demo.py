@@ -1,30 +1,38 @@
-"""The demo account: made by the services that every account is made with, its past by the real access check."""
+"""The demo account: made by the services that every account is made with, its past decided and recorded
+as every check is."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from math import sin
 from random import Random
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from rest_framework.serializers import Serializer
 
 from accounts import services as accounts
 from accounts.models import Account, ApiKey
+from analytics.models import ExchangeRate
+from analytics.partitions import MONTHS_AHEAD, ensure_partitions
+from config.api.errors import InvalidRequest
 from licensing import services
-from licensing.check_bodies import Check
-from licensing.checks import check_access
-from licensing.demo_data import CUSTOMERS, PUBLISHER, SHOWN, SITE, Customer, policies, read_items
+from licensing.demo_data import CUSTOMERS, ITEM_FILES, PUBLISHER, RATES, SHOWN, SITE, TERMS, policies, read_items
+from licensing.demo_visits import record_visits
 from licensing.import_mapping import Mapping, is_target
-from licensing.models import Content, Policy, PolicyRevision
+from licensing.import_rows import open_rows
+from licensing.importing import Import
+from licensing.licenses import issue_license
+from licensing.models import Content, License, Policy, PolicyRevision, Requester
 from licensing.serializers import ContentSerializer, PolicySerializer
 
-DAYS = 7
-VISITS_PER_DAY = 20
+DRAWN = 2_000  # of a file's items, those that are ever asked for
+DAYS = 365
 EMBARGO = timedelta(days=14)
-# How busy each hour of the day is, from midnight UTC.
-HOURS = (1, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 9, 10, 12, 11, 10, 8, 6, 5, 4, 3, 2, 1)
+Progress = Callable[[int, int], None]  # days done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +45,78 @@ class Demo:
 
 
 @transaction.atomic
-def seed_demo(now: datetime, seed: int = 1, days: int = DAYS) -> Demo:
-    """An account with policies, items and the decisions of the last `days`; the same seed decides the same."""
+def seed_demo(
+    now: datetime,
+    seed: int = 1,
+    days: int = DAYS,
+    files: Sequence[str] = (),
+    progress: Progress = lambda done, of: None,
+) -> Demo:
+    """An account with policies, items, licences and the decisions of the last `days`; the same seed decides the same.
+
+    `files` are of items to add to its own, CSV or JSON Lines of one of the kinds in ITEM_FILES. Raises InvalidRequest
+    for others.
+    """
     opened = now - timedelta(days=days)
+    ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
     account = accounts.create_account(
         PUBLISHER, plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000
     )
     _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
-    external_ids = register(account, opened)
+    names = [*register(account, opened), *(name for path in files for name in load(account, path))]
+    issue_licenses(account, opened, now)
+    make_rates(opened, now)
     backdate(account, opened)
-    for moment, checks in visits(Random(seed), external_ids, opened, now):  # noqa: S311 - nothing secret hangs on it
-        check_access(account.pk, checks, moment)
+    record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
     return Demo(account, secret_key, public_key)
+
+
+def load(account: Account, path: str) -> list[str]:
+    """Imports a file of items; returns their externalIds."""
+    with open_rows(path) as rows:
+        there = set(rows.header())
+        if not rows.is_csv:
+            there |= set(next(iter(rows.rows())).values)
+        kind = next((kind for kind in ITEM_FILES if there.issuperset(kind.columns.values())), None)
+        if kind is None:
+            known = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
+            raise InvalidRequest(f"{path}: the demo takes files with the columns {known}.")
+        policy = Policy.objects.get(account=account, name=policies(date.today())[kind.policy]["name"])  # noqa: DTZ011
+        work = Import(account.pk, rows, dict(kind.columns), {**kind.defaults, "policyId": policy.pk})
+        work.run(lambda line, problem: None, lambda tally: None)
+    items = Content.objects.of(account.pk).filter(policy=policy, external_id__isnull=False).order_by("external_id")
+    return list(items.values_list("external_id", flat=True)[:DRAWN])
+
+
+def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
+    """The licences that customers hold, with their prices in the ledger."""
+    names = {customer.id: customer.name for customer in CUSTOMERS}
+    for term in TERMS:
+        fields: dict[str, Any] = {
+            "requester_id": term.requester_id,
+            "requester_name": names[term.requester_id],
+            "license_type": term.license_type,
+            "tags": list(term.tags),
+            "starts_at": opened + (now - opened) * term.begin,
+            "expires_at": None if term.end is None else opened + (now - opened) * term.end,
+        }
+        for name, price in (("price", term.price), ("access", term.per_access)):
+            if price is not None:
+                fields[f"{name}_amount"], fields[f"{name}_currency"] = Decimal(price[0]), price[1]
+        issue_license(account.pk, fields)
+
+
+def make_rates(opened: datetime, now: datetime) -> None:
+    """Exchange rates for an installation that has none, so that its reports can convert."""
+    if ExchangeRate.objects.exists():
+        return
+    days = [opened.date() + timedelta(days=day) for day in range((now.date() - opened.date()).days + 1)]
+    for currency, middle in RATES.items():
+        wave = [middle * (1 + 0.03 * sin(index / 40)) for index in range(len(days))]
+        ExchangeRate.objects.bulk_create(
+            ExchangeRate(day=day, currency=currency, rate=f"{rate:.4f}") for day, rate in zip(days, wave, strict=True)
+        )
 
 
 def register(account: Account, opened: datetime) -> list[str]:
@@ -81,38 +148,8 @@ def backdate(account: Account, opened: datetime) -> None:
     Policy.objects.filter(account=account).update(created=opened)
     PolicyRevision.objects.filter(policy__account=account).update(created=opened)
     Content.objects.filter(account=account).update(created=opened, updated=opened)
-
-
-def visits(
-    random: Random, external_ids: list[str], begin: datetime, end: datetime
-) -> Iterator[tuple[datetime, list[Check]]]:
-    """Who asked for what and when, in the order of time: rule limits are counted forwards."""
-    moments = []
-    for day in range((end.date() - begin.date()).days + 1):
-        midnight = datetime.combine(begin.date() + timedelta(days=day), time.min, begin.tzinfo)
-        for hour in random.choices(range(24), HOURS, k=VISITS_PER_DAY):
-            moments.append(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)))
-    # A few items are asked for much more often than the rest.
-    weights = [1 / (rank + 3) for rank in range(len(external_ids))]
-    for moment in sorted(moments):
-        [customer] = random.choices(CUSTOMERS, [customer.weight for customer in CUSTOMERS])
-        wanted = random.choices(external_ids, weights, k=random.randint(1, customer.burst))
-        checks = [check_of(customer, external_id, random) for external_id in wanted]
-        if begin <= moment < end:
-            yield moment, checks
-
-
-def check_of(customer: Customer, external_id: str, random: Random) -> Check:
-    return Check(
-        selector=("externalId", external_id),
-        requester_id=customer.id,
-        requester_name=customer.name,
-        license_type=customer.license_type,
-        has_valid_license=customer.license_type is not None,
-        permission=random.choice(customer.permissions),
-        ip=f"198.51.100.{random.randint(1, 254)}",
-        user_agent=customer.user_agent,
-    )
+    Requester.objects.filter(account=account).update(created=opened)
+    License.objects.filter(account=account).update(created=F("starts_at"), updated=F("starts_at"))
 
 
 def curl_line(key: str, address: str) -> str:

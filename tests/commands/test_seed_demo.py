@@ -3,25 +3,29 @@
 import io
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models import AccessEvent
 from licensing import demo
+from licensing.decisions import Reason
 from licensing.models import Content, Policy
 from tests import factories
 from tests.client import ApiClient
 
 pytestmark = pytest.mark.django_db
 
+DAYS = 20  # a year takes seconds
+
 
 def seed(*options: str) -> dict[str, Any]:
     out = io.StringIO()
-    call_command("seed_demo", "--json", *options, stdout=out)
+    call_command("seed_demo", "--json", "--days", str(DAYS), *options, stdout=out)
     return json.loads(out.getvalue().splitlines()[-1])
 
 
@@ -67,9 +71,8 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
     api = ApiClient(seed()["key"])
     decisions = api.get("/v1/access/decisions", limit=1)
     assert decisions["totalCount"] > 200
-    assert len({event.created.date() for event in AccessEvent.objects.all()}) >= demo.DAYS
-    reasons = {event.reason for event in AccessEvent.objects.all()}
-    assert reasons >= {None, "no_license", "policy_denied", "rate_limit_exceeded", "content_archived"}
+    assert len({event.created.date() for event in AccessEvent.objects.all()}) >= DAYS
+    assert {event.reason for event in AccessEvent.objects.all()} == {None, *Reason}
     newest = decisions["data"][0]
     assert newest["created"] <= api.post("/v1/access/check", {"externalId": demo.SHOWN, "requester": "a"})["created"]
 
@@ -85,7 +88,7 @@ def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
     now = timezone.now()
     runs = []
     for number in (3, 3, 4):
-        demo.seed_demo(now, number)
+        demo.seed_demo(now, number, DAYS)
         runs.append(decided())
         AccessEvent.objects.all().delete()
     assert runs[0] == runs[1] != runs[2]
@@ -105,7 +108,7 @@ def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(demo, "check_access", fail)
+    monkeypatch.setattr(demo, "record_visits", fail)
     with pytest.raises(RuntimeError):
         seed()
     assert not Account.objects.exists()
@@ -113,8 +116,43 @@ def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_people_get_the_account_the_keys_and_the_line() -> None:
     out = io.StringIO()
-    call_command("seed_demo", stdout=out)
+    call_command("seed_demo", "--days", "3", stdout=out)
     text = out.getvalue()
     assert Account.objects.get().pk in text
     assert "svc_sk_" in text
     assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")
+
+
+def test_it_earns_in_three_currencies_and_reports_them_in_one() -> None:
+    api = ApiClient(seed()["key"])
+    entries = api.get("/v1/revenue", limit=100)["data"]
+    assert {entry["currency"] for entry in entries} == {"EUR", "GBP", "USD"}
+    assert {entry["type"] for entry in entries} == {"license", "usage"}
+    report = api.get("/v1/analytics/revenue", currency="USD", period="30d")
+    assert report["summary"]["total"] > 0
+    assert set(report["byLicenseType"]) >= {"enterprise", "commercial", "academic"}
+
+
+def test_its_reports_agree_with_its_decisions() -> None:
+    api = ApiClient(seed()["key"])
+    report = api.get("/v1/analytics/usage", period="30d")
+    assert report["summary"]["totalRequests"] == api.get("/v1/access/decisions", limit=1)["totalCount"]
+
+
+def test_items_can_come_from_files(tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures.jsonl"
+    row = {"acno": "A1", "title": "Boat", "artist": "N. N.", "url": "https://e.com/1", "medium": "Ink", "subjects": []}
+    pictures.write_text("\n".join(json.dumps(row | {"acno": f"A{number}"}) for number in range(40)))
+    articles = tmp_path / "articles.csv"
+    articles.write_text("subfolder_name,dataset_url,article_url\nPolls,https://e.com/d,https://e.com/a\n")
+    api = ApiClient(seed("--items", str(pictures), "--items", str(articles))["key"])
+    assert api.get("/v1/content", type="image", externalId="A7")["totalCount"] == 1
+    assert api.get("/v1/content", source="https://e.com/a")["data"][0]["title"] == "Polls"
+
+
+def test_a_file_of_another_kind_is_refused_by_its_columns(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("name,price\nBoat,3\n")
+    with pytest.raises(CommandError, match=r"acno.*article_url"):
+        seed("--items", str(other))
+    assert not Account.objects.exists()

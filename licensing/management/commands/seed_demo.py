@@ -1,8 +1,9 @@
+import sys
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
@@ -10,22 +11,28 @@ from accounts.models import Account
 from accounts.operators.services import create_operator
 from accounts.serializers import AccountSerializer
 from config.commands import ServiceCommand
-from licensing.demo import curl_line, seed_demo
+from licensing.demo import DAYS, curl_line, seed_demo
+
+MOST_DAYS = 1_100
 
 
 class Command(ServiceCommand):
-    help = "Makes a demo account with keys, policies, content and a week of decisions."
+    help = "Makes a demo account with keys, policies, content, licences and a year of decisions and revenue."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--if-empty", action="store_true", help="Do nothing if there is any account.")
+        parser.add_argument("--days", type=int, default=DAYS, help="How long ago its past begins.")
+        parser.add_argument("--items", action="append", default=[], metavar="FILE", help="Items beside its own.")
         parser.add_argument("--seed", type=int, default=1, help="Another number gives other decisions.")
 
     @transaction.atomic
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         if options["if_empty"] and Account.objects.exists():
             return "There are accounts already; nothing was made.", {"object": "demo", "seeded": False}
-        demo = seed_demo(timezone.now(), options["seed"])
+        if not 1 <= options["days"] <= MOST_DAYS:
+            raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
+        demo = seed_demo(timezone.now(), options["seed"], options["days"], options["items"], self.show)
         curl = curl_line(demo.secret_key, address())
         operator = demo_operator()
         sentence = (
@@ -44,6 +51,11 @@ class Command(ServiceCommand):
             "curl": curl,
             "operator": operator,
         }
+
+    def show(self, done: int, days: int) -> None:
+        if self.stderr.isatty():
+            bar = "█" * (30 * done // days)
+            print(f"\r{bar:<30} {done} of {days} days", end="\n" if done == days else "", file=sys.stderr, flush=True)
 
 
 def demo_operator() -> dict[str, str] | None:
