@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts import audit, epochs
 from config.api import ids
 from config.api.errors import AlreadyExists, InUse, ValidationFailed
+from config.api.resources import find
 from licensing.models import Content, Policy, PolicyRevision, Status
 from licensing.sources import source_key
 
@@ -91,7 +92,7 @@ def create_content(account_id: str, fields: dict[str, Any]) -> Content:
 
 @transaction.atomic
 def update_content(item: Content, fields: dict[str, Any]) -> Content:
-    locked = Content.objects.select_for_update().get(pk=item.pk)
+    locked = find(Content.objects.of(item.account_id).select_for_update(), item.pk)  # it may have gone meanwhile
     locked.updated = timezone.now()
     return save_content(locked, fields)
 
@@ -138,7 +139,7 @@ def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
 @transaction.atomic
 def update_policy(policy: Policy, fields: dict[str, Any], action: str = "policy.updated") -> Policy:
     """Writes the next version. Concurrent updates wait for each other, so none is lost."""
-    locked = Policy.objects.select_for_update().get(pk=policy.pk)
+    locked = find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, value)
