@@ -2,12 +2,15 @@
 
 from collections import Counter
 from decimal import Decimal
+from threading import Barrier, Thread
 
 import pytest
+from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
 from tests import factories
+from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
 
 BODY = {
@@ -211,3 +214,27 @@ def test_a_check_follows_every_step_of_a_licences_life(api, account, clock):  # 
     assert reason() is None
     api.post(f"{path}/revoke")
     assert reason() == "no_license"
+
+
+def test_simultaneous_changes_leave_a_ledger_that_adds_up(transactional_db):
+    account = factories.account()
+    api = ApiClient(factories.key_text(account))
+    path = "/v1/licenses/" + api.post("/v1/licenses", BODY)["id"]
+    start = Barrier(4)
+
+    def change(worker):
+        start.wait()
+        for n in range(5):
+            price = {"amount": worker + n, "currency": "EUR"}
+            assert api.patch(path, {"price": price, "startsAt": f"2026-02-0{worker + 1}"}).status == 200
+        connection.close()
+
+    threads = [Thread(target=change, args=[worker]) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    held = api.get(path)
+    assert LedgerEntry.objects.count() > 20
+    price = f"{held['price']['amount']}.000000"
+    assert booked() == ({(held["startsAt"][:10], "EUR", "commercial"): price} if held["price"]["amount"] else {})
