@@ -1,6 +1,7 @@
 """/v1/revenue: the ledger (contract §11). Entries are added and never changed."""
 
 from django.db.models import QuerySet
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,9 +26,10 @@ class LedgerView(AccountView):
 class Ledger(LedgerView, AccountListView):
     permissions_required = {"GET": "revenue:read", "POST": "revenue:write"}
     filterset_class = LedgerFilters
+    exportable = "revenue"
 
     @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """What was earned and given back, the latest entry first: licences, charged checks, and adjustments."""
         return self.list()
 

@@ -52,7 +52,8 @@ class Stored:
         self.requester = case.requester
         self.allowed = case.allowed and outcome.granted
         self.reason = case.reason if outcome.granted else RATE_LIMIT_EXCEEDED
-        self.created = case.created.replace("T", " ").removesuffix("Z")  # as Django writes it
+        # As Django writes it: a list's cursor and filters compare it as text.
+        self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
     def row(self) -> tuple[Any, ...]:
         """The values of EVENT_COLUMNS."""

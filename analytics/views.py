@@ -1,24 +1,26 @@
 """/v1/analytics (spec §4.10)."""
 
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.api_view import AccountView
 from analytics import windows
 from analytics.serializers import UsageReport
 from analytics.usage import first_event, usage_report
+from config.api.export import report_response
 
 
 class Usage(AccountView):
     permissions_required = {"GET": "analytics:read"}
-    query_parameters = windows.USAGE.names
+    query_parameters = windows.USAGE.names | {"format"}
+    exportable = "usage"
     serializer_class = UsageReport
 
     @extend_schema(summary="Get usage analytics", parameters=windows.USAGE.documented())
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """Exact and current: a decision that was answered is counted. All figures are of one moment."""
         accounts = [self.account_id]
         window = windows.USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
-        return Response(usage_report(accounts, window))
+        return report_response(request, self.exportable, UsageReport, lambda: usage_report(accounts, window))

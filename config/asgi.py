@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 import os
+from threading import Event
 from time import perf_counter
 from typing import Any
 
@@ -86,8 +87,21 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     async def receive_all() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    complete = {**scope, "headers": headers, "complete_at": perf_counter()}
-    await django_in_threads(complete, receive_all, send)
+    gone = Event()
+    watch = asyncio.create_task(wait_for_end(receive, gone)) if scope["method"] == "GET" else None
+    complete = {**scope, "headers": headers, "complete_at": perf_counter(), "client_gone": gone}
+    try:
+        await django_in_threads(complete, receive_all, send)
+    finally:
+        if watch:
+            watch.cancel()
+
+
+async def wait_for_end(receive: Receive, gone: Event) -> None:
+    """Tells a thread that streams a reply when there is nobody to read it any more (config.api.export)."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
 
 
 async def keep_partitions() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
@@ -85,12 +86,15 @@ class DecisionView(AccountView):
 class Decisions(DecisionView, AccountListView):
     permissions_required = {"GET": "analytics:read"}
     filterset_class = DecisionFilters
+    exportable = "decisions"
 
     @extend_schema(summary="List decisions", responses=DecisionSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """Newest first, without their traces."""
-        rows = self.paginate_queryset(self.filter_queryset(self.owned()))
-        return self.get_paginated_response([present(answer) for answer in recorded_answers(rows or ())])
+        return self.list()
+
+    def shown(self, rows: Any, context: dict[str, Any]) -> Any:
+        return [present(answer) for answer in recorded_answers(rows)]
 
 
 class DecisionById(DecisionView):

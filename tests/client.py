@@ -16,8 +16,9 @@ class Reply:
     def __init__(self, response: Any) -> None:
         self.status = response.status_code
         self.headers = response.headers
-        self.content = response.content
-        self.body = orjson.loads(response.content) if response.content else None
+        self.content = response.getvalue()
+        is_json = self.headers.get("Content-Type", "").partition(";")[0] == "application/json"
+        self.body = orjson.loads(self.content) if self.content and is_json else None
 
     @property
     def error(self) -> dict[str, Any]:

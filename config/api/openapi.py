@@ -12,6 +12,7 @@ from drf_spectacular.openapi import AutoSchema
 
 from config.api import ids
 from config.api.examples import ERRORS, TYPES, error_example
+from config.api.export import CSV, FORMATS, JSONL
 
 JSON = "application/json"
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
@@ -69,6 +70,16 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "description": "Makes a retry safe: for 24 hours the same request is answered with its first reply.",
     "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
+}
+FORMAT = {
+    "name": "format",
+    "in": "query",
+    "description": "`csv` or `jsonl` for a file with everything that matches, as `Accept` can ask for too.",
+    "schema": {"type": "string", "enum": list(FORMATS), "default": "json"},
+}
+FILES: dict[str, Any] = {
+    CSV: {"schema": {"type": "string"}},
+    JSONL: {"schema": {"type": "string"}},
 }
 
 
@@ -140,6 +151,9 @@ class ApiSchema(AutoSchema):
                 operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         if self.has_idempotency:
             operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+        if getattr(self.view, "exportable", "") and self.method.upper() == "GET":
+            operation.setdefault("parameters", []).append(FORMAT)
+            success["content"].update(FILES)
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
                 parameter |= {"schema": self.path_id(), "description": "The resource's id."}

@@ -6,6 +6,7 @@ are inserted, and page 1,000 costs what page 1 does.
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -73,13 +74,26 @@ class KeysetPagination(BasePagination):
         created, prefix = self.created_field, queryset.model._meta.pk.prefix
         if "cursor" in query:
             moment, raw_id = decode_cursor(scope, query["cursor"])
-            queryset = queryset.filter(TupleLessThan(Tuple(F(created), F("id")), (moment, ids.encode(prefix, raw_id))))
+            queryset = self.after(queryset, moment, ids.encode(prefix, raw_id))
         rows = list(queryset.order_by(f"-{created}", "-id")[: limit + 1])
         if len(rows) > limit:
             del rows[limit:]
             last = rows[-1]
             self.next_cursor = encode_cursor(scope, getattr(last, created), ids.decode(prefix, last.pk) or b"")
         return rows
+
+    def after(self, queryset: Any, created: datetime, key: str) -> Any:
+        """What stands behind that row in the list."""
+        return queryset.filter(TupleLessThan(Tuple(F(self.created_field), F("id")), (created, key)))
+
+    def walk(self, queryset: Any, size: int) -> Iterator[list[Any]]:
+        """All rows in the order of the list, `size` of them in memory at a time."""
+        ordered = queryset.order_by(f"-{self.created_field}", "-id")
+        rows = list(ordered[:size])
+        while rows:
+            yield rows
+            last = rows[-1]
+            rows = list(self.after(ordered, getattr(last, self.created_field), last.pk)[:size])
 
     def get_paginated_response(self, data: Any) -> Response:
         page = {"object": "list", "data": data, "hasMore": self.next_cursor is not None, "totalCount": self.total}

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import InvalidRequest, MethodNotAllowed, MissingApiKey, NotFound, error_response
+from config.api.export import CHUNK, columns_of, export, wanted_format
 from config.api.filters import StrictFilterBackend
 from config.api.pagination import KeysetPagination
 from config.api.parsing import read_object
@@ -139,24 +140,37 @@ class ApiView(GenericAPIView):
 
 
 class ListMixin:
-    """`list()` answers a page of `owned()`, filtered by `filterset_class`."""
+    """`list()` answers a page of `owned()`, filtered by `filterset_class`; as a file, all that matches."""
+
+    exportable: ClassVar[str] = ""  # what the file is called; empty: there is none
 
     def known_parameters(self, method: str | None) -> frozenset[str]:
         known = super().known_parameters(method)  # type: ignore[misc]
         if method not in SAFE_METHODS:
             return known
         filters = getattr(self, "filterset_class", None)
-        return known | KeysetPagination.parameters | set(filters.base_filters if filters else ())
+        exports = {"format"} if self.exportable else set()
+        return known | KeysetPagination.parameters | exports | set(filters.base_filters if filters else ())
 
-    def list(self, **context: Any) -> Response:
+    def list(self, **context: Any) -> Any:
         view: Any = self
         queryset = view.owned()
         if getattr(view, "filterset_class", None):
             queryset = view.filter_queryset(queryset)
+        form = wanted_format(view.request) if self.exportable else "json"
+        if form != "json":
+            for name in KeysetPagination.parameters & set(view.request.query_params):
+                raise InvalidRequest(f"A file has everything that matches: {name} has no place here.", param=name)
+            chunks = (self.shown(rows, context) for rows in view.paginator.walk(queryset, CHUNK))
+            return export(view.request, form, self.exportable, columns_of(view.get_serializer_class()), chunks)
         rows = view.paginate_queryset(queryset)
+        return view.get_paginated_response(self.shown(rows, context))
+
+    def shown(self, rows: Any, context: dict[str, Any]) -> Any:
+        """The rows as the API shows them."""
+        view: Any = self
         serializer = view.get_serializer_class()
-        data = serializer(rows, many=True, context={**view.get_serializer_context(), **context}).data
-        return view.get_paginated_response(data)
+        return serializer(rows, many=True, context={**view.get_serializer_context(), **context}).data
 
 
 @csrf_exempt

@@ -44,7 +44,7 @@ def as_record(event: Event, epoch: int) -> Record:
         reason=event.reason,
         rule_index=None,
         permission=None,
-        facts={},
+        facts={"contentType": "article"},
         created=render_timestamp(event.created) or "",
         rate_reset=None,
     )

@@ -1,0 +1,218 @@
+"""Lists and reports as CSV and JSON Lines: the one exception to "JSON in and out"."""
+
+import csv
+import io
+import json
+import tracemalloc
+
+import pytest
+from django.db import OperationalError
+
+from analytics.models import AccessEvent
+from config.api import export
+from config.api.export import cell, harmless
+from tests import factories
+from tests.analytics.recording import record_all, some_events, utc
+
+EXPORTS = ["/v1/access/decisions", "/v1/revenue", "/v1/analytics/usage"]
+every_export = pytest.mark.parametrize("path", EXPORTS)
+
+
+@pytest.fixture
+def decisions(api, account):
+    """Five, two of them by a requester whose name is a formula."""
+    item = factories.content(account)
+    for requester in ("org_1", {"id": "=1+1", "name": '=HYPERLINK("http://x")'}, "org_2", {"id": "=1+1"}, "org_3"):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
+    return api.get("/v1/access/decisions")["data"]
+
+
+def table(reply):
+    return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+
+
+@every_export
+@pytest.mark.parametrize(
+    ("options", "media"),
+    [
+        ({"format": "csv"}, "text/csv; charset=utf-8"),
+        ({"format": "jsonl"}, "application/jsonl; charset=utf-8"),
+        ({"headers": {"Accept": "text/csv"}}, "text/csv; charset=utf-8"),
+        ({"headers": {"Accept": "text/html, application/x-ndjson;q=0.9"}}, "application/jsonl; charset=utf-8"),
+        ({"headers": {"Accept": "text/csv;q=0, */*"}}, "application/json"),
+        ({"headers": {"Accept": "text/csv"}, "format": "json"}, "application/json"),
+        ({}, "application/json"),
+    ],
+)
+def test_the_format_is_the_one_asked_for(api, path, options, media):
+    reply = api.get(path, **options)
+    assert (reply.status, reply.headers["Content-Type"]) == (200, media)
+    if media != "application/json":
+        assert reply.headers["Content-Disposition"].startswith("attachment; filename=")
+        assert reply.headers["X-RateLimit-Remaining"]
+
+
+@every_export
+def test_an_error_is_json_whatever_was_asked_for(api, anonymous, path):
+    assert anonymous.get(path, format="csv").error["code"] == "missing_api_key"
+    assert api.get(path, format="xml").error["param"] == "format"
+    reply = api.get(path, nonsense="1", headers={"Accept": "text/csv"})
+    assert (reply.status, reply.error["param"]) == (400, "nonsense")
+
+
+@pytest.mark.parametrize("path", EXPORTS[:2])
+@pytest.mark.parametrize("name", ["limit", "cursor"])
+def test_a_file_is_not_cut_into_pages(api, path, name):
+    assert api.get(f"{path}?format=csv&{name}=1").error["param"] == name
+
+
+def test_other_lists_are_json_alone(api):
+    assert api.get("/v1/content", format="csv").error["param"] == "format"
+    assert api.get("/v1/content", headers={"Accept": "text/csv"}).headers["Content-Type"] == "application/json"
+
+
+@every_export
+def test_head_answers_as_get_does_without_a_body(api, path):
+    reply = api.request("HEAD", path, format="csv")
+    assert (reply.status, reply.content) == (200, b"")
+    assert reply.headers["Content-Type"] == "text/csv; charset=utf-8"
+
+
+def test_a_file_of_lines_has_the_objects_of_the_list(api, decisions):
+    lines = api.get("/v1/access/decisions", format="jsonl").content.splitlines()
+    assert [json.loads(line) for line in lines] == decisions
+
+
+def test_a_table_has_the_fields_of_objects_in_columns_of_their_own(api, decisions):
+    rows = table(api.get("/v1/access/decisions", format="csv"))
+    assert [row["id"] for row in rows] == [one["id"] for one in decisions]
+    assert {row["reason"] for row in rows} == {"no_policy"}
+    assert (rows[0]["requester.id"], rows[0]["allowed"], rows[0]["matchedRule.index"]) == ("org_3", "false", "")
+
+
+def test_a_table_runs_no_formulas(api, decisions):
+    cells = [cell for row in table(api.get("/v1/access/decisions", format="csv")) for cell in row.values()]
+    assert "'=1+1" in cells
+    assert [cell for cell in cells if cell.lstrip().startswith(("=", "+", "-", "@"))] == []
+
+
+def test_filters_apply(api, decisions):
+    assert len(table(api.get("/v1/access/decisions", format="csv", requesterId="=1+1"))) == 2
+    assert table(api.get("/v1/access/decisions", format="csv", allowed="true")) == []
+
+
+def test_another_accounts_rows_are_not_in_it(other_api, decisions):
+    assert table(other_api.get("/v1/access/decisions", format="csv")) == []
+
+
+def test_a_file_costs_one_request(api, decisions):
+    before = int(api.get("/v1/content").headers["X-RateLimit-Remaining"])
+    assert int(api.get("/v1/access/decisions", format="csv").headers["X-RateLimit-Remaining"]) == before - 1
+
+
+def test_a_report_is_a_table_of_all_its_lists(api, decisions):
+    report = api.get("/v1/analytics/usage", period="7d").body
+    rows = table(api.get("/v1/analytics/usage", period="7d", format="csv"))
+    assert [row["list"] for row in rows] == [
+        "summary",
+        *["timeSeries"] * 7,
+        "topContent",
+        *["topRequesters"] * 4,
+        "byDenialReason",
+    ]
+    assert rows[0]["totalRequests"] == str(report["summary"]["totalRequests"])
+    assert [row["requests"] for row in rows[1:8]] == [str(bucket["requests"]) for bucket in report["timeSeries"]]
+    assert rows[-1]["reason"] == report["byDenialReason"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "\n=1", "\tx", "\u3000=1", "＝1"]
+)
+def test_a_text_that_a_spreadsheet_would_run_is_made_harmless(text):
+    assert harmless(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "Acme", "-5", "+5", "-12.50", "a=b", "1-2", "'=1"])
+def test_any_other_text_stays_as_it_is(text):
+    assert harmless(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-5, "-5"), (1.5, "1.5"), (True, "true"), (None, ""), (["a", "=b"], '["a","=b"]')]
+)
+def test_a_number_stays_one(value, text):
+    assert cell(value) == text
+
+
+def test_a_file_has_every_row_once_across_chunks(api, account, monkeypatch):
+    monkeypatch.setattr("config.api.views.CHUNK", 7)
+    record_all(some_events(account, 100, utc("2026-01-01"), 2, seed=1))
+    ids = [row["id"] for row in table(api.get("/v1/access/decisions", format="csv"))]
+    assert (len(ids), set(ids)) == (100, set(AccessEvent.objects.values_list("pk", flat=True)))
+
+
+def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
+    monkeypatch.setattr("config.api.views.CHUNK", 100)
+    record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))
+    path = "/v1/access/decisions?format=csv"
+
+    def peak(limit):
+        """Of the first so many parts of the file, each of a chunk of rows."""
+        response = api.client.get(path, headers=api.headers)
+        tracemalloc.start()
+        parts = [len(part) for _, part in zip(range(limit), response.streaming_content, strict=False)]
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        for _ in response.streaming_content:
+            pass
+        return len(parts), most
+
+    peak(5)
+    (few, little), (many, much) = peak(5), peak(30)
+    assert (few, many) == (5, 30)
+    assert much < 1.2 * little
+
+
+def test_a_client_that_goes_away_ends_the_queries(rf, account):
+    class Gone:
+        def is_set(self):
+            return True
+
+    request = rf.get("/")
+    request.META["asgi.scope"] = {"client_gone": Gone()}
+    asked = []
+
+    def chunks():
+        for number in range(10):
+            asked.append(number)
+            yield [{"id": number}]
+
+    assert list(export.present_for(request, chunks())) == []
+    assert asked == [0]
+
+
+def test_not_all_threads_export_at_a_time(api):
+    taken = 0
+    while export.turns.acquire(blocking=False):
+        taken += 1
+    try:
+        reply = api.get("/v1/access/decisions", format="csv")
+        assert (reply.status, reply.error["retryAfter"]) == (503, 5)
+        assert api.get("/v1/access/decisions").status == 200
+    finally:
+        for _ in range(taken):
+            export.turns.release()
+
+
+def test_a_file_gives_its_turn_back(api, decisions):
+    for _ in range(20):
+        assert api.get("/v1/access/decisions", format="csv").status == 200
+        assert api.get("/v1/access/decisions", format="nonsense").status == 400
+
+
+def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):
+    def fail(*args, **options):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("config.api.pagination.KeysetPagination.walk", fail)
+    assert api.get("/v1/access/decisions", format="csv").status == 503
