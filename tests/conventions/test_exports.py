@@ -152,7 +152,7 @@ def test_a_file_has_every_row_once_across_chunks(api, account, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
-    monkeypatch.setattr("config.api.views.CHUNK", 100)
+    monkeypatch.setattr("config.api.views.CHUNK", 50)
     record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))
     path = "/v1/access/decisions?format=csv"
 
@@ -167,9 +167,9 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
             pass
         return len(parts), most
 
-    peak(5)
-    (few, little), (many, much) = peak(5), peak(30)
-    assert (few, many) == (5, 30)
+    peak(20)
+    (few, little), (many, much) = peak(20), peak(60)
+    assert (few, many) == (20, 60)
     assert much < 1.2 * little
 
 
