@@ -10,7 +10,7 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import Account
-from analytics.batches import Record
+from analytics.batches import Case, Entry
 from analytics.recorder import record
 from config.api import ids
 from config.api.timestamps import render_timestamp
@@ -31,12 +31,10 @@ def requester(account: Account, name: str) -> Requester:
     return Requester.objects.create(account=account, requester_id=name, name=f"Requester {name}")
 
 
-def as_record(event: Event, epoch: int) -> Record:
-    return Record(
-        id=ids.hex_of("dec", ids.new_id("dec")),
+def as_entry(event: Event, epoch: int) -> Entry:
+    case = Case(
         account=ids.hex_of("acc", event.content.account_id),
         epoch=epoch,
-        content=ids.hex_of("cnt", event.content.pk),
         requester=event.requester.pk,
         policy=None,
         policy_version=None,
@@ -48,6 +46,7 @@ def as_record(event: Event, epoch: int) -> Record:
         created=render_timestamp(event.created) or "",
         rate_reset=None,
     )
+    return Entry(ids.hex_of("dec", ids.new_id("dec")), ids.hex_of("cnt", event.content.pk), case)
 
 
 def record_all(events: Sequence[Event]) -> None:
@@ -55,7 +54,7 @@ def record_all(events: Sequence[Event]) -> None:
     epochs = {account.pk: account.epoch for account in Account.objects.all()}
     in_order = sorted(events, key=lambda event: event.created)
     for _, of_day in groupby(in_order, key=lambda event: event.created.date()):
-        entries = [(as_record(event, epochs[event.content.account_id]), None, None) for event in of_day]
+        entries = [as_entry(event, epochs[event.content.account_id]) for event in of_day]
         with transaction.atomic():
             assert not any(outcome.stale for outcome in record(entries))
 
