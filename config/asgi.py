@@ -22,6 +22,7 @@ django.setup()
 from django.db import connection  # noqa: E402 - needs the settings
 from django.utils import timezone  # noqa: E402
 
+from accounts.operators.uploads import purge  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
 from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
@@ -111,6 +112,7 @@ async def keep_partitions() -> None:
             await asyncio.to_thread(make_partitions)
         except Exception:
             logger.exception("The partitions of the coming months could not be made; trying again in a day")
+        await asyncio.to_thread(remove_old_uploads)
         await asyncio.sleep(86_400)
 
 
@@ -119,6 +121,14 @@ def make_partitions() -> None:
         ensure_partitions(timezone.now())
     finally:
         connection.close()
+
+
+def remove_old_uploads() -> None:
+    """What operators brought to the admin and neither imported nor will any more."""
+    try:
+        purge()
+    except OSError:
+        logger.exception("Old uploads could not be removed; trying again in a day")
 
 
 async def lifespan(receive: Receive, send: Send) -> None:

@@ -1,0 +1,205 @@
+"""A file is imported in the browser: shown first, written after the confirmation, its bad rows told."""
+
+import csv
+import gzip
+import io
+import os
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from accounts.models import AuditEntry
+from accounts.operators import uploads
+from accounts.operators.services import create_operator
+from licensing import browser_import
+from licensing.models import Content
+from tests import factories
+from tests.admin.forms import form_values
+
+START = reverse("admin:licensing_content_import_items")
+CSV = """externalId,title,type,tags,colour
+a-1,First,report,x;y,red
+a-2,,image,,blue
+a-3,Third,sculpture,,green
+a-4,"=HYPERLINK(""http://evil"")",nonsense,,
+a-5,Fifth,article,,
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_directory(tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+
+
+def files():
+    return sorted(os.listdir(uploads.directory()))
+
+
+@pytest.fixture
+def bring(admin, account):
+    """Uploads a file as an operator; the address of its preview."""
+
+    def make(text=CSV, name="items.csv", client=admin, **fields):
+        file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
+        reply = client.post(START, {"account": account.pk, "file": file, **fields})
+        assert reply.status_code == 302, reply.context["form"].errors
+        return reply.headers["Location"]
+
+    return make
+
+
+def tally(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return reply.context["outcome"].tally
+
+
+def html_of(client, address):
+    return client.get(address).content.decode()
+
+
+def test_a_file_is_shown_before_anything_is_written(admin, bring):
+    address = bring()
+    assert tally(admin, address) == {"created": 2, "updated": 0, "unchanged": 0, "superseded": 0, "failed": 3}
+    page = html_of(admin, address)
+    assert "line 3: title: This field is required." in page
+    assert "line 4: type: " in page
+    assert "Columns left aside: colour." in page
+    assert "[&quot;x&quot;, &quot;y&quot;]" in page
+    assert not Content.objects.exists()
+    assert not AuditEntry.objects.filter(action="content.created").exists()
+
+
+def test_the_confirmation_writes_the_good_rows_and_tells_of_the_bad_ones(admin, bring):
+    address = bring()
+    assert admin.post(address, {"import": "1"}).status_code == 302
+    assert {item.external_id for item in Content.objects.all()} == {"a-1", "a-5"}
+    assert AuditEntry.objects.filter(action="content.created", actor_type="operator").count() == 2
+    page = html_of(admin, address)
+    assert "Done, into the account" in page
+    assert "line 5: type: " in page
+
+
+def test_the_bad_rows_come_as_csv_with_line_and_problem_and_without_formulas(admin, bring):
+    address = bring()
+    admin.post(address, {"import": "1"})
+    reply = admin.get(f"{address}bad-rows.csv")
+    assert reply.headers["Content-Disposition"] == 'attachment; filename="items-bad-rows.csv"'
+    rows = list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode())))
+    assert [(row["line"], row["externalId"]) for row in rows] == [("3", "a-2"), ("4", "a-3"), ("5", "a-4")]
+    assert rows[0]["problem"] == "title: This field is required."
+    assert rows[2]["title"] == '\'=HYPERLINK("http://evil")'
+    assert rows[1]["colour"] == "green"
+
+
+def test_what_is_there_already_counts_as_changed_or_unchanged(admin, account, bring):
+    factories.content(account, external_id="a-1", title="First", type="report", tags=["x", "y"])
+    factories.content(account, external_id="a-5", title="Old")
+    assert tally(admin, bring()) == {"created": 0, "updated": 1, "unchanged": 1, "superseded": 0, "failed": 3}
+
+
+def test_the_button_pressed_twice_imports_once(admin, bring):
+    address = bring()
+    admin.post(address, {"import": "1"})
+    Content.objects.filter(external_id="a-1").update(title="Changed since")
+    admin.post(address, {"import": "1"})
+    assert Content.objects.get(external_id="a-1").title == "Changed since"
+
+
+def test_columns_of_other_names_are_chosen(admin, account, bring):
+    policy = factories.policy(account)
+    address = bring("Nr,Name,Medium\n1,Sunset,oil\n", "paintings.csv")
+    page = admin.get(address)
+    assert "No column gives the external id" in page.content.decode()
+    values = form_values(page.content.decode())
+    chosen = {"externalId": "Nr", "title": "Name", "others": "on", "default_type": "image"}
+    admin.post(address, {**values, **chosen, "default_policy": policy.pk, "preview": "1"})
+    assert tally(admin, address)["created"] == 1
+    admin.post(address, {"import": "1"})
+    item = Content.objects.get()
+    assert (item.external_id, item.title, item.type, item.policy_id) == ("1", "Sunset", "image", policy.pk)
+    assert item.metadata_extra == {"Medium": "oil"}
+
+
+def test_json_lines_come_gzipped_too(admin, bring):
+    address = bring(gzip.compress(b'{"externalId": "j", "title": "J", "metadata": {"author": "A"}}\n'), "x.jsonl.gz")
+    admin.post(address, {"import": "1"})
+    assert Content.objects.get().author == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("a,b", "items.xlsx", "must end in .csv"),
+        ("\n", "items.csv", "empty"),
+        (b"\xff\xfe,x\n1,2\n", "items.csv", "not UTF-8"),
+        (b"\x1f\x8bbroken", "items.csv", "cannot be read"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_and_not_kept(admin, account, text, name, message):
+    file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
+    reply = admin.post(START, {"account": account.pk, "file": file})
+    assert reply.status_code == 200
+    assert message in str(reply.context["form"].errors["file"])
+    assert not any(one.endswith(".data") for one in files())
+
+
+def test_a_file_with_too_many_rows_is_refused_with_the_way_to_import_it(admin, bring, monkeypatch):
+    monkeypatch.setattr(browser_import, "MOST_ROWS", 3)
+    page = html_of(admin, bring())
+    assert "more than 3 rows" in page
+    assert "import_content" in page
+    assert 'name="import"' not in page
+
+
+def test_a_small_file_that_is_huge_inside_is_refused(admin, bring, monkeypatch):
+    monkeypatch.setattr(browser_import, "MOST_READ", 1 << 20)
+    bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
+    assert "inside" in html_of(admin, bring(bomb, "bomb.csv.gz"))
+
+
+def test_the_file_goes_after_the_import(admin, bring):
+    address = bring()
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
+    admin.post(address, {"import": "1"})
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
+
+
+def test_what_was_left_lying_goes_after_a_day(admin, bring):
+    address = bring()
+    for name in files():
+        os.utime(uploads.directory() / name, (0, 0))
+    assert admin.get(address).headers["Location"] == START
+    assert uploads.purge() == 3
+    assert files() == []
+
+
+def test_only_who_brought_a_file_finds_it_and_only_in_that_session(admin, account, bring, sign_in, staff):
+    address = bring()
+    for client in (sign_in(staff(is_superuser=True)), sign_in(admin.get("/admin/").wsgi_request.user)):
+        assert client.get(address).headers["Location"] == START
+        assert client.post(address, {"import": "1"}).headers["Location"] == START
+        assert client.get(f"{address}bad-rows.csv").status_code == 404
+    assert not Content.objects.exists()
+
+
+def test_files_can_be_read_by_the_service_alone(admin, bring):
+    bring()
+    assert uploads.directory().stat().st_mode & 0o077 == 0
+    assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
+    assert str(uploads.directory()).startswith(str(settings.DATA_DIR))
+
+
+@pytest.mark.parametrize("token", ["..%2Fsecret_key", "x", "a" * 43])
+def test_an_address_that_is_none_leads_nowhere(admin, token):
+    assert admin.get(f"/admin/licensing/content/import/{token}/").status_code in (302, 404)
+
+
+def test_a_viewer_imports_nothing_and_an_editor_for_their_accounts_alone(account, other_account, sign_in):
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert viewer.get(START).status_code == 403
+    editor = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
+    reply = editor.post(START, {"account": other_account.pk, "file": SimpleUploadedFile("a.csv", CSV.encode())})
+    assert "account" in reply.context["form"].errors
