@@ -105,12 +105,22 @@ ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "requesterId": NOT_A_TEXT,
     "description": NOT_A_TEXT,
 }
+DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description")}
+SIMULATION: dict[str, tuple[Any, ...]] = {
+    **DRAFT,
+    "period": (*NOT_A_TEXT, None),
+    "startDate": (*NOT_A_TEXT, None),
+    "endDate": (*NOT_A_TEXT, None),
+    "limit": (*NOT_AN_INTEGER, None),
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
+    "POST /v1/policies/{policy}/simulate": SIMULATION,
+    "POST /v1/policies/lint": DRAFT,
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/access/check": CHECK,
