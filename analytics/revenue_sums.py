@@ -2,7 +2,7 @@
 
 Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
 and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the ten best leave
-it. SQLite has no exact decimals, so its rows go through Python as whole numbers, about a million a second.
+it. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does about a million a second.
 """
 
 import heapq
@@ -17,6 +17,7 @@ from django.db import connection
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
 from analytics.rates import PRECISION
+from analytics.usage import in_memory
 from analytics.windows import DAY, midnight
 from config.api.amounts import from_millionths
 
@@ -97,7 +98,7 @@ def best(name: str, accounts: Sequence[str], span: Span, weights: Weights, count
     if not weights:
         return {}
     rows, parameters = rows_of(name, accounts, span)
-    with connection.cursor() as cursor:
+    with in_memory(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             earned = best_on_postgresql(cursor, name, rows, parameters, weights, count)
         else:
