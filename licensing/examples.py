@@ -154,7 +154,7 @@ SIMULATION: dict[str, Any] = {
     "byContent": [
         {"id": CONTENT_ID, "title": "Markets in January", "total": 42, "allowedToDenied": 1, "deniedToAllowed": 0}
     ],
-    "revenueAtStake": [{"currency": "EUR", "amount": "0.25"}],
+    "revenueAtStake": [{"amount": 0.25, "currency": "EUR"}],
     "examples": [
         {
             "decisionId": DECISION_ID,

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from config.api import ids
+from config.api.amounts import render_amount
 from config.api.timestamps import render_timestamp
 from licensing.models import Content, Policy, Requester
 from licensing.replay import Change, Moved, most_changed
@@ -45,7 +46,7 @@ def present_simulation(policy: Policy, found: Simulation) -> dict[str, Any]:
             {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_moved(one)} for key, one in items
         ],
         "revenueAtStake": [
-            {"currency": currency, "amount": f"{amount.normalize():f}"}
+            {"amount": render_amount(amount), "currency": currency}
             for currency, amount in sorted(found.at_stake.items())
         ],
         "examples": present_examples([*reversed(tally.newly_denied), *reversed(tally.newly_allowed)]),

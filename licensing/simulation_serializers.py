@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.fields import Choice, Id, Integer, StrictSerializer, Timestamp
+from config.api.money import Money
 from config.api.timestamps import IS_DATE, parse_timestamp
 from licensing.decisions import Reason
 from licensing.lint import CODES, LEVELS
@@ -38,7 +39,7 @@ class DraftSerializer(StrictSerializer):
     defaultAction = Choice(choices=Action.choices, required=False, source="default_action")
 
 
-class SimulationRequest(DraftSerializer):
+class SimulationBodySerializer(DraftSerializer):
     """What is absent of the draft is taken from the saved policy."""
 
     period = Choice(choices=[*DAYS, "all"], required=False, help_text="Whole UTC days that end today. Default: `30d`.")
@@ -72,11 +73,6 @@ class MovedContent(serializers.Serializer):
     total = serializers.IntegerField(min_value=0)
     allowedToDenied = serializers.IntegerField(min_value=0)
     deniedToAllowed = serializers.IntegerField(min_value=0)
-
-
-class AtStake(serializers.Serializer):
-    currency = serializers.CharField()
-    amount = serializers.CharField(help_text="An exact decimal.")
 
 
 class Verdict(serializers.Serializer):
@@ -115,7 +111,7 @@ class SimulationSerializer(serializers.Serializer):
     byReason = ReasonCount(many=True)
     byRequester = MovedRequester(many=True, help_text="The ten with most changes.")
     byContent = MovedContent(many=True, help_text="The ten with most changes.")
-    revenueAtStake = AtStake(many=True, help_text="What the decisions that would be denied have charged.")
+    revenueAtStake = Money(many=True, help_text="What the decisions that would be denied have charged.")
     examples = ChangedDecision(many=True, help_text="The newest five of each kind of change.")
 
 

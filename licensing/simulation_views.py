@@ -13,12 +13,17 @@ from licensing.linting import lint_policy
 from licensing.models import Policy
 from licensing.simulation import draft_of, simulate, window_of
 from licensing.simulation_presenting import present_simulation
-from licensing.simulation_serializers import DraftSerializer, LintSerializer, SimulationRequest, SimulationSerializer
+from licensing.simulation_serializers import (
+    DraftSerializer,
+    LintSerializer,
+    SimulationBodySerializer,
+    SimulationSerializer,
+)
 
 
 class PolicySimulate(ReadingPost):
     permissions_required = {"POST": ("policies:read", "analytics:read")}
-    serializer_class = SimulationRequest
+    serializer_class = SimulationBodySerializer
     queryset = Policy.objects.none()
 
     @extend_schema(summary="Simulate a policy", responses=SimulationSerializer)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
@@ -76,7 +77,10 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         return services.create_policy(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Policy, fields: dict[str, Any]) -> Policy:
-        return services.update_policy(obj, fields)
+        locked = Policy.objects.select_for_update().get(pk=obj.pk)
+        if locked.version != obj.version:  # since the form compared them
+            raise ValidationError(f"Version {locked.version} was saved at the same moment. Open the policy again.")
+        return services.update_policy(locked, fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """The form; while nobody has confirmed what it changes, it asks for that instead of being saved."""

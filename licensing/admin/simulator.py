@@ -14,6 +14,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.operators.refusals import REFUSALS, refusal
+from config.api.amounts import plain
 from config.api.errors import ApiError, ValidationFailed
 from config.api.timestamps import parse_timestamp
 from licensing.admin.policy_pages import items_of
@@ -131,7 +132,11 @@ class PolicySimulator:
                     trial.add_error(name if name in trial.fields else None, messages)
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = window_of(timezone.now(), replay.cleaned_data["period"], None, None)
-            context["result"] = present_simulation(policy, simulate(policy, draft_of(policy, fields), start, end))
+            found = simulate(policy, draft_of(policy, fields), start, end)
+            context["result"] = present_simulation(policy, found)
+            context["at_stake"] = [
+                f"{plain(amount)} {currency}" for currency, amount in sorted(found.at_stake.items())
+            ]
         return TemplateResponse(request, "licensing/policy_simulator.html", context)
 
 

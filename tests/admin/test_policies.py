@@ -2,6 +2,8 @@
 
 import orjson
 import pytest
+from django.contrib.admin import site
+from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from accounts.operators.links import change_url
@@ -204,6 +206,13 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten(admin, policy):
     html = html_of(admin.post(change_url(policy), {**values, "name": "Mine", "_save": "1"}))
     assert "Version 2 was saved while you were editing version 1" in html
     assert Policy.objects.get().name == "Commercial use"
+
+
+def test_of_two_who_save_at_the_same_moment_the_second_is_told(policy):
+    services.update_policy(Policy.objects.get(), {"name": "First"})
+    with pytest.raises(ValidationError, match="Version 2 was saved at the same moment"):
+        site._registry[Policy].update(None, policy, {"name": "Second"})
+    assert Policy.objects.get().name == "First"
 
 
 # --- Lint and confirmation -------------------------------------------------------------------------------------------

@@ -1,11 +1,8 @@
 """POST /v1/policies/:id/simulate: what recorded decisions would have been by a draft."""
 
-from decimal import Decimal
-
 import pytest
 
 from accounts.models import Account
-from analytics.models import LedgerEntry
 from config.api.errors import ValidationFailed
 from licensing import services, simulation
 from tests import factories
@@ -212,18 +209,23 @@ def test_decisions_of_one_moment_are_each_counted_once_however_they_are_read(
     assert simulate(limit=4)["total"] == 4
 
 
-def test_revenue_at_stake_is_what_the_newly_denied_were_charged(simulate, check, account):
-    charged, spared = check(), check("org_b")
-    for decision, amount in ((charged, "0.25"), (spared, "9")):
-        LedgerEntry.objects.create(
-            id="led" + decision.removeprefix("dec"),
-            account=account,
-            type="usage",
-            amount=Decimal(amount),
-            currency="EUR",
-            occurred_at="2026-03-04T00:00:00Z",
-        )
-    assert simulate(rules=[DENY_ALL])["revenueAtStake"] == [{"currency": "EUR", "amount": "0.25"}]
+def test_revenue_at_stake_is_what_the_newly_denied_were_charged(api, simulate, check):
+    for requester, amount in (("org_a", "0.25"), ("org_b", "0.1"), ("org_c", "9")):
+        price = {"amount": amount, "currency": "EUR"}
+        body = {"requesterId": requester, "licenseType": "commercial", "pricePerAccess": price}
+        assert api.post("/v1/licenses", body).status == 201
+        check(requester)
+    draft = {"action": "deny", "priority": 0, "conditions": {"requesterId": ["org_a", "org_b"]}}
+    reply = simulate(rules=[draft, ALLOW_LICENSED])
+    assert (counts(reply), reply["revenueAtStake"]) == ((3, 2, 0), [{"amount": 0.35, "currency": "EUR"}])
+
+
+def test_licences_that_the_service_held_then_count_in_a_replay(api, simulate, check):
+    license_id = api.post("/v1/licenses", {"requesterId": "org_b", "licenseType": "commercial"})["id"]
+    check("org_b")
+    assert api.post(f"/v1/licenses/{license_id}/revoke").status == 200
+    check("org_b")
+    assert (counts(simulate()), simulate()["reasonChanged"]) == ((2, 0, 0), 0)
 
 
 # --- What it asks and leaves -----------------------------------------------------------------------------------------
