@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from rest_framework.exceptions import ValidationError
 
 from config.api.errors import ApiError, InvalidRequest
-from config.api.spreadsheets import harmless
+from config.api.export import harmless
 from licensing.import_mapping import is_target
 from licensing.import_rows import Row, RowFile, open_rows
 from licensing.import_survey import MAX_COLUMNS

@@ -19,6 +19,7 @@ from analytics.models import AccessEvent
 from analytics.usage import content_stats
 from licensing import services
 from licensing.admin.content_bulk import BulkChanges
+from licensing.admin.content_export import ContentExport
 from licensing.admin.content_form import ContentForm, content_fields
 from licensing.admin.content_import import ContentImport
 from licensing.admin.searching import find_content
@@ -29,7 +30,7 @@ METADATA = ("author", "published_at", "category", "word_count", "metadata_tags",
 
 
 @admin.register(Content)
-class ContentAdmin(BulkChanges, ContentImport, ServiceAdmin):
+class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
     list_filter = (
@@ -50,7 +51,7 @@ class ContentAdmin(BulkChanges, ContentImport, ServiceAdmin):
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
     autocomplete_fields = ("account", "policy")
-    actions_list = ("import_items",)
+    actions_list = ("import_items", "export_items")
     actions_detail = ("decisions_of_it", "delete_it")
     api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
 

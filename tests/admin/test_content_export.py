@@ -1,0 +1,73 @@
+"""The filtered list of content comes as CSV, which can be imported again."""
+
+import csv
+import datetime
+import io
+import re
+
+import pytest
+from django.urls import reverse
+
+from accounts.operators.links import list_url
+from accounts.operators.services import create_operator
+from config.api.rendering import render_json
+from licensing.admin import content_export
+from licensing.browser_import import Plan, carry_out, columns_by_name, columns_of
+from licensing.models import Content
+from licensing.serializers import ContentSerializer
+from tests import factories
+
+EXPORT = reverse("admin:licensing_content_export_items")
+
+
+def rows(client, address=EXPORT):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    assert reply.headers["Content-Type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode())))
+
+
+def test_the_link_of_a_filtered_list_exports_just_that(admin, account):
+    factories.content(account, title="In", category="news")
+    factories.content(account, title="Out")
+    page = admin.get(list_url(Content, category="news")).content.decode()
+    [link] = re.findall(r'href="([^"]*/export/\?[^"]*)"', page)
+    assert [row["title"] for row in rows(admin, link)] == ["In"]
+
+
+def test_all_chunks_come_newest_first(admin, account, monkeypatch):
+    monkeypatch.setattr(content_export, "CHUNK", 2)
+    made = [factories.content(account).pk for _ in range(5)]
+    assert [row["id"] for row in rows(admin)] == made[::-1]
+
+
+def test_cells_run_no_formulas(admin, account):
+    factories.content(account, title="=1+1", metadata={"author": "@SUM(A1)"})
+    [row] = rows(admin)
+    assert (row["title"], row["metadata.author"]) == ("'=1+1", "'@SUM(A1)")
+
+
+def test_what_was_exported_can_be_imported_and_is_unchanged(admin, account, tmp_path):
+    metadata = {"author": "Ann", "publishedAt": datetime.date(2026, 1, 2), "wordCount": 7, "tags": ["m"], "edition": 2}
+    item = factories.content(account, external_id="a", tags=["x", "y,z"], metadata=metadata, source="https://e.com/a")
+    path = tmp_path / "content.csv"
+    path.write_bytes(b"".join(admin.get(EXPORT).streaming_content))
+    plan = Plan(account.pk, "csv", columns_by_name(columns_of(path, "csv")))
+    with (tmp_path / "bad").open("wb") as bad:
+        outcome = carry_out(path, plan, bad, dry_run=False)
+    assert (outcome.problem, outcome.tally["unchanged"], outcome.bad) == (None, 1, [])
+    stored = Content.objects.get(pk=item.pk)
+    assert render_json(ContentSerializer(stored).data) == render_json(ContentSerializer(item).data)
+
+
+def test_only_what_one_may_see_is_exported(account, other_account, sign_in):
+    factories.content(account, title="Own")
+    factories.content(other_account, title="Foreign")
+    client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert [row["title"] for row in rows(client)] == ["Own"]
+
+
+@pytest.mark.parametrize("nonsense", ["?created=x", "?nonsense=1"])
+def test_an_address_with_nonsense_exports_nothing(admin, account, nonsense):
+    factories.content(account)
+    assert admin.get(EXPORT + nonsense).status_code == 302
