@@ -66,13 +66,13 @@ def story() -> list[str]:
     return block.group(1).splitlines()
 
 
-def test_the_story_has_ten_lines_and_begins_with_the_key():
-    assert (len(story()), story()[0]) == (10, KEY_LINE)
+def test_the_story_has_thirteen_lines_and_begins_with_the_key():
+    assert (len(story()), story()[0]) == (13, KEY_LINE)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_story_goes_as_it_is_told(shell: Any):
-    linked, denied, explained, allowed, item = shell(story())
+    linked, denied, explained, allowed, item, issued, charged, report = shell(story())
 
     assert linked["policyId"].startswith("pol_")
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
@@ -85,6 +85,8 @@ def test_the_story_goes_as_it_is_told(shell: Any):
     assert explained["dryRun"] is True
     assert (allowed["allowed"], allowed["permissions"]) == (True, ["full_access"])
     assert item["stats"] == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
+    assert (charged["license"]["id"], charged["charge"]) == (issued["id"], {"amount": 0.05, "currency": "USD"})
+    assert report["summary"]["total"] == 0.05
 
 
 def test_the_readme_tells_of_every_setting():
