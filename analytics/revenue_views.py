@@ -1,9 +1,11 @@
 """/v1/analytics/revenue (spec §4.11)."""
 
+from typing import Any
+
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.api_view import AccountView
 from analytics import windows
@@ -11,6 +13,7 @@ from analytics.rates import check_currency
 from analytics.revenue import first_entry, revenue_report
 from analytics.revenue_serializers import RevenueReportSerializer, present
 from config.api.currencies import CURRENCIES
+from config.api.export import report_response
 
 CURRENCY = OpenApiParameter(
     "currency",
@@ -23,13 +26,18 @@ CURRENCY = OpenApiParameter(
 
 class Revenue(AccountView):
     permissions_required = {"GET": "analytics:read"}
-    query_parameters = windows.REVENUE.names | {"currency"}
+    query_parameters = windows.REVENUE.names | {"currency", "format"}
+    exportable = "revenue-report"
     serializer_class = RevenueReportSerializer
 
     @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """Exact and current: what the ledger has is counted. A missing exchange rate is a 400 that names its day."""
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))
-        return Response(present(revenue_report(accounts, window, currency, now), window))
+
+        def report() -> dict[str, Any]:
+            return present(revenue_report(accounts, window, currency, now), window)
+
+        return report_response(request, self.exportable, RevenueReportSerializer, report)

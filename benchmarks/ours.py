@@ -70,7 +70,7 @@ class Installation:
             name, command, self.environment, f"{self.url}/readyz", self.directory / "server.log"
         )
 
-    def manage(self, *command: str) -> str:
+    def manage(self, *command: str, seconds: float = START_SECONDS) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
@@ -78,7 +78,7 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=START_SECONDS,
+            timeout=seconds,
         )
         expect(done.returncode == 0, f"manage.py {command[0]} failed: {done.stderr}")
         return done.stdout

@@ -101,8 +101,9 @@ def file_system() -> str:
 def publish(place: str, text: str, results: dict[str, Any], options: argparse.Namespace) -> None:
     """Prints the result; with --json writes all runs, with --readme puts it in the place of that name."""
     command = " ".join(["python -m benchmarks." + place, *arguments()])
+    length = f" of {options.seconds:g} s" if options.seconds else ""
     text += (
-        f"\n\nMedians of {options.rounds} runs of {options.seconds:g} s on {datetime.now(UTC):%Y-%m-%d}, load average "
+        f"\n\nMedians of {options.rounds} runs{length} on {datetime.now(UTC):%Y-%m-%d}, load average "
         f"before {options.load_before:.1f}. {machine()}. Command: `{command}`."
     )
     print(f"\n{text}\n")

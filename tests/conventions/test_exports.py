@@ -14,7 +14,7 @@ from config.api.export import cell, harmless
 from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 
-EXPORTS = ["/v1/access/decisions", "/v1/revenue", "/v1/analytics/usage"]
+EXPORTS = ["/v1/access/decisions", "/v1/revenue", "/v1/analytics/usage", "/v1/analytics/revenue"]
 every_export = pytest.mark.parametrize("path", EXPORTS)
 
 
@@ -123,6 +123,17 @@ def test_a_report_is_a_table_of_all_its_lists(api, decisions):
     assert rows[0]["totalRequests"] == str(report["summary"]["totalRequests"])
     assert [row["requests"] for row in rows[1:8]] == [str(bucket["requests"]) for bucket in report["timeSeries"]]
     assert rows[-1]["reason"] == report["byDenialReason"][0]["reason"]
+
+
+def test_the_revenue_report_keeps_its_exact_amounts(api):
+    sale = {"amount": "999999999999.999999", "currency": "USD", "licenseType": "press", "description": "Sale"}
+    assert api.post("/v1/revenue", sale).status == 201
+    rows = table(api.get("/v1/analytics/revenue", period="7d", format="csv"))
+    assert [(row["id"], row["revenue"]) for row in rows if row["list"] == "byLicenseType"] == [
+        ("press", "1000000000000")
+    ]
+    [entry] = table(api.get("/v1/revenue", format="csv"))
+    assert entry["amount"] == "999999999999.999999"
 
 
 @pytest.mark.parametrize(

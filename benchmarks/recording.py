@@ -1,0 +1,85 @@
+"""What the rollups cost the recorder: its own statement, and the same without the steps that add to them."""
+
+import re
+import time
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+import psycopg
+
+SIZES = (32, 100)
+BATCHES = 60  # of a run
+
+
+class Rates:
+    """Decisions per second of each run, by batch size and side."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, dict[str, list[float]]] = {}
+
+    def table(self) -> str:
+        lines = ["| batch | with rollups | without | share |", "| ---: | ---: | ---: | ---: |"]
+        for size, sides in self.runs.items():
+            mine, bare = (median(sides[name]) for name in ("with rollups", "without"))
+            lines.append(f"| {size} | {mine:,.0f} | {bare:,.0f} | {mine / bare:.0%} |")
+        return "\n".join(lines)
+
+
+def without_rollups(statement: str) -> str:
+    bare, count = re.subn(r"\), hourly AS \(.*\)\nSELECT \(SELECT", ")\nSELECT (SELECT", statement, flags=re.S)
+    assert count == 1, "The recorder's statement is not made as this expects."
+    return bare
+
+
+def recording_rates(database: str, account: str, rounds: int) -> Rates:
+    """Each side in turn, items and requesters drawn as in the year's events; every batch a commit of its own."""
+    from analytics.batches import Batch, Case, Entry  # noqa: PLC0415 - after django.setup()
+    from config.api import ids  # noqa: PLC0415
+    from config.api.timestamps import render_timestamp  # noqa: PLC0415
+
+    rates = Rates()
+    with psycopg.connect(database, autocommit=True) as connection:
+        epoch: Any = connection.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account]).fetchone()
+        drawn = connection.execute(
+            "SELECT replace(content_id::text, '-', ''), requester_id FROM analytics_accessevent TABLESAMPLE SYSTEM (1)"
+            " ORDER BY random() LIMIT 50000"
+        ).fetchall()
+        source = iter(drawn * 100)
+
+        def batch(size: int) -> tuple[str, list[Any]]:
+            now = render_timestamp(datetime.now(UTC)) or ""
+            entries = []
+            for _ in range(size):
+                content, requester = next(source)
+                case = Case(
+                    account,
+                    epoch[0],
+                    requester,
+                    None,
+                    None,
+                    True,
+                    None,
+                    0,
+                    None,
+                    {"contentType": "article"},
+                    now,
+                    None,
+                )
+                entries.append(Entry(ids.hex_of("dec", ids.new_id("dec")), content, case))
+            return Batch(entries).statement()
+
+        for size in SIZES:
+            sides: dict[str, list[float]] = {"with rollups": [], "without": []}
+            for _ in range(rounds):
+                for name, runs in sides.items():
+                    batches = [batch(size) for _ in range(BATCHES)]
+                    if name == "without":
+                        batches = [(without_rollups(sql), parameters[:-1]) for sql, parameters in batches]
+                    connection.execute(*batches[0], prepare=True)
+                    began = time.perf_counter()
+                    for statement in batches[1:]:
+                        connection.execute(*statement, prepare=True)
+                    runs.append(size * (BATCHES - 1) / (time.perf_counter() - began))
+            rates.runs[str(size)] = sides
+    return rates
