@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account
+from accounts.operators.services import create_operator
 from analytics.models import AccessEvent
 from licensing import demo
 from licensing.decisions import Reason
@@ -156,3 +159,15 @@ def test_a_file_of_another_kind_is_refused_by_its_columns(tmp_path: Path) -> Non
     with pytest.raises(CommandError, match=r"acno.*article_url"):
         seed("--items", str(other))
     assert not Account.objects.exists()
+
+
+def test_the_first_start_makes_somebody_who_can_sign_in_to_the_admin() -> None:
+    operator = seed()["operator"]
+    assert operator["address"].endswith("/admin/")
+    assert Client().login(username=operator["username"], password=operator["password"])
+
+
+def test_where_somebody_can_sign_in_already_nobody_is_made() -> None:
+    create_operator("anna", superuser=True)
+    assert seed()["operator"] is None
+    assert User.objects.count() == 1
