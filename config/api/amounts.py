@@ -1,7 +1,7 @@
 """Amounts of money: exact decimals of up to six places, kept as whole millionths, never as floats."""
 
 import re
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -11,18 +11,19 @@ PLACES = 6
 MILLION = 10**PLACES
 LARGEST = 10**12  # of one amount, in the currency's own unit
 IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
+MILLIONTH = Decimal(1).scaleb(-PLACES)
+EXACT = Context(prec=60, traps=[Inexact, InvalidOperation])
 WIDE = Context(prec=60)  # Decimal's own 28 digits would round a sum or a long literal in silence
 
 
 def to_millionths(amount: Decimal) -> int:
     """Raises ValueError for more than six places."""
-    if not amount.is_finite() or amount.adjusted() > 30:  # before 1e999999 is written out
-        raise ValueError("This is more than any sum of amounts.")
-    numerator, denominator = amount.as_integer_ratio()
-    whole, rest = divmod(numerator * MILLION, denominator)
-    if rest:
-        raise ValueError(f"An amount has at most {PLACES} places after the point.")
-    return whole
+    try:
+        return int(amount.quantize(MILLIONTH, context=EXACT).scaleb(PLACES, EXACT))
+    except Inexact:
+        raise ValueError(f"An amount has at most {PLACES} places after the point.") from None
+    except InvalidOperation:  # before 1e999999 is written out
+        raise ValueError("This is more than any sum of amounts.") from None
 
 
 def from_millionths(count: Any) -> Decimal:

@@ -4,7 +4,7 @@ A view whose body has amounts sets `exact_numbers`, so that none of them ever pa
 """
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from rest_framework import serializers
@@ -59,6 +59,8 @@ class AmountExtension(OpenApiSerializerFieldExtension):
 
 class Currency(Parsed):
     """The ISO 4217 code of a currency in use."""
+
+    _spectacular_annotation: ClassVar[dict[str, Any]] = {}  # described below, not as any other text
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(parse_currency, **kwargs)
