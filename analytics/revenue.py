@@ -92,6 +92,14 @@ def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: 
     )
 
 
+def revenue_of_day(accounts: Sequence[str], day: datetime, currency: str) -> tuple[Decimal, Decimal]:
+    """What a UTC day (its midnight) and the one before it earned. Raises InvalidRequest where a rate is missing."""
+    sums = sums_by_tier(accounts, Span(day - DAY, day + DAY))
+    rates = rates_for(sums, currency)
+    worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
+    return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
+
+
 def add(amounts: Iterable[Decimal]) -> Decimal:
     total = Decimal(0)
     for amount in amounts:

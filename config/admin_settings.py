@@ -23,6 +23,7 @@ SESSION_SECONDS = 8 * 3600  # a working day; accounts.operators.middleware ends 
 APPS = [
     "unfold.apps.BasicAppConfig",  # before the admin, whose templates it replaces
     "unfold.contrib.filters",
+    "django.contrib.humanize",
     "accounts.operators.apps.OperatorAdminConfig",  # django.contrib.admin with the site of this project
 ]
 MIDDLEWARE = [
@@ -71,5 +72,6 @@ UNFOLD: dict[str, Any] = {
             {"title": "Change password", "link": lambda request: reverse("admin:password_change")},
         ]
     },
+    "DASHBOARD_CALLBACK": "config.overview.page.overview",
     "SIDEBAR": {"navigation": "config.navigation.sidebar"},
 }

@@ -1,0 +1,68 @@
+"""What to do next, for whoever has no decisions to look at yet."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+from accounts.models import Account, ApiKey
+from analytics.models import HourlyUsage
+from config.overview.choice import Choice
+from licensing.models import Content, Policy
+
+
+class Step(Struct, frozen=True):
+    """`link` is empty for who may not take it."""
+
+    title: str
+    why: str
+    done: bool
+    link: str
+
+
+# The title, why it is there, the admin's page that does it, and the permission for it.
+STEPS = (
+    ("Make an account", "It stands for a publisher, and owns all that follows.", "accounts_account", "add_account"),
+    ("Make an API key", "It lets the publisher's programs in.", "accounts_apikey", "add_apikey"),
+    ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
+    ("Add content", "Link it to the policy: an item without one is denied.", "licensing_content", "add_content"),
+)
+MODELS: dict[str, Any] = {"api_key": ApiKey, "policy": Policy, "content": Content, "decisions": HourlyUsage}
+
+
+def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
+    """None once there are decisions, in whichever period."""
+    there_is = what_there_is(choice)
+    if there_is["decisions"]:
+        return None
+    done = [bool(choice.accounts), there_is["api_key"], there_is["policy"], there_is["content"]]
+    steps = [
+        Step(title, why, is_done, link_to(request, page, permission))
+        for (title, why, page, permission), is_done in zip(STEPS, done, strict=True)
+    ]
+    last = Step(
+        "Ask whether somebody may access it",
+        "POST /v1/access/check with the key; from the first answer on, this page has figures.",
+        False,
+        "/docs/",
+    )
+    return [*steps, last]
+
+
+def what_there_is(choice: Choice) -> dict[str, bool]:
+    """Whether any of the accounts has any of each, in one query."""
+    exist: dict[str, Any] = {
+        f"has_{name}": Exists(model.objects.filter(account=OuterRef("pk"))) for name, model in MODELS.items()
+    }
+    rows: Any = Account.objects.filter(pk__in=choice.account_ids).order_by().values(**exist) if choice.accounts else ()
+    found = list(rows)
+    return {name: any(row[f"has_{name}"] for row in found) for name in MODELS}
+
+
+def link_to(request: HttpRequest, page: str, permission: str) -> str:
+    app, _ = page.split("_")
+    if permission == "add_account" and not request.user.is_superuser:
+        return ""  # who sees some accounts alone would not see the new one
+    return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""

@@ -1,0 +1,269 @@
+"""The admin's first page shows the figures of the API's reports."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from accounts.limits import limiter
+from accounts.models import ApiKey
+from accounts.operators.scope import set_scope
+from accounts.throttling import plan_take
+from analytics.models import ExchangeRate
+from config.overview import choice
+from tests import factories, ledger
+from tests.client import ApiClient
+from tests.clock import clock  # noqa: F401 - a fixture
+
+INDEX = reverse("admin:index")
+VIEW = ("analytics.view_accessevent", "analytics.view_ledgerentry", "accounts.view_apikey", "accounts.view_account")
+
+
+@pytest.fixture(autouse=True)
+def _now(clock):  # noqa: F811
+    clock.set("2026-03-04T12:30:00Z")
+
+
+def page(client, **query):
+    reply = client.get(INDEX, query)
+    assert reply.status_code == 200
+    return reply
+
+
+def figure(reply, name):
+    """What the page says beneath a figure's label."""
+    return re.search(rf'<dd id="{name}">([^<]*)</dd>', reply.content.decode()).group(1)
+
+
+def number(reply, name):
+    return float(figure(reply, name).replace(",", ""))
+
+
+def rows(reply, name):
+    """What a list of the page says, line by line, bars and hints left out."""
+    table = re.search(rf'<table aria-labelledby="{name}">(.*?)</table>', reply.content.decode(), re.S)
+    lines = re.findall(r"<tr>(.*?)</tr>", table.group(1), re.S)[1:] if table else []
+    return [
+        [strip_tags(cell).strip() for cell in re.findall(r"<(?:a|td)[^>]*>(.*?)</(?:a|td)>", line)] for line in lines
+    ]
+
+
+def check(account, count=1, item=None, requester=factories.LICENSED_REQUESTER):
+    api = ApiClient(factories.key_text(account))
+    item = item or factories.content(account, policy_id=factories.policy(account).pk)
+    for _ in range(count):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
+    return item
+
+
+@pytest.fixture
+def busy(account, clock):  # noqa: F811
+    """Three decisions yesterday, five today, of two items and two requesters; and an entry each day."""
+    clock.set("2026-03-03T10:00:00Z")
+    item = check(account, 3)
+    ledger.add(account, "20.5", license_type="press", occurred_at=clock.now)
+    clock.set("2026-03-04T10:00:00Z")
+    check(account, 3, item)
+    check(account, 1, item, "org_zero")
+    ledger.add(account, "9.25", license_type="commercial", occurred_at=clock.now)
+    clock.set("2026-03-04T12:30:00Z")
+    check(account)
+    return item
+
+
+@pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])
+def test_usage_is_that_of_the_api(admin, api, busy, period):
+    report = api.get("/v1/analytics/usage", period=period).body
+    shown = page(admin, period=period)
+    names = {
+        "total": "totalRequests",
+        "allowed": "allowed",
+        "denied": "denied",
+        "requesters": "uniqueRequesters",
+        "content": "uniqueContent",
+    }
+    assert {name: number(shown, f"usage-{name}") for name in names} == {
+        name: report["summary"][of_api] for name, of_api in names.items()
+    }
+    assert rows(shown, "top-content") == [[row["title"], str(row["requests"])] for row in report["topContent"]]
+    assert rows(shown, "top-requesters") == [
+        [row["name"] or row["id"], str(row["requests"])] for row in report["topRequesters"]
+    ]
+    assert [figure for _, figure in rows(shown, "reasons")] == [str(row["count"]) for row in report["byDenialReason"]]
+
+
+@pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])
+def test_revenue_is_that_of_the_api(admin, api, busy, period):
+    report = api.get("/v1/analytics/revenue", period=period).body
+    shown = page(admin, period=period)
+    assert number(shown, "revenue-total") == report["summary"]["total"]
+    assert number(shown, "revenue-projected") == report["summary"]["projectedMonthly"]
+    assert [line[-1] for line in rows(shown, "tiers")] == [
+        f"{amount:.2f}" for amount in report["byLicenseType"].values()
+    ]
+
+
+def test_today_stands_against_yesterday(admin, busy):
+    shown = page(admin)
+    assert (number(shown, "usage-today"), number(shown, "usage-yesterday")) == (5, 3)
+    assert (number(shown, "revenue-today"), number(shown, "revenue-yesterday")) == (9.25, 20.5)
+
+
+def test_days_are_compared_in_the_hours_that_are_over(admin, busy):
+    text = strip_tags(page(admin).content.decode())
+    assert re.search(
+        r"Until 12:00 UTC\s*\+33 %\s*4, yesterday 3", text
+    )  # the fifth of today came in the hour that runs
+
+
+def test_another_currency_is_what_the_api_converts_to(admin, api, busy):
+    for currency, rate in (("USD", "1.25"), ("GBP", "0.8")):
+        ExchangeRate.objects.create(currency=currency, day="2026-03-03", rate=rate)
+    report = api.get("/v1/analytics/revenue", currency="GBP").body
+    assert number(page(admin, currency="GBP"), "revenue-total") == report["summary"]["total"] == 19.04
+
+
+def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
+    shown = page(admin, currency="GBP", period="7d")
+    text = shown.content.decode()
+    assert re.search("There is no exchange rate of [A-Z]{3} for 2026-03-0[34]", text)
+    assert "import_exchange_rates" in text
+    assert f"{INDEX}?period=7d&amp;currency=USD" in text
+    assert number(shown, "usage-total") == 8
+
+
+def test_all_accounts_are_added_up_and_one_can_be_chosen(admin, busy, other_account):
+    check(other_account, 4)
+    assert number(page(admin), "usage-total") == 12
+    assert number(page(admin, account=other_account.pk), "usage-total") == 4
+
+
+def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account, busy):
+    check(other_account, 4)
+    client = sign_in(staff(*VIEW, accounts=[account]))
+    shown = page(client)
+    assert number(shown, "usage-total") == 8
+    assert "Other" not in shown.content.decode()
+
+
+@pytest.mark.parametrize("wanted", ["acc_nonsense", "\0", "the other's"])
+def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, account, other_account, busy, wanted):
+    client = sign_in(staff(*VIEW, accounts=[account]))
+    shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
+    text = shown.content.decode()
+    assert "You see no account of this id." in text
+    assert "usage-total" not in text
+    assert "Other" not in text
+
+
+@pytest.mark.parametrize("query", [{"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}])
+def test_what_is_not_known_is_said_and_the_default_shown(admin, busy, query):
+    shown = page(admin, **query)
+    assert 'role="alert"' in shown.content.decode()
+    assert number(shown, "usage-total") == 8
+
+
+@pytest.mark.parametrize(
+    ("permission", "seen"),
+    [
+        ("analytics.view_accessevent", "usage-title"),
+        ("analytics.view_ledgerentry", "revenue-title"),
+        ("accounts.view_apikey", "keys-title"),
+        ("accounts.view_account", "running-title"),
+    ],
+)
+def test_a_part_is_for_those_who_may_see_what_it_is_made_of(staff, sign_in, account, busy, permission, seen):
+    html = page(sign_in(staff(permission, accounts=[account]))).content.decode()
+    assert re.findall(r'<h2 id="([a-z-]+)"', html) == [seen]
+
+
+def test_a_new_installation_is_told_what_to_do_next(admin, db):
+    text = page(admin).content.decode()
+    assert "What to do next" in text
+    for name in ("accounts_account", "accounts_apikey", "licensing_policy", "licensing_content"):
+        assert f'<a href="{reverse(f"admin:{name}_add")}">' in text
+
+
+def test_steps_that_are_done_are_marked(admin, account):
+    factories.api_key(account)
+    text = page(admin).content.decode()
+    assert text.count('<li class="done">') == 2
+    assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
+
+
+def test_who_has_decisions_needs_no_steps_however_short_the_period(staff, sign_in, account, clock):  # noqa: F811
+    check(account)
+    clock.advance(days=300)
+    text = page(sign_in(staff(is_superuser=True)), period="7d").content.decode()
+    assert "What to do next" not in text
+    assert "Nothing in this period." in text
+
+
+def test_staff_without_an_account_are_told_who_helps(staff, sign_in, busy):
+    text = page(sign_in(staff(*VIEW))).content.decode()
+    assert "You see no account yet." in text
+
+
+def test_keys_that_end_soon_or_idle_are_named(admin, account, clock):  # noqa: F811
+    old, _ = factories.api_key(account, name="Old crawler")
+    ApiKey.objects.filter(pk=old.pk).update(created_at=clock.now - timedelta(days=91))
+    factories.api_key(account, name="In daily use")
+    ending, _ = factories.api_key(account, name="Ends soon")
+    ApiKey.objects.filter(pk=ending.pk).update(expires_at=clock.now + timedelta(days=3))
+    text = page(admin).content.decode()
+    assert "Old crawler" in text
+    assert "Ends soon" in text
+    assert "In daily use" not in text
+
+
+def test_an_account_near_its_limit_is_marked_and_looking_costs_nothing(admin, db):
+    starter = factories.account("Small shop", plan="starter")
+    take = plan_take(starter.pk, *starter.limits)
+    for _ in range(48):
+        limiter.take(take)
+    for _ in range(2):
+        text = page(admin).content.decode()
+        assert "near its limit" in text
+        assert "48 of 60" in text
+
+
+def test_an_account_with_room_is_not_marked(admin, busy):
+    text = page(admin).content.decode()
+    assert "5 of 1,000,000" in text
+    assert "near its limit" not in text
+
+
+def test_more_accounts_than_a_page_adds_up_are_said_to_be_left_out(admin, busy, monkeypatch):
+    monkeypatch.setattr(choice, "MOST_ACCOUNTS", 2)
+    for number_ in range(3):
+        factories.account(f"Quiet {number_}")
+    shown = page(admin)
+    assert "There are more accounts than these" in shown.content.decode()
+
+
+@pytest.mark.parametrize("query", [{}, {"currency": "GBP"}, {"period": "year"}, {"account": "chosen"}])
+def test_the_page_needs_fewer_than_25_queries(
+    staff, sign_in, account, other_account, busy, django_assert_max_num_queries, query
+):
+    check(other_account)
+    user = staff(*VIEW)
+    set_scope(user, accounts=[account, other_account])
+    client = sign_in(user)
+    with django_assert_max_num_queries(24):
+        page(client, **{**query, **({"account": account.pk} if "account" in query else {})})
+
+
+def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_queries):
+    for number_ in range(30):
+        check(factories.account(f"Publisher {number_}"))
+    with django_assert_max_num_queries(24):
+        page(admin)
+
+
+def test_an_amount_given_back_draws_below_the_line(admin, account):
+    ledger.add(account, "-5")
+    shown = page(admin)
+    assert figure(shown, "revenue-total") == "-5.00"
+    assert '<rect class="revenue"' in shown.content.decode()
