@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from time import sleep
 from typing import Any
@@ -13,6 +13,7 @@ from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThanOrEqual
 
 from analytics.models import AccessEvent, LedgerEntry
+from analytics.windows import DAY, MICROSECOND, PERIODS, midnight
 from config.api import ids
 from config.api.errors import ValidationFailed
 from licensing.decisions import CompiledPolicy
@@ -22,7 +23,6 @@ from licensing.replay import Past, Replay, Tally, earliest_window
 from licensing.rules import parse_rules
 
 MAX_DECISIONS = 100_000
-DAYS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
 CHUNK = 1_000  # decisions in memory at a time
 
@@ -47,17 +47,15 @@ class Simulation:
 def window_of(
     now: datetime, period: str | None, start: datetime | None, end: datetime | None
 ) -> tuple[datetime, datetime]:
-    """The first moment and the one after the last. Given ends override the period: whole UTC days that end today.
-
-    Raises ValidationFailed for a start after the end.
-    """
+    """The first moment and the one after the last, as in a report. ValidationFailed for a start after the end."""
     if end is None:
-        end = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        end = midnight(now) + DAY
     if start is None:
-        length = timedelta(days=DAYS.get(period or "30d", 0))
-        start = (
-            end - length if length and end - BEGINNING > length else min(BEGINNING, end - timedelta(microseconds=1))
-        )
+        days = PERIODS.get(period or "30d")
+        if days and end - BEGINNING > days * DAY:
+            start = midnight(end - MICROSECOND) - (days - 1) * DAY
+        else:
+            start = min(BEGINNING, end - MICROSECOND)
     if start >= end:
         raise ValidationFailed("Must not be after endDate.", param="startDate")
     return start, end

@@ -5,6 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from analytics.windows import ALL, PERIODS
 from config.api.fields import Choice, Id, Integer, StrictSerializer, Timestamp
 from config.api.money import Money
 from config.api.timestamps import IS_DATE, parse_timestamp
@@ -12,7 +13,7 @@ from licensing.decisions import Reason
 from licensing.lint import CODES, LEVELS
 from licensing.models import Action
 from licensing.serializers import RulesField
-from licensing.simulation import DAYS, MAX_DECISIONS
+from licensing.simulation import MAX_DECISIONS
 
 
 def parse_last(text: str) -> datetime:
@@ -42,7 +43,9 @@ class DraftSerializer(StrictSerializer):
 class SimulationBodySerializer(DraftSerializer):
     """What is absent of the draft is taken from the saved policy."""
 
-    period = Choice(choices=[*DAYS, "all"], required=False, help_text="Whole UTC days that end today. Default: `30d`.")
+    period = Choice(
+        choices=[*PERIODS, ALL], required=False, help_text="Whole UTC days that end today. Default: `30d`."
+    )
     startDate = Timestamp(required=False, source="start", help_text="Overrides `period`; itself included.")
     endDate = LastMoment(required=False, source="end", help_text="Itself included; a date means all of that day.")
     limit = Integer(

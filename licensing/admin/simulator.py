@@ -14,6 +14,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.operators.refusals import REFUSALS, refusal
+from analytics.windows import ALL, PERIODS
 from config.api.amounts import plain
 from config.api.errors import ApiError, ValidationFailed
 from config.api.timestamps import parse_timestamp
@@ -23,12 +24,12 @@ from licensing.checks import check_access
 from licensing.models import Policy
 from licensing.presenting import present
 from licensing.rules import RuleError
-from licensing.simulation import DAYS, draft_of, simulate, window_of
+from licensing.simulation import draft_of, simulate, window_of
 from licensing.simulation_presenting import present_simulation
 from licensing.wording import describe
 
 SUGGESTED_ITEMS = 50
-PERIODS = [*((name, f"the last {days} days") for name, days in DAYS.items()), ("all", "all time")]
+PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
 # The fields of the trial by the names of the check that they make.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "context": "ip"}
 
@@ -81,7 +82,9 @@ class TrialForm(forms.Form):
 
 
 class ReplayForm(forms.Form):
-    period = forms.ChoiceField(label="Decisions of", choices=PERIODS, initial="30d", widget=UnfoldAdminSelectWidget)
+    period = forms.ChoiceField(
+        label="Decisions of", choices=PERIOD_CHOICES, initial="30d", widget=UnfoldAdminSelectWidget
+    )
 
 
 class PolicySimulator:
