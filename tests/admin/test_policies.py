@@ -1,5 +1,7 @@
 """Policies in the admin: rules in rows, checked and confirmed before they are saved."""
 
+import re
+
 import orjson
 import pytest
 from django.contrib.admin import site
@@ -53,6 +55,16 @@ def test_the_list_tells_of_rules_and_of_items(admin, account, policy, item):
     row = html[html.index("Commercial use") :]
     assert "field-number_of_rules" in row
     assert row[row.index("field-number_of_items") :].partition("</td>")[0].strip().endswith("1")
+
+
+def test_the_page_leads_to_the_items_of_the_policy(admin, account, policy, item):
+    factories.content(account, title="Of another policy")
+    html = html_of(admin.get(change_url(policy)))
+    assert "1 item links to it" in html
+    [address] = re.findall(r'href="(/admin/licensing/content/\?[^"]+)"', html)
+    shown = html_of(admin.get(address))
+    assert "Markets" in shown
+    assert "Of another policy" not in shown
 
 
 def test_a_deleted_policy_is_not_listed(admin, policy):

@@ -1,5 +1,7 @@
 """The simulator in the admin: one check by the saved policy and the draft, and a replay of the past."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -91,6 +93,8 @@ def test_the_replay_tells_whom_the_draft_would_shut_out(admin, api, address, ite
     api.post("/v1/access/check", {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
     html = admin.post(address, {**draft, "do": "replay", "period": "7d"}).content.decode()
     assert "1 decision from" in html
+    [decision] = re.findall(r'href="(/admin/analytics/accessevent/[^"]+)"', html)
+    assert admin.get(decision).status_code == 200
     row = html[html.index("Requesters with most changes") :]
     assert "Acme" in row
     assert "policy_denied" in html
