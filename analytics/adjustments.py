@@ -40,7 +40,7 @@ def adjust(account_id: str, fields: dict[str, Any]) -> LedgerEntry:
         currency=fields["currency"],
         occurred_at=checked_moment(fields.get("occurred_at"), now),
         license_type=fields.get("license_type"),
-        description=fields["description"],
+        description=fields.get("description"),
         created=now,
         **named,
     )

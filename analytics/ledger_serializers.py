@@ -31,7 +31,7 @@ class LedgerEntrySerializer(StrictSerializer):
     decisionId = Text(max_length=100, required=False, allow_null=True, source="decision_id")
     contentId = Text(max_length=100, required=False, allow_null=True, source="content_id")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
-    description = Text(max_length=500, required=False, allow_null=True)
+    description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
     created = Timestamp(read_only=True)
 
     def to_representation(self, entry: LedgerEntry) -> dict[str, Any]:
@@ -54,8 +54,6 @@ class LedgerEntrySerializer(StrictSerializer):
 
 class AdjustmentSerializer(LedgerEntrySerializer):
     """An entry to be added."""
-
-    description = Text(max_length=500, help_text="What for.")
 
     def validate_amount(self, amount: Decimal) -> Decimal:
         if not amount:

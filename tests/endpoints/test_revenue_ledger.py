@@ -79,10 +79,14 @@ def test_a_wrong_field_is_refused_and_named(api, field, value):
     assert LedgerEntry.objects.count() == 0
 
 
-@pytest.mark.parametrize("field", ["amount", "currency", "description"])
+@pytest.mark.parametrize("field", ["amount", "currency"])
 def test_an_adjustment_needs(api, field):
     reply = api.post("/v1/revenue", {name: value for name, value in SALE.items() if name != field})
     assert (reply.status, reply.error["param"]) == (422, field)
+
+
+def test_an_adjustment_may_go_without_a_description(api):
+    assert api.post("/v1/revenue", {"amount": "1", "currency": "EUR"})["description"] is None
 
 
 def test_what_another_account_has_cannot_be_named(api, other_api, decision):
