@@ -1,0 +1,100 @@
+"""The usage report while decisions are recorded by several processes, and while its rollups are rebuilt."""
+
+import sqlite3
+
+import psycopg
+import pytest
+
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment
+from tests.faults.traffic import Compose, Load, request, statuses, under_load
+
+pytestmark = pytest.mark.faults
+
+CHECKS = 1_000 if ON_POSTGRESQL else 200
+LICENSED = {
+    "action": "allow",
+    "conditions": {"licenseType": "press", "hasValidLicense": True},
+    "permissions": ["full_access"],
+}
+
+
+@pytest.fixture
+def items(server: Deployment, key: str) -> list[str]:
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "Policy", "rules": [LICENSED]}).json()["id"]
+        bodies = [{"title": f"Item {number}", "policyId": policy} for number in range(3)]
+        return [client.post("/v1/content", json=body).json()["id"] for body in bodies]
+
+
+def checks(key: str, items: list[str]) -> Compose:
+    """Every other one denied, of a few items and requesters."""
+    count = iter(range(10**9))
+
+    def compose(number: int) -> tuple[None, bytes]:
+        turn = next(count)
+        requester = {
+            "id": f"org_{turn % 7}",
+            **({"licenseType": "press", "hasValidLicense": True} if turn % 2 else {}),
+        }
+        body = {"contentId": items[turn % 3], "requester": requester}
+        return None, request("POST", "/v1/access/check", key, body, Connection="keep-alive")
+
+    return compose
+
+
+def expect_sums(report: dict) -> int:
+    """The report's own sums; the number of decisions that it tells of."""
+    summary, series = report["summary"], report["timeSeries"]
+    for name, total in (("requests", "totalRequests"), ("allowed", "allowed"), ("denied", "denied")):
+        assert sum(bucket[name] for bucket in series) == summary[total]
+    assert sum(one["count"] for one in report["byDenialReason"]) == summary["denied"]
+    assert sum(one["requests"] for one in report["topContent"]) == summary["totalRequests"]
+    assert sum(one["requests"] for one in report["topRequesters"]) == summary["totalRequests"]
+    return summary["totalRequests"]
+
+
+def expect_everything(server: Deployment, key: str, items: list[str], load: Load) -> None:
+    assert set(statuses(load.replies)) == {200}
+    with server.client(key) as client:
+        assert expect_sums(client.get("/v1/analytics/usage").json()) == len(load.replies)
+        stats = [client.get(f"/v1/content/{item}").json()["stats"]["totalRequests"] for item in items]
+        assert sum(stats) == len(load.replies)
+
+
+def test_every_report_adds_up_while_decisions_are_recorded(server: Deployment, key: str, items: list[str]) -> None:
+    with under_load(server, checks(key, items), clients=8) as load, server.client(key) as client:
+        while len(load.exchanges) < CHECKS:
+            answered = len(load.exchanges)
+            assert expect_sums(client.get("/v1/analytics/usage?period=7d").json()) >= answered
+
+    expect_everything(server, key, items, load)
+
+
+def test_rollups_come_back_from_nothing_while_decisions_are_recorded(
+    server: Deployment, key: str, items: list[str]
+) -> None:
+    with under_load(server, checks(key, items), clients=8) as load:
+        load.wait_for(CHECKS // 4)
+        wipe(server)
+        found = server.manage("rebuild_usage")
+        load.wait_for(CHECKS // 4)
+        beside = server.manage("rebuild_usage", "--check")
+
+    assert found["rows"] > 0
+    assert beside["rows"] == 0
+    expect_everything(server, key, items, load)
+    assert server.manage("rebuild_usage", "--check")["rows"] == 0
+
+
+def wipe(server: Deployment) -> None:
+    """Empties the usage rollups, which no service does."""
+    tables = ["hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth"]
+    if server.postgres:
+        with psycopg.connect(server.postgres.url, autocommit=True) as connection:
+            for table in tables:
+                connection.execute(f"DELETE FROM analytics_{table}")  # noqa: S608
+        return
+    with sqlite3.connect(server.directory / "db.sqlite3", timeout=20, isolation_level=None) as connection:
+        for table in tables:
+            connection.execute(f"DELETE FROM analytics_{table}")  # noqa: S608
