@@ -106,7 +106,7 @@ class LedgerAdmin(ServiceAdmin):
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
     )
     fields = (
-        "pk", "account", "type", "sum", "currency", "when", "description", "of", "license_type", "booked_at",
+        "identifier", "account", "type", "sum", "currency", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
     api_names = {
@@ -141,6 +141,10 @@ class LedgerAdmin(ServiceAdmin):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
+    @display(description="Id")
+    def identifier(self, entry: LedgerEntry) -> str:
+        return str(entry.pk)
+
     @display(description="Counts at (UTC)")
     def when(self, entry: LedgerEntry) -> str:
         return f"{entry.occurred_at:%Y-%m-%d %H:%M:%S}"
@@ -161,4 +165,4 @@ class LedgerAdmin(ServiceAdmin):
 
 def links(objects: list[Any]) -> str:
     rows = ((one._meta.verbose_name.capitalize(), change_url(one), str(one)) for one in objects if one is not None)
-    return format_html_join("", '<div>{} <a href="{}">{}</a></div>', rows) or "–"
+    return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"

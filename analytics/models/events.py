@@ -32,6 +32,7 @@ class AccessEvent(models.Model):
     created = models.DateTimeField()
 
     class Meta:
+        verbose_name = "decision"
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="events_newest_first"),
             models.Index(fields=["content", "-created"], name="events_of_content"),

@@ -46,7 +46,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     form = ContentForm
     add_fieldsets = ((None, {"fields": ("account", *ABOUT)}), ("Metadata", {"fields": METADATA}))
     fieldsets = (
-        (None, {"fields": ("pk", "account", "status", *ABOUT)}),
+        (None, {"fields": ("identifier", "account", "status", *ABOUT)}),
         ("Metadata", {"fields": METADATA}),
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
@@ -62,7 +62,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
         return find_content(queryset, search_term), False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Content | None = None) -> tuple[str, ...]:
-        return ("pk", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
+        return ("identifier", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
@@ -120,6 +120,10 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
+    @display(description="Id")
+    def identifier(self, item: Content) -> str:
+        return str(item.pk)
+
     @display(description="Status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:
         return item.status
@@ -160,4 +164,4 @@ def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
         )
         for event in events[:LATEST]
     )
-    return format_html_join("", '<div><a href="{}">{}</a> {} ({})</div>', rows) or "none"
+    return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

@@ -88,7 +88,7 @@ class OutcomeFilter(DropdownFilter):
 
 @admin.register(AccessEvent)
 class DecisionAdmin(ScopedAdmin):
-    list_display = ("when", "outcome", "content", "requester", "permission", "account", "pk")
+    list_display = ("when", "outcome", "content", "requester", "asked_for", "account", "identifier")
     list_select_related = ("account", "content", "requester")
     list_filter = (
         ("created", RecordedFilter),
@@ -101,7 +101,7 @@ class DecisionAdmin(ScopedAdmin):
     search_help_text = "The id of a decision, whole: dec_…"
     sortable_by = ()
     fields = readonly_fields = (
-        "pk", "when", "decided", "account", "item", "asker", "permission", "facts_in_words", "granted", "told",
+        "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
         "licence", "rate", "charged", "by_policy", "traced",
     )  # fmt: skip
 
@@ -117,6 +117,14 @@ class DecisionAdmin(ScopedAdmin):
             [answer] = recorded_answers([event])
             event.shown, event.price = present(answer, explain=True), answer.decision.price
         return event
+
+    @display(description="Id")
+    def identifier(self, event: AccessEvent) -> str:
+        return str(event.pk)
+
+    @display(description="Permission asked for", empty_value="none")
+    def asked_for(self, event: AccessEvent) -> str | None:
+        return event.permission
 
     # --- The list ----------------------------------------------------------------------------------------------------
 
@@ -138,12 +146,16 @@ class DecisionAdmin(ScopedAdmin):
     def item(self, event: AccessEvent) -> str:
         if event.content.deleted_at:
             return f"{event.content} ({event.content_id}), deleted since"
-        return format_html('<a href="{}">{}</a> ({})', change_url(event.content), event.content, event.content_id)
+        return format_html(
+            '<a class="text-link" href="{}">{}</a> ({})', change_url(event.content), event.content, event.content_id
+        )
 
     @display(description="Requester")
     def asker(self, event: AccessEvent) -> str:
         requester = event.requester
-        return format_html('<a href="{}">{}</a> ({})', change_url(requester), requester, requester.requester_id)
+        return format_html(
+            '<a class="text-link" href="{}">{}</a> ({})', change_url(requester), requester, requester.requester_id
+        )
 
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
@@ -184,7 +196,7 @@ class DecisionAdmin(ScopedAdmin):
         named = f"{event.policy.name}, as of version {event.policy_version}"
         if event.policy.deleted_at:
             return f"{named} (deleted since)"
-        return format_html('<a href="{}">{}</a>', change_url(event.policy), named)
+        return format_html('<a class="text-link" href="{}">{}</a>', change_url(event.policy), named)
 
     @display(description="Rule by rule")
     def traced(self, event: Any) -> str:

@@ -62,10 +62,10 @@ class LicenseAdmin(ServiceAdmin):
     form = LicenseForm
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name", *TERMS)}),)
     fieldsets = (
-        (None, {"fields": ("pk", "account", "holder", "status_now", *TERMS)}),
+        (None, {"fields": ("identifier", "account", "holder", "status_now", *TERMS)}),
         ("Since", {"fields": ("created_at", "updated_at", "revoked", "booked")}),
     )
-    readonly = ("pk", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
+    readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
     autocomplete_fields = ("account",)
     actions_detail = ("revoke",)
     api_names = {
@@ -153,6 +153,10 @@ class LicenseAdmin(ServiceAdmin):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
+    @display(description="Id")
+    def identifier(self, held: License) -> str:
+        return str(held.pk)
+
     @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
     def state(self, held: License) -> str:
         return held.state(timezone.now())
@@ -164,7 +168,10 @@ class LicenseAdmin(ServiceAdmin):
     @display(description="Requester")
     def holder(self, held: License) -> str:
         return format_html(
-            '<a href="{}">{}</a> ({})', change_url(held.requester), held.requester, held.requester.requester_id
+            '<a class="text-link" href="{}">{}</a> ({})',
+            change_url(held.requester),
+            held.requester,
+            held.requester.requester_id,
         )
 
     @display(description="Covers")
@@ -203,6 +210,6 @@ class LicenseAdmin(ServiceAdmin):
     @display(description="In the ledger")
     def booked(self, held: License) -> str:
         return format_html(
-            '<a href="{}">Entries of this requester</a>',
+            '<a class="text-link" href="{}">Entries of this requester</a>',
             list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
         )

@@ -47,7 +47,7 @@ class RequesterAdmin(ScopedAdmin):
         now = timezone.now()
         held = License.objects.filter(requester=requester).order_by("-pk")[:LICENSES]
         rows = ((change_url(one), one.license_type, one.state(now), term(one)) for one in held)
-        return format_html_join("", '<div><a href="{}">{}</a> ({}) {}</div>', rows) or "none"
+        return format_html_join("", '<div><a class="text-link" href="{}">{}</a> ({}) {}</div>', rows) or "none"
 
     @display(description="Latest decisions")
     def decisions(self, requester: Requester) -> str:
@@ -58,7 +58,7 @@ class RequesterAdmin(ScopedAdmin):
     def everything(self, requester: Requester) -> str:
         named = {"requester__id__exact": str(requester.pk)}
         return format_html(
-            '<a href="{}">Licences</a> · <a href="{}">Decisions</a>',
+            '<a class="text-link" href="{}">Licences</a> · <a class="text-link" href="{}">Decisions</a>',
             list_url(License, **named),
             list_url(AccessEvent, **named),
         )

@@ -1,0 +1,52 @@
+"""No page asks more of the database the more there is to show."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib import admin as django_admin
+from django.contrib.admin.utils import quote
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.models import Content, License, Policy, Requester
+from tests import factories
+
+SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester]
+
+
+def more(account, api, number):
+    policy = factories.policy(account)
+    for one in range(number):
+        item = factories.content(account, policy_id=policy.pk, tags=["a"])
+        factories.license(account, f"org_{one}", price_amount=Decimal(1), price_currency="EUR", per_access="0.05")
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{one}"})
+
+
+def address(model, page, *args):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+def queries(client, path):
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(path).status_code == 200
+    return len(asked)
+
+
+@pytest.mark.parametrize("model", SHOWN)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(admin, account, api, model):
+    path = address(model, "changelist")
+    more(account, api, 2)
+    few = queries(admin, path)
+    more(account, api, 6)
+    assert queries(admin, path) == few < 25
+
+
+@pytest.mark.parametrize("model", SHOWN)
+def test_a_page_of_one_and_its_actions_take_fewer_than_25(admin, account, api, model):
+    more(account, api, 7)
+    newest = quote(model.objects.order_by("-pk")[0].pk)
+    actions = [name for name in django_admin.site._registry[model].actions_detail if name != "decisions_of_it"]
+    for page in ["change", *actions]:
+        assert queries(admin, address(model, page, newest)) < 25

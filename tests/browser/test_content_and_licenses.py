@@ -1,0 +1,122 @@
+"""An operator imports items, licenses one, sees a check turn, finds the decision, and puts items away in bulk."""
+
+import httpx
+import pytest
+
+from tests.browser.conftest import PHONE, choose, serious_problems
+from tests.factories import ALLOW_LICENSED, DENY_ALL
+
+CSV = b"""externalId,title,type,source
+sun,Sunset,image,https://example.com/sun
+bad,Moon,sculpture,https://example.com/moon
+,Star,image,
+sea,The sea,image,not a url
+rain,Rain,article,https://example.com/rain
+"""
+PAGES = [
+    "/admin/licensing/content/", "/admin/licensing/content/add/", "/admin/licensing/content/import/",
+    "/admin/licensing/requester/", "/admin/licensing/license/", "/admin/licensing/license/add/",
+    "/admin/analytics/accessevent/", "/admin/analytics/ledgerentry/", "/admin/analytics/ledgerentry/add/",
+    "/admin/licensing/policy/", "/admin/accounts/auditentry/",
+]  # fmt: skip
+
+
+@pytest.fixture
+def api(deployment, account):
+    with deployment.client(account.key) as client:
+        yield client
+
+
+@pytest.fixture
+def item(api):
+    policy = api.post("/v1/policies", json={"name": "Licensed", "rules": [ALLOW_LICENSED, DENY_ALL]}).json()
+    return api.post("/v1/content", json={"title": "The item", "policyId": policy["id"]}).json()
+
+
+def check(api: httpx.Client, item: dict) -> dict:
+    return api.post("/v1/access/check", json={"contentId": item["id"], "requester": "org_browser"}).json()
+
+
+def bring(page, account, text=CSV):
+    page.goto("/admin/licensing/content/")
+    page.get_by_role("link", name="Import").click()
+    choose(page, "account", account.name)
+    page.locator("input[type=file]").set_input_files({"name": "items.csv", "mimeType": "text/csv", "buffer": text})
+    page.get_by_role("button", name="Show what it would do").click()
+
+
+def test_a_csv_with_bad_rows_is_shown_imported_and_its_bad_rows_taken_home(admin, account, api):
+    bring(admin, account)
+    admin.get_by_text("Nothing is written yet.").wait_for()
+    assert (admin.locator("#import-created").inner_text(), admin.locator("#import-failed").inner_text()) == ("2", "3")
+    admin.get_by_text("line 3: type:").wait_for()
+    assert api.get("/v1/content").json()["totalCount"] == 0
+    assert serious_problems(admin) == []
+    admin.get_by_role("button", name="Import 2 items").click()
+    admin.get_by_text("Done, into the account").wait_for()
+    assert {item["externalId"] for item in api.get("/v1/content").json()["data"]} == {"sun", "rain"}
+    with admin.expect_download() as download:
+        admin.get_by_role("link", name="All bad rows as CSV").click()
+    text = download.value.path().read_text()
+    assert [line.split(",")[0] for line in text.splitlines()] == ["line", "3", "4", "5"]
+
+
+def test_a_licence_issued_turns_a_check_from_denied_to_allowed_and_revoked_back(admin, account, api, item):
+    assert check(api, item)["reason"] == "no_license"
+    admin.goto("/admin/licensing/license/add/")
+    choose(admin, "account", account.name)
+    admin.get_by_label("Requester", exact=False).first.fill("org_browser")
+    admin.get_by_label("License type").fill("commercial")
+    admin.get_by_role("button", name="Save and continue").click()
+    admin.get_by_role("link", name="Revoke").wait_for()
+    assert check(api, item)["allowed"] is True
+    admin.get_by_role("link", name="Revoke").click()
+    admin.get_by_text("org_browser no longer has it").wait_for()
+    admin.get_by_role("button", name="Revoke it").click()
+    admin.get_by_text("is revoked").first.wait_for()
+    assert check(api, item)["allowed"] is False
+
+
+def test_a_decision_is_found_by_its_id(admin, api, item):
+    decision = check(api, item)
+    admin.get_by_role("link", name="Decisions").first.click()
+    admin.locator("#searchbar").fill(decision["id"])
+    admin.locator("#searchbar").press("Enter")
+    admin.locator("#result_list a").first.click()
+    admin.get_by_text("Denied: the requester had no valid licence").wait_for()
+    admin.get_by_text("matched, and decided").wait_for()
+    assert serious_problems(admin) == []
+
+
+def test_items_are_archived_in_bulk_after_a_page_that_counts_them(admin, account, api, item):
+    admin.goto(f"/admin/licensing/content/?account__id__exact={account.id}")
+    admin.locator("input.action-select").first.check()
+    admin.locator("select[name=action]").select_option("archive")
+    admin.get_by_role("button", name="Run").click()
+    admin.get_by_role("button", name="Archive 1 item").wait_for()
+    assert serious_problems(admin) == []
+    assert check(api, item)["reason"] == "no_license"
+    admin.get_by_role("button", name="Archive 1 item").click()
+    admin.get_by_text("1 item changed.").wait_for()
+    assert check(api, item)["reason"] == "content_archived"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_lists_and_forms_can_be_read_and_worked_by_everybody(open_page, signed_in_state, api, item, theme):
+    check(api, item)
+    page = open_page("/admin/", storage_state=signed_in_state, color_scheme=theme)
+    problems = {}
+    for path in [*PAGES, f"/admin/licensing/content/{item['id'].replace('_', '_5F')}/change/"]:
+        page.goto(path)
+        page.wait_for_load_state("load")
+        problems[path] = serious_problems(page)
+    assert {path: found for path, found in problems.items() if found} == {}
+
+
+def test_no_page_is_wider_than_a_phone(open_page, signed_in_state, item):
+    page = open_page("/admin/", storage_state=signed_in_state, viewport=PHONE)
+    wide = {}
+    for path in PAGES:
+        page.goto(path)
+        wide[path] = page.evaluate("document.documentElement.scrollWidth")
+    assert {path: width for path, width in wide.items() if width > PHONE["width"]} == {}
