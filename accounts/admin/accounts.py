@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
@@ -39,11 +40,11 @@ class AccountAdmin(ServiceAdmin):
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
-    fields = ("name", "pk", "plan", "per_minute", "per_day", "working_keys", "created")
+    fields = ("name", "pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
     actions_detail = ("change_plan",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
-        return ("pk", "plan", "per_minute", "per_day", "working_keys", "created") if obj else ()
+        return ("pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Who sees some accounts only would not see the new one."""
@@ -113,3 +114,8 @@ class AccountAdmin(ServiceAdmin):
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
         return format_html('<a href="{}">{}</a>', address, f"{self.keys_of(account):,}")
+
+    @display(description="Figures")
+    def figures(self, account: Account) -> str:
+        """The overview of this account."""
+        return format_html('<a href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk)

@@ -114,7 +114,7 @@ def test_today_stands_against_yesterday(admin, busy):
 def test_days_are_compared_in_the_hours_that_are_over(admin, busy):
     text = strip_tags(page(admin).content.decode())
     assert re.search(
-        r"Until 12:00 UTC\s*\+33 %\s*4, yesterday 3", text
+        r"Both until 12:00 UTC\s*\+33 %\s*4, yesterday 3", text
     )  # the fifth of today came in the hour that runs
 
 

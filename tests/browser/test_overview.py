@@ -1,0 +1,93 @@
+"""An operator reads the overview's figures: they are those that the API gives."""
+
+import pytest
+
+from tests.browser.conftest import PHONE, serious_problems
+
+POLICY = {
+    "name": "Open to the licensed",
+    "rules": [
+        {"action": "allow", "conditions": {"licenseType": "commercial"}, "permissions": ["full_access"]},
+        {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."},
+    ],
+}
+REQUESTERS = [{"id": "org_acme", "name": "Acme", "licenseType": "commercial"}, {"id": "org_zero", "name": "Zero"}]
+
+
+@pytest.fixture
+def api(deployment, account):
+    with deployment.client(account.key) as client:
+        yield client
+
+
+@pytest.fixture
+def decided(api):
+    """Six decisions of two items and two requesters, and two amounts in the ledger."""
+    policy = api.post("/v1/policies", json=POLICY).json()["id"]
+    for title in ("Tide table", "Salt and slate"):
+        item = api.post("/v1/content", json={"title": title, "policyId": policy}).json()["id"]
+        for requester in (*REQUESTERS, REQUESTERS[0]):
+            assert api.post("/v1/access/check", json={"contentId": item, "requester": requester}).status_code == 200
+    for amount in ("1234.5", "-34.25"):
+        entry = {"amount": amount, "currency": "USD", "description": "Fair"}
+        assert api.post("/v1/revenue", json=entry).status_code == 201
+
+
+def figures(page, part):
+    """The figures of a part of the page by their names, as numbers."""
+    shown = page.locator(f"[id^={part}-]:is(dd)")
+    texts = {one.get_attribute("id").removeprefix(f"{part}-"): one.inner_text() for one in shown.all()}
+    return {name: float(text.replace(",", "")) for name, text in texts.items() if text != "–"}
+
+
+def choose_account(page, account, **options):
+    page.goto("/admin/")  # which may have been opened before there was the account
+    page.get_by_label("Account", exact=True).select_option(label=account.name)
+    for label, value in options.items():
+        page.get_by_label(label).select_option(value)
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_load_state()
+
+
+def test_the_overviews_figures_are_those_of_the_api(admin, api, account, decided):
+    choose_account(admin, account, Period="7d")
+    usage = api.get("/v1/analytics/usage?period=7d").json()
+    revenue = api.get("/v1/analytics/revenue?period=7d").json()
+    assert usage["summary"]["totalRequests"] == 6
+    shown = figures(admin, "usage")
+    assert (shown["total"], shown["allowed"], shown["denied"]) == tuple(
+        usage["summary"][name] for name in ("totalRequests", "allowed", "denied")
+    )
+    assert shown["requesters"] == usage["summary"]["uniqueRequesters"]
+    assert figures(admin, "revenue")["total"] == revenue["summary"]["total"] == 1200.25
+    admin.get_by_text("As a table, by day").first.click()
+    table = admin.get_by_role("region", name="Decisions by day").locator("tbody tr").all_inner_texts()
+    assert [row.split() for row in table] == [
+        [day["date"], str(day["allowed"]), str(day["denied"]), str(day["requests"])] for day in usage["timeSeries"]
+    ]
+    admin.get_by_role("table", name="Content asked for most").get_by_role("link", name="Tide table").wait_for()
+
+
+def test_a_currency_without_rates_leads_to_the_one_that_has_them(admin, account, decided):
+    choose_account(admin, account, Currency="CHF")
+    admin.get_by_text("import_exchange_rates").wait_for()
+    admin.get_by_role("link", name="show it in USD").click()
+    admin.wait_for_url("**currency=USD**")
+    assert figures(admin, "revenue")["total"] == 1200.25
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_overview_can_be_read_on_a_phone_and_by_everybody(open_page, signed_in_state, account, decided, theme):
+    page = open_page("/admin/", storage_state=signed_in_state, color_scheme=theme, viewport=PHONE)
+    choose_account(page, account)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert serious_problems(page) == []
+
+
+def test_the_choice_is_made_by_keyboard(admin, account, decided):
+    admin.goto(f"/admin/?account={account.id}")
+    admin.get_by_label("Period").focus()
+    for key in ("ArrowDown", "Tab", "Tab", "Enter"):
+        admin.keyboard.press(key)
+    admin.wait_for_url(f"**account={account.id}&period=90d**")
+    assert figures(admin, "usage")["total"] == 6
