@@ -39,6 +39,7 @@ TARGETS = {
     "metadata.category": "Category",
     "metadata.wordCount": "Word count",
     "metadata.tags": "Tags in the metadata",
+    "metadata": "Metadata (a JSON object)",
 }
 LARGER = "Larger files are for the command import_content (docs/importing.md)."
 

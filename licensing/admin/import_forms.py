@@ -93,7 +93,7 @@ class PlanForm(forms.Form):
     def initial_of(plan: Plan) -> dict[str, Any]:
         return {
             **plan.columns,
-            "others": any(name.startswith(METADATA) and name not in TARGETS for name in plan.columns),
+            "others": any(name not in TARGETS and name != column for name, column in plan.columns.items()),
             "allow_duplicates": plan.allow_duplicates,
             "default_type": plan.defaults.get("type", ""),
             "default_policy": plan.defaults.get("policyId", ""),
@@ -102,11 +102,11 @@ class PlanForm(forms.Form):
     def plan(self, account_id: str, kind: str) -> Plan:
         cleaned = self.cleaned_data
         columns = {target: cleaned[target] for target in TARGETS if cleaned[target]}
-        if cleaned["others"]:
-            for column in self.columns:
-                target = METADATA + column.removeprefix(METADATA)
-                if column not in columns.values() and target not in TARGETS and is_target(target):
-                    columns[target] = column
+        for column in self.columns:  # what is called metadata.… is taken anyway, as without this form
+            target = METADATA + column.removeprefix(METADATA)
+            wanted = cleaned["others"] or column.startswith(METADATA)
+            if wanted and column not in columns.values() and target not in TARGETS and is_target(target):
+                columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
         given = {name: value for name, value in defaults.items() if value}
         return Plan(account_id, kind, columns, given, cleaned["allow_duplicates"])

@@ -123,6 +123,14 @@ def test_columns_of_other_names_are_chosen(admin, account, bring):
     assert item.metadata_extra == {"Medium": "oil"}
 
 
+def test_other_columns_stay_aside_until_they_are_wanted(admin, bring):
+    address = bring("externalId,title,metadata.edition,colour\n1,One,2nd,red\n")
+    values = form_values(html_of(admin, address))
+    admin.post(address, {**values, "preview": "1"})
+    admin.post(address, {"import": "1"})
+    assert Content.objects.get().metadata_extra == {"edition": "2nd"}
+
+
 def test_json_lines_come_gzipped_too(admin, bring):
     address = bring(gzip.compress(b'{"externalId": "j", "title": "J", "metadata": {"author": "A"}}\n'), "x.jsonl.gz")
     admin.post(address, {"import": "1"})
