@@ -11,6 +11,8 @@ from django.db import OperationalError, connection
 from analytics.batches import Batch, Entry, Outcome
 
 SECONDS_TO_WAIT = 20
+# PostgreSQL went away, or could not do its work: no room for a file, a disk that fails.
+NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
 
 
@@ -29,7 +31,7 @@ class AsyncRecorder:
                 used = await self.connection()
                 cursor = await used.execute(*batch.statement(), prepare=True)
                 row: Any = await cursor.fetchone()
-        except (psycopg.OperationalError, psycopg.InterfaceError, TimeoutError) as error:
+        except (*NOT_DONE, TimeoutError) as error:
             await close(used)
             raise OperationalError(str(error) or type(error).__name__) from error
         except BaseException:

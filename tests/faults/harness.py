@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -164,11 +163,17 @@ class Deployment:
         return False
 
     def let_files_grow_to(self, size: int | None) -> None:
-        """A write beyond that many bytes of a file fails from now on, as on a full disk. Of one worker, on Linux."""
-        assert self.process
-        assert self.workers == 1
-        _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
+        """A write of the database beyond that many bytes of a file fails from now on, as on a full disk. On Linux."""
+        owner = (self.postgres or self).process
+        assert owner
+        parent = psutil.Process(owner.pid)
+        for process in (parent, *parent.children(recursive=True)):  # it first: what it starts later has its limit
+            command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]
+            # By their own user: root itself may not be let.
+            done = subprocess.run(
+                command, capture_output=True, check=False, **(self.postgres.as_user if self.postgres else {})
+            )
+            assert done.returncode == 0 or not process.is_running()
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""

@@ -79,6 +79,7 @@ class Ledger:
     def load(self, clients: int = CLIENTS, per_second: float = PER_SECOND) -> Iterator[Load]:
         with under_load(self.server, self.compose, clients, per_second) as load:
             yield load
+        print(load)  # pytest shows it with -rP
         self.note(load.exchanges)
 
     def compose(self, number: int) -> tuple[Any, bytes]:

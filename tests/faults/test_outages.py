@@ -1,6 +1,10 @@
-"""Redis and PostgreSQL going away under load (contract §5): callers see no more than a 503."""
+"""Redis and PostgreSQL going away under load (contract §5): callers see no more than a 503.
+
+FAULT_REDIS_SECONDS sets how long Redis is away at least.
+"""
 
 import asyncio
+import os
 import time
 from collections import Counter
 
@@ -14,6 +18,7 @@ from tests.faults.traffic import at_once, in_groups, reply_on, request, statuses
 
 pytestmark = pytest.mark.faults
 
+REDIS_SECONDS = float(os.environ.get("FAULT_REDIS_SECONDS") or 2)
 HEALED_SECONDS = 3  # after PostgreSQL is back
 LISTING = ("GET", "/v1/content")
 CHECK = ("POST", "/v1/access/check", {"contentId": "cnt_00000000000000000000000000", "requester": "org_acme"})
@@ -73,6 +78,7 @@ def test_killing_redis_under_load_loses_nothing_and_limits_hold_exactly_in_each_
         with ledger.load(per_second=200) as load:
             load.wait_for(100)
             server.valkey.kill()
+            killed_at = time.monotonic()
             load.wait_for(300)
 
             assert where_all_count(workers) == {"per process: Redis does not answer"}
@@ -80,6 +86,7 @@ def test_killing_redis_under_load_loses_nothing_and_limits_hold_exactly_in_each_
             counted = asyncio.run(of_each_worker(server, during))
             assert list(counted.values()) == [60] * server.workers
 
+            time.sleep(max(killed_at + REDIS_SECONDS - time.monotonic(), 0))
             server.valkey.start()
             assert eventually(lambda: where_all_count(workers) == {"redis"})
             load.wait_for(100)

@@ -125,8 +125,16 @@ class Load:
             assert time.monotonic() < deadline, f"No {count} replies in {seconds} s: {self}"
             time.sleep(0.01)
 
+    @property
+    def per_second(self) -> float:
+        """How many requests ended with a reply, over the time from the first to the last of them."""
+        answered = [exchange for exchange in self.exchanges if exchange.reply.status]
+        if len(answered) < 2:
+            return 0
+        return len(answered) / (answered[-1].ended - min(exchange.begun for exchange in answered))
+
     def __repr__(self) -> str:
-        return f"<{statuses(self.replies)}, refused: {self.refused}>"
+        return f"<{statuses(self.replies)}, {self.per_second:.0f} a second, refused: {self.refused}>"
 
 
 # What client number n sends next: a tag of the test's own, and the bytes.
