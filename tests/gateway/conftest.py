@@ -25,6 +25,9 @@ class Response:
         self.headers = CaseInsensitiveMapping({name.decode(): value.decode() for name, value in start["headers"]})
         self.content = body
 
+    def getvalue(self) -> bytes:
+        return self.content
+
 
 class GatewayClient(ApiClient):
     """Sends checks to the ASGI application, everything else to Django."""
