@@ -17,7 +17,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """Answers 400 and closes the connection when a head grows too large.
 
     Tells the application two things more than ASGI does, as `extensions` of the scope: `body_is_here` when the body
-    has come with the head, and `respond(status, head, body)`, which sends a whole response in one write.
+    has come with the head, and `respond(status, head, body)`, which sends a whole response in one write, or says False
+    if that has to wait.
     """
 
     head_bytes = 0
@@ -59,13 +60,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def respond(protocol: HttpToolsProtocol, cycle: RequestResponseCycle, status: int, head: bytes, body: bytes) -> None:
+def respond(protocol: HttpToolsProtocol, cycle: RequestResponseCycle, status: int, head: bytes, body: bytes) -> bool:
     """Sends a response; `head` is its header lines, each with its line end, content-length among them.
 
-    The way of RequestResponseCycle.send, in one system call for two: a fifth of what serving a check takes.
+    The way of RequestResponseCycle.send, in one system call for two: a fifth of what serving a check takes. False,
+    and nothing is sent, while the client does not read what it was sent before: only `send` waits for that, and what
+    a client asks for without reading it would fill the memory.
     """
     if cycle.disconnected:
-        return
+        return True
+    if protocol.flow.write_paused:
+        return False
     lines = [b"%b: %b\r\n" % header for header in protocol.server_state.default_headers]
     if not cycle.keep_alive:
         lines.append(b"connection: close\r\n")
@@ -75,3 +80,4 @@ def respond(protocol: HttpToolsProtocol, cycle: RequestResponseCycle, status: in
     if not cycle.keep_alive:
         protocol.transport.close()
     cycle.on_response()
+    return True

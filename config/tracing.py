@@ -150,9 +150,9 @@ class Tracing:
                     describe_reply(span, "POST", scope["path"], message["status"])
                 await send(message)
 
-            def respond_noting(status: int, head: bytes, body: bytes) -> None:
+            def respond_noting(status: int, head: bytes, body: bytes) -> bool:
                 describe_reply(span, "POST", scope["path"], status)
-                respond(status, head, body)
+                return bool(respond(status, head, body))
 
             if (respond := scope.get("extensions", {}).get("respond")) is not None:  # see config.protocol
                 scope["extensions"]["respond"] = respond_noting

@@ -76,8 +76,7 @@ class Request:
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
     """In one write, where the server offers that (config.protocol); otherwise as any ASGI application."""
     at_once = scope.get("extensions", {}).get("respond")
-    if at_once is not None:
-        at_once(status, head, body)
+    if at_once is not None and at_once(status, head, body):
         return
     headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
