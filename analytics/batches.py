@@ -92,16 +92,19 @@ shards = cycle((os.getpid() * 2 % SHARDS, os.getpid() * 2 % SHARDS + 1))
 class Outcome(Struct, frozen=True):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
-    `remaining` is what the rule's limit has left; None without a claim.
+    One that was `postponed` is stale for its batch's sake alone: the facts that it was decided on may hold all the
+    same. `remaining` is what the rule's limit has left; None without a claim.
     """
 
     stale: bool = False
     granted: bool = True
     remaining: int | None = None
+    postponed: bool = False
 
 
 STORED = Outcome()
 STALE = Outcome(stale=True)
+POSTPONED = Outcome(stale=True, postponed=True)
 
 encode = JsonEncoder().encode
 
@@ -117,6 +120,30 @@ class Counter(Struct):
     window_start: int
     allowance: int
     claimed: int = 0
+
+
+def fitting(many: Sequence[Sequence[Entry]]) -> list[bool]:
+    """Which of these requests' decisions no batch of them all would leave any out of.
+
+    A request is stored as a whole or not at all: one that was stored in part would be decided anew as a whole, and
+    what it costs charged twice. All decisions of one request are of one moment.
+    """
+    days = [entries[0].case.created[:10] if entries else None for entries in many]
+    first = next(filter(None, days), None)
+    windows: dict[tuple[int, str, str], int] = {}
+    fits = []
+    for entries, day in zip(many, days, strict=True):
+        claimed = {
+            (claim.requester, claim.policy, claim.rule): claim.window_start
+            for claim in (entry.claim for entry in entries)
+            if claim is not None
+        }
+        fits.append(
+            day in (first, None) and all(windows.get(counter, begin) == begin for counter, begin in claimed.items())
+        )
+        if fits[-1]:
+            windows |= claimed
+    return fits
 
 
 class Batch:
@@ -184,7 +211,9 @@ class Batch:
         """From the accounts that were stale, and each counter's room before and number granted."""
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
-            if row is None or entry.case.account in stale:
+            if row is None:
+                outcomes.append(POSTPONED)
+            elif entry.case.account in stale:
                 outcomes.append(STALE)
             elif row.ordinal is None or entry.case.counter is None:
                 outcomes.append(STORED)

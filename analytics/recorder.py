@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from django.db import IntegrityError, connection, transaction
 
-from analytics.batches import STALE, Batch, Entry, Outcome
+from analytics.batches import POSTPONED, Batch, Entry, Outcome
 from analytics.sqlite import record_on_sqlite
 from config.api.turns import turn_to_write
 
@@ -44,7 +44,7 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
             try:
                 settled = record_together(own)
             except TOO_MUCH:
-                settled = [STALE] * len(own)
+                settled = [POSTPONED] * len(own)
             outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
         return [outcomes[entry.id] for entry in entries]
 

@@ -25,7 +25,7 @@ from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
 from analytics.async_recorder import AsyncRecorder
-from analytics.batches import Entry, Outcome
+from analytics.batches import POSTPONED, Entry, Outcome, fitting
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
@@ -127,7 +127,8 @@ class Gateway:
                     for place, outcome in zip(places, outcomes, strict=True):
                         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
                     return answers
-                self.snapshot.advance(grant.account_id, found.epoch + 1)
+                if not all(outcome.postponed for outcome in outcomes if outcome.stale):
+                    self.snapshot.advance(grant.account_id, found.epoch + 1)
                 require(await self.authenticate(text, now), "access:check")  # the key may be what has changed
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
         # than its checks are decided makes them wait for each other.
@@ -159,9 +160,13 @@ class Gateway:
 
     @observed
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        """One commit for the records of many requests."""
-        outcomes = iter(await self.write([entry for entries in many for entry in entries]))
-        return [[next(outcomes) for _ in entries] for entries in many]
+        """One commit for the records of many requests, each stored as a whole or not at all."""
+        fits = fitting(many)
+        together = [entry for entries, fit in zip(many, fits, strict=True) if fit for entry in entries]
+        outcomes = iter(await self.write(together))
+        return [
+            [next(outcomes) if fit else POSTPONED for _ in entries] for entries, fit in zip(many, fits, strict=True)
+        ]
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""

@@ -1,0 +1,78 @@
+"""Requests of one moment share a commit, and each is stored as a whole or not at all: nothing is charged twice."""
+
+from datetime import UTC, datetime
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from accounts.authentication import Grant, find_grant
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.check_bodies import Check
+from licensing.gateway import Found, Gateway
+from licensing.lookup import current_epoch, find_items, keep_requesters
+from tests import factories
+
+LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}
+
+
+@pytest.fixture
+def gateway(application) -> Gateway:
+    return application.gateway
+
+
+@pytest.fixture
+def grant(api) -> Grant:
+    return find_grant(api.headers["Authorization"].removeprefix("Bearer "))
+
+
+@pytest.fixture
+def checks(account) -> list[Check]:
+    """Of a charged item without a limit, and of one with a limit."""
+    factories.license(account, per_access="1", starts_at=datetime(2025, 1, 1, tzinfo=UTC))
+    policies = [factories.policy(account, factories.ALLOW_ALL), factories.policy(account, LIMITED)]
+    items = [factories.content(account, policy_id=policy.pk) for policy in policies]
+    return [Check(("contentId", item.pk), "org_acme") for item in items]
+
+
+@pytest.fixture
+def entries_of(gateway, grant, account):
+    def made(checks: list[Check], moment: datetime):
+        items = find_items(account.pk, {check.selector for check in checks})
+        found = Found(current_epoch(account.pk), items, keep_requesters(account.pk, {"org_acme": None}))
+        return gateway.decide(grant, checks, found, moment)[2]
+
+    return made
+
+
+NEXT = [datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("moment", NEXT, ids=["second", "day"])
+def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gateway, checks, entries_of, moment):
+    first = entries_of(checks[1:], datetime(2026, 1, 1, tzinfo=UTC))
+    second = entries_of(checks, moment)
+    [one], others = async_to_sync(gateway.record)([first, second])
+    assert not one.stale
+    assert all(outcome.stale for outcome in others)
+    assert (AccessEvent.objects.count(), LedgerEntry.objects.filter(type="usage").count()) == (1, 1)
+
+
+def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, checks, entries_of, monkeypatch):
+    text = api.headers["Authorization"].removeprefix("Bearer ")
+    earlier = entries_of(checks[1:], datetime(2026, 1, 1, tzinfo=UTC))
+    alone = gateway.records.call
+
+    async def after_another(many):
+        monkeypatch.setattr(gateway.records, "call", alone)
+        return (await alone([earlier, *many]))[1:]
+
+    async def run():
+        confirmed = await gateway.confirm(text, NEXT[0])
+        monkeypatch.setattr(gateway.records, "call", after_another)
+        answers = await gateway.check(text, confirmed, checks, NEXT[0])
+        return answers, [gateway.snapshot.get(grant.account_id, check.selector) for check in checks]
+
+    answers, cached = async_to_sync(run)()
+    assert all(answer.decision.allowed for answer in answers)
+    assert None not in cached
+    assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 3
