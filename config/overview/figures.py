@@ -136,13 +136,23 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
 
 
 def top(rows: Sequence[dict[str, Any]], name: str, link: Callable[[str], str]) -> list[Row]:
+    hint = no_hint if link is link_to_content else str
     largest = rows[0]["requests"] if rows else 0
     return [
         Row(
-            one[name] or one["id"], f"{one['requests']:,}", share(one["requests"], largest), link(one["id"]), one["id"]
+            one[name] or one["id"],
+            f"{one['requests']:,}",
+            share(one["requests"], largest),
+            link(one["id"]),
+            hint(one["id"]),
         )
         for one in rows
     ]
+
+
+def no_hint(content_id: str) -> str:
+    """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
+    return ""
 
 
 def link_to_content(content_id: str) -> str:
@@ -156,7 +166,10 @@ def link_to_requester(requester_id: str) -> str:
 def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
     try:
         report = revenue_report(choice.account_ids, window, choice.currency, now)
-        today, yesterday = revenue_of_day(choice.account_ids, midnight(now), choice.currency)
+        if window.group_by == "day":
+            (_, yesterday), (_, today) = report.series[-2:]
+        else:
+            today, yesterday = revenue_of_day(choice.account_ids, midnight(now), choice.currency)
     except InvalidRequest as error:
         return missing_rate(choice, window, error.message)
 
@@ -190,9 +203,10 @@ def change_of(report: RevenueReport) -> str:
 
 
 def earners(ranked: list[Earner], shown: Callable[[Decimal], str], link: Callable[[str], str]) -> list[Row]:
+    hint = no_hint if link is link_to_content else str
     largest = ranked[0].revenue if ranked else Decimal(0)
     return [
-        Row(one.name or one.id, shown(one.revenue), share(one.revenue, largest), link(one.id), one.id)
+        Row(one.name or one.id, shown(one.revenue), share(one.revenue, largest), link(one.id), hint(one.id))
         for one in ranked
     ]
 

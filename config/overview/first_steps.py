@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
 
-from accounts.models import Account, ApiKey
+from accounts.models import ApiKey
 from analytics.models import HourlyUsage
 from config.overview.choice import Choice
 from licensing.models import Content, Policy
@@ -29,15 +28,13 @@ STEPS = (
     ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
     ("Add content", "Link it to the policy: an item without one is denied.", "licensing_content", "add_content"),
 )
-MODELS: dict[str, Any] = {"api_key": ApiKey, "policy": Policy, "content": Content, "decisions": HourlyUsage}
 
 
 def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     """None once there are decisions, in whichever period."""
-    there_is = what_there_is(choice)
-    if there_is["decisions"]:
+    if exists(HourlyUsage, choice):
         return None
-    done = [bool(choice.accounts), there_is["api_key"], there_is["policy"], there_is["content"]]
+    done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
     steps = [
         Step(title, why, is_done, link_to(request, page, permission))
         for (title, why, page, permission), is_done in zip(STEPS, done, strict=True)
@@ -51,14 +48,9 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     return [*steps, last]
 
 
-def what_there_is(choice: Choice) -> dict[str, bool]:
-    """Whether any of the accounts has any of each, in one query."""
-    exist: dict[str, Any] = {
-        f"has_{name}": Exists(model.objects.filter(account=OuterRef("pk"))) for name, model in MODELS.items()
-    }
-    rows: Any = Account.objects.filter(pk__in=choice.account_ids).order_by().values(**exist) if choice.accounts else ()
-    found = list(rows)
-    return {name: any(row[f"has_{name}"] for row in found) for name in MODELS}
+def exists(model: Any, choice: Choice) -> bool:
+    """Whether any of the accounts has any; asked for each, PostgreSQL would read the whole table every time."""
+    return bool(choice.accounts) and model.objects.filter(account_id__in=choice.account_ids).exists()
 
 
 def link_to(request: HttpRequest, page: str, permission: str) -> str:
