@@ -85,8 +85,8 @@ class ChargeOfCase(Struct):
 
 
 SHARDS = 16  # see analytics.models.usage.HourlyUsage
-# Two for each process, for it has two commits in flight.
-shards = cycle((os.getpid() * 2 % SHARDS, os.getpid() * 2 % SHARDS + 1))
+OWN_SHARD = os.getpid() * 2 % SHARDS
+shards = cycle((OWN_SHARD, OWN_SHARD + 1))  # two for each process, for it has two commits in flight
 
 
 class Outcome(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.batches import shards
+from analytics.batches import OWN_SHARD
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.sqlite import SHARD, add_revenue
 from analytics.statements import REVENUE
@@ -43,7 +43,7 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
 
 def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]]:
     """Millionths by account, day, currency and the rollup's key."""
-    shard = next(shards) if connection.vendor == "postgresql" else SHARD
+    shard = OWN_SHARD if connection.vendor == "postgresql" else SHARD
     sums: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
         key = (entry.license_type or "", shard) if name == "tier" else (getattr(entry, f"{name}_id"),)
