@@ -13,6 +13,7 @@ from config.api.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaT
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
+ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
 LARGEST_EXPONENT = 307  # 1e308 and more is too large, as a few of the largest floats are
 
@@ -171,9 +172,9 @@ def is_shallow(raw: bytes) -> bool:
     """Whether valid JSON is nested no deeper than allowed; False may also mean that it takes a closer look."""
     if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         return True
-    brackets = NO_BRACKET.sub(b"", raw)
+    brackets = NO_BRACKET.sub(b"", raw).translate(ONE_KIND)
     for _ in range(MAX_DEPTH):  # each turn takes the innermost level away
-        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+        brackets = brackets.replace(b"[]", b"")
         if not brackets:
             return True
     return False
