@@ -122,28 +122,37 @@ class Counter(Struct):
     claimed: int = 0
 
 
-def fitting(many: Sequence[Sequence[Entry]]) -> list[bool]:
-    """Which of these requests' decisions no batch of them all would leave any out of.
+def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
+    """What to tell those of these requests that cannot go into one batch with the others; None for those that can.
 
     A request is stored as a whole or not at all: one that was stored in part would be decided anew as a whole, and
-    what it costs charged twice. All decisions of one request are of one moment.
+    what it costs charged twice. All decisions of one request are of one account, one epoch and one moment. Of several
+    epochs of an account all but the newest are over, which is nothing that the newest should suffer for.
     """
-    days = [entries[0].case.created[:10] if entries else None for entries in many]
-    first = next(filter(None, days), None)
+    epochs: dict[str, int] = {}
+    for entries in many:
+        for entry in entries[:1]:
+            epochs[entry.case.account] = max(entry.case.epoch, epochs.get(entry.case.account, entry.case.epoch))
+    day = ""  # that of the first that fits
     windows: dict[tuple[int, str, str], int] = {}
-    fits = []
-    for entries, day in zip(many, days, strict=True):
+    outcomes: list[Outcome | None] = []
+    for entries in many:
         claimed = {
             (claim.requester, claim.policy, claim.rule): claim.window_start
             for claim in (entry.claim for entry in entries)
             if claim is not None
         }
-        fits.append(
-            day in (first, None) and all(windows.get(counter, begin) == begin for counter, begin in claimed.items())
-        )
-        if fits[-1]:
-            windows |= claimed
-    return fits
+        refusal = None
+        for case in (entry.case for entry in entries[:1]):
+            if case.epoch < epochs[case.account]:
+                refusal = STALE
+            elif not case.created.startswith(day) or any(windows.get(key, at) != at for key, at in claimed.items()):
+                refusal = POSTPONED
+            else:
+                day = case.created[:10]
+                windows |= claimed
+        outcomes.append(refusal)
+    return outcomes
 
 
 class Batch:

@@ -25,7 +25,7 @@ from accounts.permissions import require
 from accounts.throttling import take_of
 from analytics import recorder
 from analytics.async_recorder import AsyncRecorder
-from analytics.batches import POSTPONED, Entry, Outcome, fitting
+from analytics.batches import Entry, Outcome, unfit
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
@@ -161,12 +161,10 @@ class Gateway:
     @observed
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests, each stored as a whole or not at all."""
-        fits = fitting(many)
-        together = [entry for entries, fit in zip(many, fits, strict=True) if fit for entry in entries]
-        outcomes = iter(await self.write(together))
-        return [
-            [next(outcomes) if fit else POSTPONED for _ in entries] for entries, fit in zip(many, fits, strict=True)
-        ]
+        refusals = unfit(many)
+        fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
+        outcomes = iter(await self.write(fitting))
+        return [[refusal or next(outcomes) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)]
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""

@@ -76,3 +76,15 @@ def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, che
     assert all(answer.decision.allowed for answer in answers)
     assert None not in cached
     assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 3
+
+
+def test_what_was_decided_before_a_change_does_not_take_what_was_decided_after_it_along(
+    gateway, account, checks, entries_of
+):
+    old = entries_of(checks, NEXT[0])
+    factories.license(account, "somebody_else")
+    new = entries_of(checks, NEXT[0])
+    before, after = async_to_sync(gateway.record)([old, new])
+    assert all(outcome.stale for outcome in before)
+    assert not any(outcome.stale for outcome in after)
+    assert AccessEvent.objects.count() == 2
