@@ -60,6 +60,7 @@ def export(
         content = iter(()) if request.method == "HEAD" else map(encode, present_for(request, iter(chunks)))
         first = head + next(content, b"")
         response = Export(chain([first], content), content_type=f"{FORMATS[form]}; charset=utf-8")
+        response.turns = turns
     except BaseException:
         turns.release()
         raise
@@ -71,9 +72,11 @@ def export(
 class Export(StreamingHttpResponse):
     """Gives its turn back when it ends, whatever ends it."""
 
+    turns: BoundedSemaphore
+
     def close(self) -> None:
         if not self.closed:
-            turns.release()
+            self.turns.release()
         super().close()
 
 

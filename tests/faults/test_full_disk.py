@@ -21,18 +21,27 @@ pytestmark = pytest.mark.faults
 LOG_SEGMENT = 1 << 20  # of PostgreSQL's log, in bytes, as in conftest
 
 
-def grown_to(server: Deployment, key: str) -> int:
-    """A size that the database's files have and will exceed with the next decisions, in bytes."""
+def fill(server: Deployment, key: str) -> None:
+    """PostgreSQL's log needs room when it begins a file, and without it the server ends: the table of the decisions
+    has to be larger than one."""
     if server.postgres is None:
-        return (server.directory / "db.sqlite3-wal").stat().st_size // 2
-    # The log needs room when it begins a file, and without it PostgreSQL ends: the decisions' table has to be larger.
+        return
     client = server.client(key)
     policy = client.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
     item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
     batch = {"requester": "org_acme", "checks": [{"contentId": item}] * 50}
-    while (size := size_of_decisions(server.postgres)) < LOG_SEGMENT:
+    while size_of_decisions(server.postgres) < LOG_SEGMENT:
         in_groups(server, [request("POST", "/v1/access/check/batch", key, batch)] * 20, 4)
-    return size
+
+
+def reached(server: Deployment) -> int:
+    """A size that the database's files have and will exceed with the next decisions, in bytes.
+
+    SQLite's log is there while the server has a connection open, as it has under load.
+    """
+    if server.postgres is None:
+        return (server.directory / "db.sqlite3-wal").stat().st_size // 2
+    return size_of_decisions(server.postgres)
 
 
 def size_of_decisions(database: Postgres) -> int:
@@ -48,10 +57,10 @@ def test_a_full_disk_gives_enveloped_503s_and_loses_nothing_that_was_answered(
     server: Deployment, keys: Iterator[str]
 ) -> None:
     ledger = Ledger(server, next(keys))
-    size = grown_to(server, next(keys))
+    fill(server, next(keys))
     with ledger.load() as load:
         load.wait_for(100)
-        server.let_files_grow_to(size)
+        server.let_files_grow_to(reached(server))
         assert eventually(lambda: statuses(load.replies).get(503, 0) >= 50)
         item = ledger.client.get(f"/v1/content/{ledger.items['item']}")
         server.let_files_grow_to(None)
