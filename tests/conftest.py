@@ -13,6 +13,12 @@ from tests import auditlog, factories, ledger
 from tests.client import ApiClient
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a case of bytes by its argument: an archive has the second it was packed in it, and all workers of a
+    parallel run must give a test one name."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_redis_database() -> None:
     """Gives each worker of a parallel run a Redis database of its own."""
