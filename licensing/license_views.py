@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Case, CharField, QuerySet, Value, When
-from django.utils import timezone
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from config.api.resources import find
 from licensing import licenses
 from licensing.filters import LicenseFilters
 from licensing.license_serializers import LicenseSerializer, RevocationSerializer
-from licensing.models import License, LicenseStatus
+from licensing.models import License
 
 
 class LicenseView(AccountView):
@@ -33,10 +32,7 @@ class Licenses(LicenseView, AccountListView):
     filterset_class = LicenseFilters
 
     def owned(self) -> QuerySet[License]:
-        revoked = When(status=LicenseStatus.REVOKED, then=Value("revoked"))
-        expired = When(expires_at__lte=timezone.now(), then=Value("expired"))
-        state = Case(revoked, expired, default=Value("active"), output_field=CharField())
-        return super().owned().annotate(derived_status=state)
+        return licenses.with_state(super().owned())
 
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
     def get(self, request: Request) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, CharField, QuerySet, Value, When
 from django.utils import timezone
 
 from accounts import audit, epochs
@@ -24,6 +24,14 @@ Fields = dict[str, Any]
 
 def owned_licenses(account_id: str) -> QuerySet[License]:
     return License.objects.filter(account_id=account_id).select_related("requester")
+
+
+def with_state(held: QuerySet[License]) -> QuerySet[Any]:
+    """The licences with `derived_status`, which is what `License.state` says of each now."""
+    revoked = When(status=LicenseStatus.REVOKED, then=Value("revoked"))
+    expired = When(expires_at__lte=timezone.now(), then=Value("expired"))
+    state = Case(revoked, expired, default=Value("active"), output_field=CharField())
+    return held.annotate(derived_status=state)
 
 
 @transaction.atomic

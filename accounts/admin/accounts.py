@@ -56,10 +56,7 @@ class AccountAdmin(ServiceAdmin):
     def update(self, request: HttpRequest, obj: Account, fields: dict[str, Any]) -> Account:
         return services.update_account(obj, fields)
 
-    def has_plan_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("accounts.change_account")
-
-    @action(description="Change the plan", icon="speed", permissions=["plan"], url_path="plan")
+    @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 

@@ -100,10 +100,7 @@ class ApiKeyAdmin(ServiceAdmin):
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 
-    def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("accounts.change_apikey")
-
-    @action(description="Rotate", icon="autorenew", permissions=["end"], url_path="rotate")
+    @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
 
@@ -130,7 +127,9 @@ class ApiKeyAdmin(ServiceAdmin):
             perform=perform,
         )
 
-    @action(description="Revoke", icon="block", permissions=["end"], url_path="revoke", variant=ActionVariant.DANGER)
+    @action(
+        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
+    )
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
 

@@ -87,7 +87,7 @@ class AuditLogAdmin(ScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
         """What is of no account is about the operators themselves: for superusers alone."""
-        entries = super().get_queryset(request).select_related("account")
+        entries = super().get_queryset(request)
         return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:

@@ -5,6 +5,7 @@ whole table. ServiceAdmin also writes, by the service functions that the endpoin
 and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -43,6 +44,7 @@ class ScopedAdmin(ModelAdmin):
     ordering: tuple[str, ...] = (
         "-pk",
     )  # newest first, ids being sorted by time; also the one order that every table has an index for
+    list_select_related: tuple[str, ...] = ()
     paginator = BoundedPaginator
     list_per_page = 50
     list_max_show_all = 0
@@ -51,7 +53,11 @@ class ScopedAdmin(ModelAdmin):
     warn_unsaved_form = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return request_scope(request).narrow(super().get_queryset(request), self.account_field)
+        """What the member of staff may see, with what list_select_related names: single pages show that too."""
+        rows = super().get_queryset(request)
+        if self.list_select_related:
+            rows = rows.select_related(*self.list_select_related)
+        return request_scope(request).narrow(rows, self.account_field)
 
     def found(self, request: HttpRequest, object_id: str) -> Any:
         """The object that an action's address names. Raises Http404 for one out of the scope."""
@@ -95,48 +101,49 @@ class ScopedAdmin(ModelAdmin):
         """Never Django's own deletion: it goes round the services, and loads all that would go with the row."""
         return False
 
+    # For actions. Named by itself ("accounts.change_apikey") a permission would be looked for in the database by the
+    # system checks, which run before there is one.
+
+    def has_changing_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return super().has_change_permission(request)
+
+    def has_deleting_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return super().has_delete_permission(request)
+
 
 class ServiceAdmin(ScopedAdmin):
     """Writes by the services: `create` and `update` call them, with what the form says.
 
     What they refuse (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an
-    `update` nothing can be edited, without a `create` nothing added.
+    `update` nothing can be edited.
     """
 
     api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Model:
-        raise NotImplementedError
-
-    def update(self, request: HttpRequest, obj: Any, fields: dict[str, Any]) -> Model:
-        """`fields` has only what was changed: what somebody else changed meanwhile stays."""
-        raise NotImplementedError
-
-    def defines(self, method: str) -> bool:
-        return getattr(type(self), method) is not getattr(ServiceAdmin, method)
+    create: Callable[[HttpRequest, dict[str, Any]], Model]
+    # The last are the fields that were changed alone: what somebody else changed meanwhile stays.
+    update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.defines("create") and super(ScopedAdmin, self).has_add_permission(request)
+        return super(ScopedAdmin, self).has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.defines("update") and super(ScopedAdmin, self).has_change_permission(request, obj)
+        return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
+        saved = obj
         try:
-            if change:
-                changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
-                saved = self.update(request, obj, changed) if changed else obj
-            else:
+            if not change:
                 saved = self.create(request, dict(form.cleaned_data))
+            elif self.update and changed:
+                saved = self.update(request, obj, changed)
         except REFUSALS as error:
             raise refusal(error, self.api_names) from error
         obj.__dict__.update(saved.__dict__)  # the caller goes on with what was written
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing: the service has written it all."""
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        raise NotImplementedError("Deletion is an action that calls a service.")
 
     def changeform_view(
         self,

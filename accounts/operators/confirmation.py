@@ -6,10 +6,11 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.shortcuts import redirect
 
 from accounts.operators.links import change_url
-from accounts.operators.refusals import REFUSALS, refusal
+from accounts.operators.pages import page
+from accounts.operators.refusals import REFUSALS, add_refusal, refusal
 
 
 def confirm(
@@ -36,23 +37,21 @@ def confirm(
         try:
             done = perform(bound.cleaned_data)
         except REFUSALS as error:
-            for name, texts in refusal(error, {}).messages.items():
-                for text in texts:
-                    bound.add_error(name if name in bound.fields else None, text)
+            add_refusal(bound, refusal(error, {}))
         else:
             if isinstance(done, HttpResponse):
                 return done
             messages.success(request, done)
-            return HttpResponse(status=302, headers={"Location": back})
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.model._meta,
-        "original": obj,
-        "title": title,
-        "effects": effects,
-        "facts": facts,
-        "button": button,
-        "form": bound,
-        "back": back,
-    }
-    return TemplateResponse(request, "operators/confirm.html", context)
+            return redirect(back)
+    return page(
+        request,
+        model_admin,
+        "operators/confirm.html",
+        title=title,
+        original=obj,
+        effects=effects,
+        facts=facts,
+        button=button,
+        form=bound,
+        back=back,
+    )

@@ -9,11 +9,11 @@ from typing import Any
 from django import forms
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
 from accounts.models import ApiKey
 from accounts.operators.links import change_url
+from accounts.operators.pages import page
 from config.api.ids import new_id
 
 SALT = "accounts.operators.one_time"
@@ -46,17 +46,17 @@ class TicketField(forms.CharField):
 
 def show_key(request: HttpRequest, model_admin: Any, key: ApiKey, text: str, note: str = "") -> HttpResponse:
     """The one page that has the key's text."""
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.model._meta,
-        "original": key,
-        "title": f"Your new key: {key.name}",
-        "key": key,
-        "text": text,
-        "note": note,
-        "next": change_url(key),
-    }
-    response = TemplateResponse(request, "operators/one_time_key.html", context)
+    response = page(
+        request,
+        model_admin,
+        "operators/one_time_key.html",
+        title=f"Your new key: {key.name}",
+        original=key,
+        key=key,
+        text=text,
+        note=note,
+        next=change_url(key),
+    )
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response

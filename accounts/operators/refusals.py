@@ -43,15 +43,19 @@ def field_of(param: str, fields: Mapping[str, str]) -> str:
     return fields.get(name) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
 
 
+def add_refusal(form: Any, refused: Refused) -> None:
+    """Adds the refusal to the form's errors."""
+    for name, messages in refused.messages.items():
+        form.add_error(name if name in form.fields else None, messages)
+
+
 def show_refusal(form: type[forms.BaseForm], refused: Refused) -> type[Any]:
     """The form class, whose every form has the refusal among its errors."""
 
     class RefusedForm(form):  # type: ignore[misc, valid-type]
         def clean(self) -> Any:
             cleaned = super().clean()
-            for name, messages in refused.messages.items():
-                for message in messages:
-                    self.add_error(name if name in self.fields else None, message)
+            add_refusal(self, refused)
             return cleaned
 
     return RefusedForm

@@ -4,14 +4,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.operators.base import ServiceAdmin
+from accounts.operators.fields import Amount, Currency, as_told
 from accounts.operators.filters import MomentFilter, RelatedFilter
 from accounts.operators.links import change_url
 from analytics.adjustments import adjust
@@ -19,8 +19,6 @@ from analytics.ledger_serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry
 from config.api import ids
 from config.api.amounts import plain
-from config.api.currencies import CURRENCIES
-from config.api.timestamps import render_timestamp
 
 NAMES = {
     "amount": "amount",
@@ -44,13 +42,8 @@ def reference(label: str, help_text: str) -> forms.CharField:
 class AdjustmentForm(forms.ModelForm):
     """An entry to be added."""
 
-    amount = forms.DecimalField(
-        decimal_places=6,
-        max_digits=19,
-        help_text="Negative for what is given back.",
-        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "decimal"}),
-    )
-    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES], widget=UnfoldAdminSelectWidget)
+    amount = Amount(help_text="Negative for what is given back.")
+    currency = Currency()
     description = forms.CharField(
         label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
     )
@@ -90,7 +83,7 @@ class LedgerAdmin(ServiceAdmin):
         "description",
         "account",
     )
-    list_select_related = ("account", "requester", "content")
+    list_select_related = ("account", "requester", "content", "license", "decision")
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("occurred_at", MomentFilter),
@@ -116,10 +109,6 @@ class LedgerAdmin(ServiceAdmin):
         "requesterId": "of_requester",
     }
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[LedgerEntry]:
-        related = ("account", "requester", "content", "license", "decision")
-        return super().get_queryset(request).select_related(*related)
-
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()
         if not term:
@@ -133,10 +122,8 @@ class LedgerAdmin(ServiceAdmin):
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
         account = fields.pop("account")
-        body = {NAMES[name]: value for name, value in fields.items() if value not in (None, "")}
-        body["amount"] = plain(body["amount"])
-        if "occurredAt" in body:
-            body["occurredAt"] = render_timestamp(body["occurredAt"])
+        body = {NAMES[name]: as_told(value) for name, value in fields.items() if value not in (None, "")}
+        body["amount"] = plain(fields["amount"])
         return adjust(account.pk, AdjustmentSerializer().run_validation(body))
 
     # --- Showing -----------------------------------------------------------------------------------------------------

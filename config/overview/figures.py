@@ -129,38 +129,22 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
             )
             for row in report["byDenialReason"]
         ],
-        content=top(report["topContent"], "title", link_to_content),
-        requesters=top(report["topRequesters"], "name", link_to_requester),
+        content=top(report["topContent"], "title", Content),
+        requesters=top(report["topRequesters"], "name", Requester),
         group_by=window.group_by,
     )
 
 
-def top(rows: Sequence[dict[str, Any]], name: str, link: Callable[[str], str]) -> list[Row]:
-    hint = no_hint if link is link_to_content else str
+def top(rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]) -> list[Row]:
     largest = rows[0]["requests"] if rows else 0
     return [
-        Row(
-            one[name] or one["id"],
-            f"{one['requests']:,}",
-            share(one["requests"], largest),
-            link(one["id"]),
-            hint(one["id"]),
-        )
-        for one in rows
+        row_of(model, one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows
     ]
 
 
-def no_hint(content_id: str) -> str:
+def row_of(model: type[Content | Requester], api_id: str, name: str | None, figure: str, part: str) -> Row:
     """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
-    return ""
-
-
-def link_to_content(content_id: str) -> str:
-    return list_url(Content, q=content_id)
-
-
-def link_to_requester(requester_id: str) -> str:
-    return list_url(Requester, q=requester_id)
+    return Row(name or api_id, figure, part, list_url(model, q=api_id), api_id if model is Requester else "")
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
@@ -192,8 +176,8 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
             Row(tier, shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
         ],
-        content=earners(report.by_content, shown, link_to_content),
-        requesters=earners(report.by_requester, shown, link_to_requester),
+        content=earners(report.by_content, shown, Content),
+        requesters=earners(report.by_requester, shown, Requester),
     )
 
 
@@ -202,13 +186,9 @@ def change_of(report: RevenueReport) -> str:
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
-def earners(ranked: list[Earner], shown: Callable[[Decimal], str], link: Callable[[str], str]) -> list[Row]:
-    hint = no_hint if link is link_to_content else str
+def earners(ranked: list[Earner], shown: Callable[[Decimal], str], model: type[Content | Requester]) -> list[Row]:
     largest = ranked[0].revenue if ranked else Decimal(0)
-    return [
-        Row(one.name or one.id, shown(one.revenue), share(one.revenue, largest), link(one.id), hint(one.id))
-        for one in ranked
-    ]
+    return [row_of(model, one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
 
 
 def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.shortcuts import redirect
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
@@ -14,7 +14,7 @@ from unfold.enums import ActionVariant
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
 from accounts.operators.filters import ExactTextFilter, RelatedFilter
-from accounts.operators.links import list_url
+from accounts.operators.links import change_url, list_url
 from analytics.models import AccessEvent
 from analytics.usage import content_stats
 from licensing import services
@@ -75,11 +75,8 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
         stored = Content.objects.get(pk=obj.pk)  # the form has changed `obj` already
         return services.update_content(stored, content_fields(fields, stored.metadata_extra))
 
-    def has_remove_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("licensing.delete_content")
-
     @action(
-        description="Delete", icon="delete", permissions=["remove"], url_path="remove", variant=ActionVariant.DANGER
+        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
     )
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         item = self.found(request, object_id)
@@ -88,7 +85,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
             services.delete_content(item)
             self.log_deletions(request, [item])
             self.message_user(request, f"The item {item.title} is deleted.")
-            return HttpResponse(status=302, headers={"Location": reverse("admin:licensing_content_changelist")})
+            return redirect("admin:licensing_content_changelist")
 
         return confirm(
             request,
@@ -112,8 +109,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
 
     @action(description="Decisions", icon="rule", permissions=["decisions"], url_path="decisions")
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        address = list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk)
-        return HttpResponse(status=302, headers={"Location": address})
+        return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
 
     def has_decisions_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("analytics.view_accessevent")
@@ -157,7 +153,7 @@ def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
     """The newest of them with links; `about` is the attribute that tells them apart."""
     rows = (
         (
-            reverse("admin:analytics_accessevent_change", args=[event.pk.replace("_", "_5F")]),
+            change_url(event),
             f"{event.created:%Y-%m-%d %H:%M:%S}",
             "allowed" if event.allowed else f"denied: {event.reason}",
             str(getattr(event, about)),

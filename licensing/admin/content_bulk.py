@@ -9,11 +9,11 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account
-from accounts.operators.refusals import REFUSALS, refusal
+from accounts.operators.pages import page
+from accounts.operators.refusals import REFUSALS, add_refusal, refusal
 from licensing.bulk import CHUNK, change_items
 from licensing.models import Content, Policy, Status
 
@@ -51,9 +51,13 @@ def policies_of(account_ids: list[str]) -> list[tuple[str, str]]:
     """To choose from: those of one account, for a policy is of one; none can be taken away from several."""
     choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
     if len(account_ids) == 1:
-        named = Policy.objects.of(account_ids[0]).order_by("-pk").values_list("pk", "name")[:MOST_POLICIES]
-        choices += [(pk, f"{name} ({pk})") for pk, name in named]
+        choices += newest_policies(account_ids[0])
     return choices
+
+
+def newest_policies(account_id: str) -> list[tuple[str, str]]:
+    named = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MOST_POLICIES]
+    return [(pk, f"{name} ({pk})") for pk, name in named]
 
 
 def digest(chosen: Chosen) -> str:
@@ -68,24 +72,19 @@ def items_of(number: int) -> str:
 class BulkChanges:
     """Actions of the list of content."""
 
-    admin_site: Any
-    model: Any
     actions = ("archive", "unarchive", "assign_policy")
 
-    def has_bulk_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("licensing.change_content")
-
-    @admin.action(description="Archive", permissions=["bulk"])
+    @admin.action(description="Archive", permissions=["change"])
     def archive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Every check of them is denied as content_archived from the next one on. They can be brought back."]
         return self.change(request, queryset, "Archive", StatusForm, effects)
 
-    @admin.action(description="Bring back from the archive", permissions=["bulk"])
+    @admin.action(description="Bring back from the archive", permissions=["change"])
     def unarchive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Checks of them are decided by their policies again, from the next one on."]
         return self.change(request, queryset, "Bring back", StatusForm, effects)
 
-    @admin.action(description="Assign a policy", permissions=["bulk"])
+    @admin.action(description="Assign a policy", permissions=["change"])
     def assign_policy(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Checks of them are decided by the policy that you choose, from the next one on."]
         return self.change(request, queryset, "Assign a policy to", PolicyForm, effects)
@@ -129,9 +128,7 @@ class BulkChanges:
         try:
             changed = sum(change_items(account, chosen[account], form.fields_of()) for account in sorted(chosen))
         except REFUSALS as error:
-            for texts in refusal(error, {}).messages.values():
-                for text in texts:
-                    form.add_error(None, text)
+            add_refusal(form, refusal(error, {}))
             return False
         unchanged = sum(map(len, chosen.values())) - changed
         also = f" {items_of(unchanged)} had it already." if unchanged else ""
@@ -145,14 +142,14 @@ class BulkChanges:
             "Each leaves an entry in the audit log.",
             f"They are changed {CHUNK} at a time: if that is interrupted, the same again does the rest.",
         ]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": f"{verb} {items_of(number)}?",
-            "facts": [(names[account], items_of(len(chosen[account]))) for account in sorted(chosen)],
-            "effects": [*effects, *kept],
-            "button": f"{verb} {items_of(number)}",
-            "form": form,
-            "back": request.get_full_path(),
-        }
-        return TemplateResponse(request, "operators/confirm.html", context)
+        return page(
+            request,
+            self,
+            "operators/confirm.html",
+            title=f"{verb} {items_of(number)}?",
+            facts=[(names[account], items_of(len(chosen[account]))) for account in sorted(chosen)],
+            effects=[*effects, *kept],
+            button=f"{verb} {items_of(number)}",
+            form=form,
+            back=request.get_full_path(),
+        )

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from unfold.decorators import action
 
 from accounts.operators.links import list_url
@@ -38,13 +39,13 @@ class ContentExport:
         try:
             shown: Any = self.get_changelist_instance(request)  # type: ignore[attr-defined]
         except IncorrectLookupParameters:
-            return HttpResponse(status=302, headers={"Location": list_url(Content)})
+            return redirect(list_url(Content))
         try:
             request_: Any = request
             return export(request_, "csv", "content", COLUMNS, chunks(shown.queryset.select_related(None)))
         except ServiceUnavailable as error:
             messages.error(request, error.message)
-            return HttpResponse(status=302, headers={"Location": list_url(Content)})
+            return redirect(list_url(Content))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The link exports what the list shows."""

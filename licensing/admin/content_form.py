@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from licensing.admin.fields import Lines, as_told
+from accounts.operators.fields import Lines, as_told
 from licensing.models import Content
 from licensing.serializers import ContentSerializer
 from licensing.services import METADATA_COLUMNS

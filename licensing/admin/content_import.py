@@ -6,12 +6,13 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from unfold.decorators import action
 
 from accounts.models import Account
 from accounts.operators.links import list_url
+from accounts.operators.pages import page
 from accounts.operators.scope import request_scope
 from accounts.operators.uploads import Upload, purge
 from config.api.errors import InvalidRequest
@@ -61,14 +62,13 @@ class ContentImport:
             else:
                 preview(upload, Plan(account_id, kind, columns_by_name(columns)))
                 return to_import(upload)
-        context = {**self.context(request, "Import content"), "form": form, "media": form.media}
-        return TemplateResponse(request, "licensing/import_upload.html", context)
+        return page(request, self, "licensing/import_upload.html", title="Import content", form=form, media=form.media)
 
     def import_preview(self, request: HttpRequest, token: str) -> HttpResponse:
         upload, plan = self.found_import(request, token)
         if upload is None or plan is None:
             messages.error(request, GONE)
-            return HttpResponse(status=302, headers={"Location": reverse("admin:licensing_content_import_items")})
+            return redirect("admin:licensing_content_import_items")
         columns = upload.about["columns"]
         posted = request.POST if "preview" in request.POST else None
         form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.initial_of(plan))
@@ -82,7 +82,6 @@ class ContentImport:
         outcome = Outcome(**upload.about["outcome"])
         tally = outcome.tally
         context = {
-            **self.context(request, f"Import {upload.about['name']}"),
             "account": Account.objects.get(pk=plan.account_id),
             "state": upload.about["state"],
             "outcome": outcome,
@@ -95,7 +94,8 @@ class ContentImport:
             "items": list_url(Content, account__id__exact=plan.account_id),
             "form": form,
         }
-        return TemplateResponse(request, "licensing/import_preview.html", context)
+        title = f"Import {upload.about['name']}"
+        return page(request, self, "licensing/import_preview.html", title=title, **context)
 
     def import_bad_rows(self, request: HttpRequest, token: str) -> HttpResponse:
         upload, _ = self.found_import(request, token)
@@ -116,13 +116,9 @@ class ContentImport:
         # What one may see can have been narrowed since.
         return (upload, plan) if request_scope(request).includes(plan.account_id) else (None, None)
 
-    def context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": Content._meta, "title": title}
-
 
 def to_import(upload: Upload) -> HttpResponse:
-    address = reverse("admin:licensing_content_import", args=[upload.token])
-    return HttpResponse(status=302, headers={"Location": address})
+    return redirect("admin:licensing_content_import", upload.token)
 
 
 def preview(upload: Upload, plan: Plan) -> None:

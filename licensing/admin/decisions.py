@@ -89,7 +89,7 @@ class OutcomeFilter(DropdownFilter):
 @admin.register(AccessEvent)
 class DecisionAdmin(ScopedAdmin):
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account", "identifier")
-    list_select_related = ("account", "content", "requester")
+    list_select_related = ("account", "content", "requester", "policy")
     list_filter = (
         ("created", RecordedFilter),
         ("content", RelatedFilter),
@@ -104,9 +104,6 @@ class DecisionAdmin(ScopedAdmin):
         "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
         "licence", "rate", "charged", "by_policy", "traced",
     )  # fmt: skip
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
-        return super().get_queryset(request).select_related("account", "content", "requester", "policy")
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return find_by_id(queryset, "dec", search_term), False

@@ -12,11 +12,11 @@ from unfold.widgets import (
 
 from accounts.operators.scope import Scope
 from config.api.errors import InvalidRequest
-from licensing.admin.content_bulk import MOST_POLICIES
+from licensing.admin.content_bulk import newest_policies
 from licensing.browser_import import LARGER, MOST_BYTES, TARGETS, Plan
 from licensing.import_mapping import is_target
 from licensing.import_rows import format_of
-from licensing.models import Content, ContentType, Policy
+from licensing.models import Content, ContentType
 
 MOST_COLUMNS = 500  # to choose from
 METADATA = "metadata."
@@ -85,9 +85,8 @@ class PlanForm(forms.Form):
             self.fields[target] = forms.ChoiceField(
                 required=False, label=label, choices=choices, widget=UnfoldAdminSelectWidget
             )
-        named = Policy.objects.of(account_id).order_by("-pk").values_list("pk", "name")[:MOST_POLICIES]
         policies: Any = self.fields["default_policy"]
-        policies.choices = [("", "none for new items"), *((pk, f"{name} ({pk})") for pk, name in named)]
+        policies.choices = [("", "none for new items"), *newest_policies(account_id)]
 
     @staticmethod
     def initial_of(plan: Plan) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from accounts.operators.fields import Amount, Currency, Lines, as_told
 from config.api.amounts import plain
-from licensing.admin.fields import Amount, Currency, Lines, as_told
 from licensing.license_serializers import LicenseSerializer
 from licensing.models import License
 
@@ -40,10 +40,12 @@ class LicenseForm(forms.ModelForm):
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items that have one of these. {EITHER}")
     policy_ids = Lines(label="Policies", help_text=f"Ids (pol_…): items under one of these. {EITHER}")
-    price_amount = Amount(label="Price", help_text="Enters the ledger at the start.")
-    price_currency = Currency(label="Currency of the price")
-    access_amount = Amount(label="Price per access", help_text="What each check costs that this licence allows.")
-    access_currency = Currency(label="Currency per access")
+    price_amount = Amount(label="Price", required=False, help_text="Enters the ledger at the start.")
+    price_currency = Currency(label="Currency of the price", required=False)
+    access_amount = Amount(
+        label="Price per access", required=False, help_text="What each check costs that this licence allows."
+    )
+    access_currency = Currency(label="Currency per access", required=False)
 
     class Meta:
         model = License

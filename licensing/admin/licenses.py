@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -38,11 +38,8 @@ class StateFilter(DropdownFilter):
         return [(state, state) for state in STATES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[License]) -> QuerySet[License]:
-        over = Q(expires_at__lte=timezone.now())
-        revoked = Q(status=LicenseStatus.REVOKED)
-        conditions = {"revoked": revoked, "expired": ~revoked & over, "active": ~revoked & ~over}
-        condition = conditions.get(self.value() or "")
-        return queryset.filter(condition) if condition else queryset
+        state = self.value()
+        return licenses.with_state(queryset).filter(derived_status=state) if state in STATES else queryset
 
 
 @admin.register(License)
@@ -77,9 +74,6 @@ class LicenseAdmin(ServiceAdmin):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return find_licenses(queryset, search_term), False
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[License]:
-        return super().get_queryset(request).select_related("account", "requester")
-
     def get_readonly_fields(self, request: HttpRequest, obj: License | None = None) -> tuple[str, ...]:
         return self.readonly if obj else ()
 
@@ -113,10 +107,9 @@ class LicenseAdmin(ServiceAdmin):
             del fields["starts_at"]
         return licenses.update_license(obj, license_fields(fields, request.cleaned))  # type: ignore[attr-defined]
 
-    def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("licensing.change_license")
-
-    @action(description="Revoke", icon="block", permissions=["end"], url_path="revoke", variant=ActionVariant.DANGER)
+    @action(
+        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
+    )
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         held = self.found(request, object_id)
 

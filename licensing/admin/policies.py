@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
@@ -18,6 +18,7 @@ from unfold.enums import ActionVariant
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
 from accounts.operators.filters import RelatedFilter
+from accounts.operators.pages import page
 from licensing import services
 from licensing.admin.policy_form import EDIT, PolicyForm
 from licensing.admin.policy_pages import content_list_url, items_of, items_sentence
@@ -122,7 +123,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         asked = getattr(form, "asked", "").partition("-")[0]
         valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
         if asked == "confirm" and valid:
-            return self.ask(request, form, context)
+            return self.ask(request, form, context["media"])
         if asked == "simulate" and valid and obj is not None:
             fields = {"rules": form.cleaned_data["rules"], "default_action": form.cleaned_data["default_action"]}
             return self.simulate(request, Policy.objects.get(pk=obj.pk), fields, carried(request))
@@ -134,16 +135,12 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             context["items_url"] = content_list_url(obj)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def ask(self, request: HttpRequest, form: PolicyForm, context: Any) -> HttpResponse:
+    def ask(self, request: HttpRequest, form: PolicyForm, media: Any) -> HttpResponse:
         """The page before a change is saved: what changes in words, for how many items, and what lint warns of."""
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
         number = 0 if adding else items_of(former).count()
-        page = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": None if adding else former,
-            "title": "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?",
+        context = {
             "effects": []
             if adding
             else [
@@ -156,12 +153,14 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             "button": next((name for name in ("_continue", "_addanother") if name in request.POST), "_save"),
             "edit": EDIT,
             "confirmed": CONFIRMED,
-            "media": context["media"],
+            "media": media,
         }
-        return TemplateResponse(request, "licensing/policy_confirm.html", page)
+        title = "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?"
+        original = None if adding else former
+        return page(request, self, "licensing/policy_confirm.html", title=title, original=original, **context)
 
     @action(
-        description="Delete", icon="delete", permissions=["remove"], url_path="remove", variant=ActionVariant.DANGER
+        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
     )
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
@@ -171,7 +170,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             services.delete_policy(policy)
             self.log_deletions(request, [policy])
             self.message_user(request, f"The policy {policy.name} is deleted.")
-            return HttpResponse(status=302, headers={"Location": reverse("admin:licensing_policy_changelist")})
+            return redirect("admin:licensing_policy_changelist")
 
         return confirm(
             request,
@@ -186,9 +185,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             button="Delete it",
             perform=perform,
         )
-
-    def has_remove_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("licensing.delete_policy")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

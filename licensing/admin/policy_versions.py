@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from unfold.decorators import action
 
 from accounts.operators.confirmation import confirm
+from accounts.operators.links import change_url
+from accounts.operators.pages import page
 from licensing import services
 from licensing.admin.policy_pages import items_of, items_sentence
 from licensing.models import PolicyRevision
@@ -36,17 +36,17 @@ class PolicyVersions:
         shown = [
             (revision, changes(earlier, revision)) for revision, earlier in pairwise(rows) if revision is not None
         ]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": policy,
-            "title": f"Versions of {policy.name}",
-            "versions": shown,
-            "older": shown[-1][0].version if more else None,
-            "can_roll_back": self.has_change_permission(request, policy),
-            "back": reverse("admin:licensing_policy_change", args=[policy.pk]),
-        }
-        return TemplateResponse(request, "licensing/policy_versions.html", context)
+        return page(
+            request,
+            self,
+            "licensing/policy_versions.html",
+            title=f"Versions of {policy.name}",
+            original=policy,
+            versions=shown,
+            older=shown[-1][0].version if more else None,
+            can_roll_back=self.has_change_permission(request, policy),
+            back=change_url(policy),
+        )
 
     def rollback(self: Any, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
         policy = self.found(request, object_id)

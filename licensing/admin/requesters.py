@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -34,9 +33,6 @@ class RequesterAdmin(ScopedAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return find_requesters(queryset, search_term), False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Requester]:
-        return super().get_queryset(request).select_related("account")
 
     @display(description="First seen (UTC)")
     def first_seen(self, requester: Requester) -> str:

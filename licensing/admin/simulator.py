@@ -6,14 +6,14 @@ from typing import Any
 import orjson
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from msgspec.structs import replace
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.operators.refusals import REFUSALS, refusal
+from accounts.operators.pages import page
+from accounts.operators.refusals import REFUSALS, add_refusal, refusal
 from analytics.windows import ALL, PERIODS
 from config.api.amounts import plain
 from config.api.errors import ApiError, ValidationFailed
@@ -112,11 +112,7 @@ class PolicySimulator:
         replay = ReplayForm(request.POST if doing == "replay" else None, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
         address = reverse("admin:licensing_policy_change", args=[policy.pk])
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": policy,
-            "title": f"Simulator: {policy.name}",
+        context: dict[str, Any] = {
             "trial": trial,
             "replay": replay,
             "may_replay": may_replay,
@@ -131,8 +127,7 @@ class PolicySimulator:
             try:
                 context["sides"] = decide_both(policy, fields, trial.check(), trial.cleaned_data["at"])
             except REFUSALS as error:
-                for name, messages in refusal(error, NAMES).messages.items():
-                    trial.add_error(name if name in trial.fields else None, messages)
+                add_refusal(trial, refusal(error, NAMES))
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = window_of(timezone.now(), replay.cleaned_data["period"], None, None)
             found = simulate(policy, draft_of(policy, fields), start, end)
@@ -140,7 +135,8 @@ class PolicySimulator:
             context["at_stake"] = [
                 f"{plain(amount)} {currency}" for currency, amount in sorted(found.at_stake.items())
             ]
-        return TemplateResponse(request, "licensing/policy_simulator.html", context)
+        title = f"Simulator: {policy.name}"
+        return page(request, self, "licensing/policy_simulator.html", title=title, original=policy, **context)
 
 
 def read_draft(request: HttpRequest) -> tuple[dict[str, Any], list[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""Form fields of content and licences, and what they say as the API would be told it."""
+"""Form fields of what the API has too, and what they say as the API would be told it."""
 
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ class Amount(forms.DecimalField):
 
     def __init__(self, **kwargs: Any) -> None:
         widget = UnfoldAdminTextInputWidget(attrs={"inputmode": "decimal"})
-        super().__init__(**{"required": False, "decimal_places": 6, "max_digits": 19, "widget": widget, **kwargs})
+        super().__init__(**{"decimal_places": 6, "max_digits": 19, "widget": widget, **kwargs})
 
     def prepare_value(self, value: Any) -> Any:
         return plain(value) if hasattr(value, "normalize") else value
@@ -41,8 +41,9 @@ class Amount(forms.DecimalField):
 
 class Currency(forms.ChoiceField):
     def __init__(self, **kwargs: Any) -> None:
-        choices = [("", "–"), *((code, code) for code in CURRENCIES)]
-        super().__init__(**{"required": False, "choices": choices, "widget": UnfoldAdminSelectWidget, **kwargs})
+        none = [] if kwargs.get("required", True) else [("", "–")]
+        choices = [*none, *((code, code) for code in CURRENCIES)]
+        super().__init__(**{"choices": choices, "widget": UnfoldAdminSelectWidget, **kwargs})
 
     def clean(self, value: Any) -> Any:
         return super().clean(value) or None

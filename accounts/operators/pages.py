@@ -1,0 +1,20 @@
+"""Pages of a model's admin that are neither its list nor its form."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+
+
+def page(
+    request: HttpRequest, model_admin: Any, template: str, *, title: str, original: Any = None, **context: Any
+) -> TemplateResponse:
+    """The template within the site's frame; `original` is the object that the page is about, if it is about one."""
+    framed = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "original": original,
+        "title": title,
+        **context,
+    }
+    return TemplateResponse(request, template, framed)
