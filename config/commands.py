@@ -1,6 +1,7 @@
 """The base of this project's commands: a sentence for people, or with --json one object for programs."""
 
 import getpass
+from abc import ABC, abstractmethod
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,7 +13,7 @@ from config.api.errors import ApiError, first_error
 from config.api.rendering import render_json
 
 
-class ServiceCommand(BaseCommand):
+class ServiceCommand(BaseCommand, ABC):
     """Subclasses define `perform`, which returns the result as a sentence and as an object in the API's shape."""
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,5 +40,5 @@ class ServiceCommand(BaseCommand):
             user = None
         return Actor("command", type(self).__module__.rpartition(".")[2], user)
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        raise NotImplementedError
+    @abstractmethod
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]: ...

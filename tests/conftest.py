@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounts.limits import limiter
 from accounts.models import Account
-from tests import auditlog, factories, ledger
+from tests import append_only, factories
 from tests.client import ApiClient
 
 
@@ -33,9 +33,8 @@ def _what_is_append_only_can_be_emptied() -> None:
     flush = connection.ops.execute_sql_flush
 
     def unlocked_flush(statements: list[str]) -> None:
-        for unlock, lock in (auditlog.unlocking(), ledger.unlocking()):
-            statements = [*unlock, *statements, *lock]
-        flush(statements)
+        unlock, lock = append_only.unlocking()
+        flush([*unlock, *statements, *lock])
 
     connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
 

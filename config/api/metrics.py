@@ -7,6 +7,7 @@ adds all of them up, also those of a worker that has died.
 """
 
 import os
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, MutableSequence, Sequence
@@ -27,7 +28,7 @@ SUFFIX = ".cells"
 disable_created_metrics()  # a line for each series that says when its process began
 
 
-class Family:
+class Family(ABC):
     """A metric with its series: one for each combination of the labels' values, `width` numbers each.
 
     A place that only the event loop writes may be written without a lock: `family.values[place] += 1`. Threads `add`.
@@ -69,8 +70,8 @@ class Family:
         """Whether the numbers of this process, which may have ended, are part of the sum."""
         return True
 
-    def metric(self) -> Metric:
-        raise NotImplementedError
+    @abstractmethod
+    def metric(self) -> Metric: ...
 
     def fill(self, metric: Any, labels: Sequence[str], values: list[float]) -> None:
         metric.add_metric(labels, values[0])

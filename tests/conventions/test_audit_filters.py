@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import AuditEntry
-from tests import auditlog, factories
+from tests import append_only, auditlog, factories
 from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
 
 AUDIT = {
@@ -23,13 +23,13 @@ AUDIT = {
 def rows_of_audit(api, account):
     """What the log held before is taken out of the account's way."""
     [key] = account.api_keys.all()
-    with auditlog.unlocked():
+    with append_only.unlocked():
         AuditEntry.objects.update(account=None)
     known = {"a": key.pk, "c": factories.content(account).pk, "p": api.post("/v1/policies", {"name": "x"})["id"]}
     api.patch(f"/v1/policies/{known['p']}", {"name": "y"})
     call_command("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", stdout=StringIO())
     rows = auditlog.entries(account=account)
-    with auditlog.unlocked():
+    with append_only.unlocked():
         for index, entry in enumerate(rows):
             AuditEntry.objects.filter(pk=entry.pk).update(created=DAYS[index])
     return {**known, "k": rows[3].resource_id, **{f"row{index}": row.pk for index, row in enumerate(rows)}}

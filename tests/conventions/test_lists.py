@@ -10,7 +10,7 @@ from django.db.models import DateTimeField
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.models import Content, License, Policy, PolicyRevision
-from tests import auditlog, factories, ledger
+from tests import append_only, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
 
@@ -50,7 +50,7 @@ def make_simultaneous(path):
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
-    with auditlog.unlocked(), ledger.unlocked():
+    with append_only.unlocked():
         model.objects.update(**{field: MOMENT})
 
 
