@@ -1,0 +1,15 @@
+"""Real PostgreSQL and Valkey servers for tests and benchmarks, from the wheels of the dev requirements.
+
+    with postgres() as server:
+        connect(server.url)
+        server.kill()   # as a crash would; server.stop("fast") and server.stop("immediate") are kinder
+        server.start()  # the same data on the same port
+
+`python -m tests.services` runs both until Ctrl-C, `python -m tests.services COMMAND …` while COMMAND runs.
+"""
+
+from tests.services.postgres_server import Postgres, postgres
+from tests.services.server import UnavailableError, dies_with, free_port
+from tests.services.valkey_server import Valkey, valkey
+
+__all__ = ["Postgres", "UnavailableError", "Valkey", "dies_with", "free_port", "postgres", "valkey"]
