@@ -24,14 +24,14 @@ RETRY_REDIS_AFTER = 1.0  # seconds
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
 
-class Window(Struct, frozen=True):
+class Window(Struct, frozen=True, gc=False):
     """`limit` requests in each span of `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
 
     limit: int
     seconds: int
 
 
-class LimitState(Struct, frozen=True):
+class LimitState(Struct, frozen=True, gc=False):
     """What the rate-limit headers say: of the window that has the least left."""
 
     allowed: bool
@@ -52,7 +52,7 @@ class LimitState(Struct, frozen=True):
         return cls(allowed, window.limit, remaining, reset, None if allowed else max(reset - now, 1))
 
 
-class Take(Struct, frozen=True):
+class Take(Struct, frozen=True, gc=False):
     """A request for `cost` passes from a bucket; of 0 only to look."""
 
     bucket: str

@@ -14,7 +14,7 @@ from msgspec.structs import astuple
 from analytics.statements import postgresql
 
 
-class Claim(Struct, frozen=True):
+class Claim(Struct, frozen=True, gc=False):
     """A use of a rule's limit: of `allowance` in the window that began at `window_start` (Unix seconds)."""
 
     account: str
@@ -25,7 +25,7 @@ class Claim(Struct, frozen=True):
     allowance: int
 
 
-class Case(Struct):
+class Case(Struct, gc=False):
     """What is recorded alike of decisions that differ in their ids and items alone, as most of a request's do.
 
     Ids are UUIDs in hex; `epoch` is the one that the facts were read at. `number` is the case's in its batch, and
@@ -48,7 +48,7 @@ class Case(Struct):
     counter: int | None = None
 
 
-class Charge(Struct, frozen=True):
+class Charge(Struct, frozen=True, gc=False):
     """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths."""
 
     amount: int
@@ -57,7 +57,7 @@ class Charge(Struct, frozen=True):
     license_type: str
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """A decision to be recorded: its id and its item's, as UUIDs in hex, and the rest."""
 
     id: str
@@ -67,7 +67,7 @@ class Entry(Struct, frozen=True):
     charge: Charge | None = None
 
 
-class Row(Struct):
+class Row(Struct, gc=False):
     """An entry as it goes to the database; `ordinal` says as which in turn it claims from its case's counter."""
 
     id: str
@@ -76,7 +76,7 @@ class Row(Struct):
     ordinal: int | None = None
 
 
-class ChargeOfCase(Struct):
+class ChargeOfCase(Struct, gc=False):
     case: int
     amount: int
     currency: str
@@ -89,7 +89,7 @@ OWN_SHARD = os.getpid() * 2 % SHARDS
 shards = cycle((OWN_SHARD, OWN_SHARD + 1))  # two for each process, for it has two commits in flight
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, gc=False):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
     One that was `postponed` is stale for its batch's sake alone: the facts that it was decided on may hold all the
@@ -109,7 +109,7 @@ POSTPONED = Outcome(stale=True, postponed=True)
 encode = JsonEncoder().encode
 
 
-class Counter(Struct):
+class Counter(Struct, gc=False):
     """All claims of a batch on one rule's limit for one requester."""
 
     number: int

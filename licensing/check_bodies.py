@@ -37,7 +37,7 @@ Address = Annotated[
 ]
 
 
-class Body(Struct, rename="camel", forbid_unknown_fields=True):
+class Body(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
     """Null and absent mean the same."""
 
 
@@ -88,7 +88,7 @@ class BatchBody(CheckFields, kw_only=True):
     checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
 
 
-class Check(Struct, frozen=True):
+class Check(Struct, frozen=True, gc=False):
     """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`) and its name."""
 
     selector: tuple[str, str]

@@ -30,8 +30,12 @@ from licensing.items import Item, KnownRequester, recorded_license
 from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
 
 
-class Answer(Struct, frozen=True):
-    """A decision with all that its reply tells of."""
+class Answer(Struct, frozen=True, gc=False):
+    """A decision with all that its reply tells of.
+
+    Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
+    out (`gc=False`): thousands of them wait for their commit.
+    """
 
     id: str | None  # None for a dry run, of which there is no record
     decision: Decision

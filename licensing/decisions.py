@@ -44,7 +44,7 @@ class CompiledPolicy:
         return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
 
 
-class Decision(Struct, frozen=True):
+class Decision(Struct, frozen=True, gc=False):
     """`rule` is the one that matched; None where none did, and the default action or an earlier step decided."""
 
     allowed: bool

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address
 from msgspec import Struct
 
 
-class HeldLicense(Struct, frozen=True):
+class HeldLicense(Struct, frozen=True, gc=False):
     """A valid licence of the requester for the item: held by this service, or vouched for by the caller."""
 
     license_type: str | None
@@ -17,7 +17,7 @@ class HeldLicense(Struct, frozen=True):
     access_currency: str | None = None
 
 
-class Facts(Struct, frozen=True):
+class Facts(Struct, frozen=True, gc=False):
     """All that a decision may depend on beside the policy. None and empty are what is not known."""
 
     now: datetime

@@ -8,7 +8,7 @@ from msgspec import Struct
 from licensing.facts import HeldLicense
 
 
-class Term(Struct, frozen=True):
+class Term(Struct, frozen=True, gc=False):
     """A licence, when it holds and what it covers; with no scope at all, everything. Policies by their UUID in hex."""
 
     license: HeldLicense
@@ -19,7 +19,7 @@ class Term(Struct, frozen=True):
     policies: Sequence[str] = ()
 
 
-class Standing(Struct, frozen=True):
+class Standing(Struct, frozen=True, gc=False):
     """What is known of a requester's licences for an item at a moment, by the service or on the caller's word."""
 
     licenses: tuple[HeldLicense, ...] = ()
