@@ -95,7 +95,7 @@ class CheckApplication:
             scope["type"] == "http"
             and scope["path"] in (CHECK, BATCH)
             and scope["method"] == "POST"
-            and not any(name == IDEMPOTENCY_KEY for name, _ in scope["headers"])
+            and IDEMPOTENCY_KEY not in dict(scope["headers"])
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

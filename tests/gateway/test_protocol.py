@@ -1,0 +1,98 @@
+"""Requests on the wire: however a client cuts them into packets, they are read and answered alike, and in turn."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from config.api.asgi import read_body
+from config.protocol import BoundedProtocol
+from licensing.asgi import respond
+
+END = b"|"
+
+
+async def echo(scope, receive, send):
+    """Answers what was asked, the first request last if nobody keeps the order."""
+    body = await read_body(scope, receive, 1000)
+    await asyncio.sleep(0.02 if body == b"first" else 0)
+    told = b" ".join((scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)) + END
+    await respond(scope, send, 200, b"content-length: %d\r\n" % len(told), told)
+
+
+def answers(packets: Sequence[bytes]) -> list[str]:
+    """What the server said to each request of these packets, sent one after the other."""
+
+    async def exchange() -> bytes:
+        config = Config(echo, http=BoundedProtocol, log_config=None)
+        config.load()
+        state = ServerState()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: BoundedProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        )
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        for packet in packets:
+            writer.write(packet)
+            await asyncio.sleep(0.005)  # a read of its own
+        writer.write(post(b"last", b"Connection: close"))
+        received = await reader.read()
+        writer.close()
+        server.close()
+        return received
+
+    received = asyncio.run(exchange())
+    return [part.rpartition(b"\r\n\r\n")[2].decode() for part in received.split(END)[:-1]]
+
+
+def post(body: bytes, *headers: bytes, path: bytes = b"/a/b") -> bytes:
+    lines = (b"POST %b HTTP/1.1" % path, b"Host: localhost", b"Content-Length: %d" % len(body), *headers)
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+REQUEST = post(b"body")
+HALVES = len(REQUEST) - 2
+HEAD = len(REQUEST) - 4
+
+
+@pytest.mark.parametrize("cuts", [(), (5,), (HEAD,), (HALVES,), (5, HEAD, HALVES), tuple(range(len(REQUEST)))])
+def test_a_request_in_pieces_is_the_same_request(cuts: tuple[int, ...]):
+    packets = [REQUEST[begin:end] for begin, end in pairwise((0, *cuts, len(REQUEST)))]
+
+    assert answers(packets) == ["POST /a/b  body", "POST /a/b  last"]
+
+
+@pytest.mark.parametrize("cut", [0, 10, HEAD + 1, HALVES + 1])
+def test_requests_sent_at_once_are_answered_in_turn(cut: int):
+    both = post(b"first") + REQUEST + REQUEST
+    at = len(post(b"first")) + cut
+
+    assert answers([both[:at], both[at:]]) == ["POST /a/b  first", *["POST /a/b  body"] * 2, "POST /a/b  last"]
+
+
+def test_what_is_not_plain_is_understood_as_well():
+    chunked = (
+        b"POST /a/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
+    )
+    packets = [
+        post(b"body", path=b"/a%20b?c=d"),
+        post(b"body", path=b"http://localhost/a"),
+        b"GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        chunked,
+    ]
+
+    assert answers(packets) == [
+        "POST /a b c=d body",
+        "POST /a  body",
+        "GET /a  ",
+        "POST /a/b  body",
+        "POST /a/b  last",
+    ]
+
+
+def test_a_client_that_asks_first_is_told_to_send_its_body():
+    whole = post(b"body", b"Expect: 100-continue")
+
+    assert answers([whole[:-4], whole[-4:]]) == ["POST /a/b  body", "POST /a/b  last"]
