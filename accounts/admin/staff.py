@@ -16,6 +16,7 @@ from accounts.models import StaffScope
 from accounts.operators import second_factor
 from accounts.operators.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
 from accounts.operators.confirmation import confirm
+from accounts.operators.sessions import end_sessions
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -62,6 +63,8 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         obj.is_staff = True  # there is nobody else here
         super().save_model(request, obj, form, change)
+        if not obj.is_active:
+            end_sessions(obj)  # or they would go on where somebody sets them active again
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Who left is set inactive: what they did keeps their name."""
@@ -74,7 +77,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
             raise Http404
 
         def perform(fields: dict[str, Any]) -> str:
-            second_factor.turn_off(user)
+            second_factor.reset(user)
             self.log_change(request, user, "Two-factor login reset.")
             return f"{user.username} signs in with the password alone now."
 
@@ -85,7 +88,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
             title=f"Reset the two-factor login of {user.username}?",
             facts=[("Two-factor login", "on" if second_factor.is_set_up(user) else "off")],
             effects=[
-                "Their authenticator app and their recovery codes work no more.",
+                "Their authenticator app and their recovery codes work no more, and they are signed out everywhere.",
                 f"{user.username} signs in with the password alone, until they set it up again.",
             ],
             button="Reset it",

@@ -22,6 +22,7 @@ from accounts import audit
 from accounts.models import Authenticator, RecoveryCode
 from accounts.operators import totp
 from accounts.operators.audited import AuditedOperator
+from accounts.operators.sessions import end_sessions
 
 RECOVERY_CODES = 10
 
@@ -90,6 +91,13 @@ def accepts_of_app(user: Any, code: str) -> bool:
     step = totp.step_of(secret, code)
     newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
     return newer is not None and newer.update(last_step=step) == 1
+
+
+@transaction.atomic
+def reset(user: Any) -> None:
+    """Somebody else turns it off; who was signed in, perhaps by the lost phone, is not any more."""
+    turn_off(user)
+    end_sessions(user)
 
 
 @transaction.atomic

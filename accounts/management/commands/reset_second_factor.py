@@ -18,7 +18,7 @@ class Command(ServiceCommand):
         operator = User.objects.filter(username=options["username"]).first()
         if operator is None:
             raise CommandError(f"There is no operator {options['username']!r}.")
-        second_factor.turn_off(operator)
+        second_factor.reset(operator)
         return f"{operator.username} signs in with the password alone now.", {
             "object": "operator",
             "username": operator.username,
