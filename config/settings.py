@@ -62,6 +62,8 @@ AUTH_PASSWORD_VALIDATORS = admin_settings.PASSWORD_VALIDATORS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"  # Strict would sign out whoever follows a link to the admin
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 SESSION_COOKIE_AGE = admin_settings.SESSION_SECONDS
+if ADMIN:
+    CSRF_FAILURE_VIEW = "accounts.operators.error_pages.csrf_failed"
 CSRF_TRUSTED_ORIGINS = [f"https://{host.lstrip('.')}" for host in ALLOWED_HOSTS if host != "*"] if PUBLIC else []
 SECURE_HSTS_SECONDS = 31_536_000  # sent over HTTPS only
 SECURE_CONTENT_TYPE_NOSNIFF = True

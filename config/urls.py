@@ -21,8 +21,12 @@ urlpatterns = [
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
 
-if settings.ADMIN:
-    urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
-
 handler404 = "config.api.errors.handle_404"
 handler500 = "config.api.errors.handle_500"
+
+if settings.ADMIN:
+    urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
+    handler400 = "accounts.operators.error_pages.bad_request"
+    handler403 = "accounts.operators.error_pages.forbidden"
+    handler404 = "accounts.operators.error_pages.not_found"
+    handler500 = "accounts.operators.error_pages.failed"

@@ -1,0 +1,77 @@
+"""Errors of the admin have its look; those of everything else are the API's."""
+
+from unittest.mock import Mock
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
+
+from accounts.operators.links import change_url
+from tests import factories
+
+INDEX, KEYS = reverse("admin:index"), reverse("admin:accounts_apikey_changelist")
+
+
+def told(reply):
+    html = reply.content.decode()
+    assert reply.headers["Content-Type"].startswith("text/html")
+    assert "unfold/css/styles.css" in html
+    assert reply.headers["X-Request-Id"] in html
+    assert "script-src 'self'" in reply.headers["Content-Security-Policy"]
+    return html
+
+
+def test_what_is_not_there(admin):
+    reply = admin.get("/admin/nowhere/")
+    assert reply.status_code == 404
+    assert "There is nothing here" in told(reply)
+    assert reverse("admin:logout") in told(reply)
+
+
+def test_an_object_of_another_account(staff, sign_in, account, other_account):
+    key, _ = factories.api_key(other_account)
+    client = sign_in(staff("accounts.view_apikey", accounts=[account]))
+    reply = client.get(reverse("admin:accounts_apikey_rotate", args=[key.pk]))
+    assert reply.status_code == 403  # they may rotate none
+    assert "You may not do this" in told(reply)
+    missing = client.get(change_url(key))
+    assert (missing.status_code, missing.headers["Location"]) == (302, INDEX)
+
+
+def test_an_address_that_makes_no_sense(admin):
+    reply = admin.get(f"{KEYS}?digest__startswith=a")
+    assert reply.status_code == 400
+    assert "makes no sense" in told(reply)
+
+
+def test_a_form_of_another_session(staff):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(staff(is_superuser=True))
+    reply = client.post(reverse("admin:accounts_account_add"), {"name": "x"})
+    assert reply.status_code == 403
+    assert "not valid any more" in told(reply)
+
+
+def test_a_failure_is_told_without_the_database(staff, sign_in, monkeypatch):
+    client = sign_in(staff(is_superuser=True))
+    client.raise_request_exception = False
+    monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=OperationalError("the disk is full")))
+    reply = client.get(KEYS)
+    assert reply.status_code == 500
+    assert "This did not work" in told(reply)
+    assert "disk is full" not in told(reply)
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/v1/nowhere"])
+def test_the_api_keeps_its_own(admin, path):
+    reply = admin.get(path)
+    assert reply.status_code in (401, 404)
+    assert reply.headers["Content-Type"].startswith("application/json")
+
+
+def test_where_the_admin_is_not_there_is_no_page_of_it(settings, db):
+    settings.ADMIN_HOST = "admin.example.com"
+    reply = Client().get("/admin/nowhere/")
+    assert reply.status_code == 404
+    assert reply.headers["Content-Type"].startswith("application/json")
