@@ -18,10 +18,11 @@ from unfold.enums import ActionVariant
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
 from accounts.operators.filters import RelatedFilter
+from accounts.operators.links import list_url
 from accounts.operators.pages import page
 from licensing import services
 from licensing.admin.policy_form import EDIT, PolicyForm
-from licensing.admin.policy_pages import content_list_url, items_of, items_sentence
+from licensing.admin.policy_pages import items_of, items_sentence
 from licensing.admin.policy_versions import PolicyVersions
 from licensing.admin.simulator import PolicySimulator
 from licensing.linting import lint_policy
@@ -130,9 +131,10 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         if asked == "check" and valid:
             context["findings"] = self.findings(form) or []
         if obj is not None:
-            context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
             context["items_sentence"] = items_sentence(items_of(obj).count())
-            context["items_url"] = content_list_url(obj)
+            if request.user.has_perm("licensing.view_content"):
+                context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
+                context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def ask(self, request: HttpRequest, form: PolicyForm, media: Any) -> HttpResponse:

@@ -5,13 +5,13 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from unfold.decorators import display
 
 from accounts.operators.base import ScopedAdmin
 from accounts.operators.filters import RelatedFilter
 from accounts.operators.links import change_url, list_url
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.admin.content import latest_decisions
 from licensing.admin.searching import find_requesters
 from licensing.models import License, Requester
@@ -30,6 +30,8 @@ class RequesterAdmin(ScopedAdmin):
     fields = readonly_fields = (
         "requester_id", "name", "account", "first_seen", "licenses_held", "decisions", "everything",
     )  # fmt: skip
+
+    rights = {"licenses_held": "licensing.view_license", "decisions": "analytics.view_accessevent"}
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return find_requesters(queryset, search_term), False
@@ -52,12 +54,9 @@ class RequesterAdmin(ScopedAdmin):
 
     @display(description="All of them")
     def everything(self, requester: Requester) -> str:
-        named = {"requester__id__exact": str(requester.pk)}
-        return format_html(
-            '<a class="text-link" href="{}">Licences</a> · <a class="text-link" href="{}">Decisions</a>',
-            list_url(License, **named),
-            list_url(AccessEvent, **named),
-        )
+        models = ((License, "Licences"), (AccessEvent, "Decisions"), (LedgerEntry, "Ledger"))
+        rows = ((list_url(model, requester__id__exact=str(requester.pk)), name) for model, name in models)
+        return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows)
 
 
 def term(held: License) -> str:

@@ -116,7 +116,9 @@ class PolicySimulator:
             "trial": trial,
             "replay": replay,
             "may_replay": may_replay,
-            "items": items_of(policy).order_by("-created", "-id").only("id", "title")[:SUGGESTED_ITEMS],
+            "items": items_of(policy).order_by("-created", "-id").only("id", "title")[:SUGGESTED_ITEMS]
+            if request.user.has_perm("licensing.view_content")
+            else [],
             "is_draft": bool(fields),
             "draft": orjson.dumps({"fields": fields, "carried": carried}).decode(),
             "carried": carried,

@@ -1,0 +1,57 @@
+"""A page shows of other models only what its reader may see there."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.operators.links import change_url
+from licensing.models import Requester
+from tests import factories
+
+
+@pytest.fixture
+def reader(staff, sign_in, account):
+    """A browser of somebody with a few permissions, for the account."""
+    return lambda *permissions: sign_in(staff(*permissions, accounts=[account]))
+
+
+@pytest.fixture
+def item(account, api):
+    policy = factories.policy(account, name="Open")
+    item = factories.content(account, title="Markets", policy_id=policy.pk)
+    factories.license(account, "org_a", license_type="of gold")
+    decided = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})
+    item.decision = decided.body["id"]
+    return item
+
+
+def test_the_latest_decisions_of_an_item(reader, item):
+    address = change_url(item)
+    assert "Latest decisions" not in reader("licensing.view_content").get(address).content.decode()
+    html = reader("licensing.view_content", "analytics.view_accessevent").get(address).content.decode()
+    assert "Latest decisions" in html
+    assert item.decision.removeprefix("dec_") in html
+
+
+def test_the_decisions_and_licences_of_a_requester(reader, item):
+    address = change_url(Requester.objects.get())
+    html = reader("licensing.view_requester").get(address).content.decode()
+    assert item.title not in html
+    assert "of gold" not in html
+    html = reader("licensing.view_requester", "analytics.view_accessevent").get(address).content.decode()
+    assert item.title in html
+    assert "of gold" not in html
+    assert "of gold" in reader("licensing.view_requester", "licensing.view_license").get(address).content.decode()
+
+
+@pytest.mark.parametrize("page", ["change", "simulator"])
+def test_the_items_of_a_policy(reader, item, page):
+    address = reverse(f"admin:licensing_policy_{page}", args=[item.policy_id])
+    assert "Markets" not in reader("licensing.view_policy").get(address).content.decode()
+    assert "Markets" in reader("licensing.view_policy", "licensing.view_content").get(address).content.decode()
+
+
+def test_the_keys_of_an_account(reader, account):
+    factories.api_key(account)
+    assert "Working keys" not in reader("accounts.view_account").get(change_url(account)).content.decode()
+    html = reader("accounts.view_account", "accounts.view_apikey").get(change_url(account)).content.decode()
+    assert "Working keys" in html
