@@ -111,10 +111,21 @@ def rotate_api_key(
 
 @transaction.atomic
 def create_account(
-    name: str, *, plan: str, requests_per_minute: int | None = None, requests_per_day: int | None = None
+    name: str,
+    *,
+    plan: str,
+    requests_per_minute: int | None = None,
+    requests_per_day: int | None = None,
+    account_id: str | None = None,
 ) -> Account:
-    """A new account. Raises Django's ValidationError, which names the field."""
-    account = Account(name=name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day)
+    """A new account. `account_id` is an id for it that none has yet. Raises Django's ValidationError by the field."""
+    account = Account(
+        **({} if account_id is None else {"pk": account_id}),
+        name=name,
+        plan=plan,
+        requests_per_minute=requests_per_minute,
+        requests_per_day=requests_per_day,
+    )
     account.full_clean()
     account.save()
     audit.record("account.created", account, {})

@@ -29,11 +29,12 @@ def adjust(account_id: str, fields: dict[str, Any]) -> LedgerEntry:
     """Adds an adjustment to the ledger. What it names must be the account's; deleted content is, too.
 
     What a decision or a licence that it names can tell (whose, of which item and tier) it need not be told.
-    Raises ValidationFailed.
+    `id`, if given, is one that no entry has yet. Raises ValidationFailed.
     """
     now = timezone.now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
+        **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
         type=EntryType.ADJUSTMENT,
         amount=fields["amount"],

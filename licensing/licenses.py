@@ -38,7 +38,8 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 def issue_license(account_id: str, fields: Fields) -> License:
     """A new licence for `requester_id` (the caller's own id), who comes into being by it if need be.
 
-    `requester_name` sets the requester's name. Raises ValidationFailed.
+    `requester_name` sets the requester's name. `id`, if given, is one that no licence has yet.
+    Raises ValidationFailed.
     """
     now = timezone.now()
     fields = {"starts_at": now, **fields}

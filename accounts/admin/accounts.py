@@ -42,6 +42,7 @@ class AccountAdmin(ServiceAdmin):
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
     fields = ("name", "pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
     actions_detail = ("change_plan",)
+    rights = {"working_keys": "accounts.view_apikey"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
         return ("pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
@@ -51,7 +52,7 @@ class AccountAdmin(ServiceAdmin):
         return super().has_add_permission(request) and request.user.is_superuser
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> Account:
-        return services.create_account(fields.pop("name"), **fields)
+        return services.create_account(fields.pop("name"), account_id=fields.pop("id"), **fields)
 
     def update(self, request: HttpRequest, obj: Account, fields: dict[str, Any]) -> Account:
         return services.update_account(obj, fields)

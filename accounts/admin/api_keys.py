@@ -3,8 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ValidationError
-from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -64,9 +62,7 @@ class ApiKeyAdmin(ServiceAdmin):
         ("type", ChoicesDropdownFilter),
         ("account", RelatedFilter),
     )
-    add_fieldsets = (
-        (None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at", "ticket")}),
-    )
+    add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at")}),)
     fields = readonly_fields = (
         "name", "account", "status", "attention", "type", "prefix", "may", "addresses",
         "created_at", "last_used", "expires", "revoked_at",
@@ -87,12 +83,9 @@ class ApiKeyAdmin(ServiceAdmin):
     # --- Making ------------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> ApiKey:
-        try:
-            key, request.key_text = services.create_api_key(  # type: ignore[attr-defined]
-                fields["account"].pk, key_id=fields["ticket"], **checked(fields)
-            )
-        except IntegrityError:  # the same form was sent twice at once
-            raise ValidationError("This form is making its key already.") from None
+        key, request.key_text = services.create_api_key(  # type: ignore[attr-defined]
+            fields["account"].pk, key_id=fields["id"], **checked(fields)
+        )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:

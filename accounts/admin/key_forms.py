@@ -20,7 +20,6 @@ IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
 
 class NewKeyForm(forms.ModelForm):
-    ticket = TicketField()
     permissions = forms.MultipleChoiceField(
         choices=IN_WORDS,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,

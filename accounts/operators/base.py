@@ -8,17 +8,21 @@ and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.db import DataError
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.db import DataError, IntegrityError
 from django.db.models import BinaryField, ForeignKey, Model, QuerySet
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from accounts.models import Account
+from accounts.operators import tickets
 from accounts.operators.paging import BoundedPaginator
 from accounts.operators.refusals import REFUSALS, Refused, refusal, show_refusal
 from accounts.operators.scope import request_scope
@@ -40,6 +44,8 @@ class ScopedAdmin(ModelAdmin):
     """Shows a model and changes nothing."""
 
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
+
+    rights: ClassVar[dict[str, str]] = {}  # the permission that a field takes which shows another model's rows
 
     ordering: tuple[str, ...] = (
         "-pk",
@@ -101,6 +107,13 @@ class ScopedAdmin(ModelAdmin):
         """Never Django's own deletion: it goes round the services, and loads all that would go with the row."""
         return False
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
+        return [
+            (title, {**options, "fields": [field for field in options["fields"] if field not in lacking]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
     # For actions. Named by itself ("accounts.change_apikey") a permission would be looked for in the database by the
     # system checks, which run before there is one.
 
@@ -118,8 +131,10 @@ class ServiceAdmin(ScopedAdmin):
     `update` nothing can be edited.
     """
 
+    change_form_after_template = "operators/ticket.html"
     api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
 
+    # The fields have the new object's id too, as `id`: see accounts.operators.tickets.
     create: Callable[[HttpRequest, dict[str, Any]], Model]
     # The last are the fields that were changed alone: what somebody else changed meanwhile stays.
     update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
@@ -135,7 +150,7 @@ class ServiceAdmin(ScopedAdmin):
         saved = obj
         try:
             if not change:
-                saved = self.create(request, dict(form.cleaned_data))
+                saved = self.create(request, {**form.cleaned_data, "id": request.new_id})  # type: ignore[attr-defined]
             elif self.update and changed:
                 saved = self.update(request, obj, changed)
         except REFUSALS as error:
@@ -152,12 +167,32 @@ class ServiceAdmin(ScopedAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
+        new_id = None
+        if object_id is None and self.has_add_permission(request):
+            ticket = request.POST.get("ticket", "")
+            new_id = tickets.id_of(ticket, self.model)
+            if request.method == "POST" and new_id is None:
+                request.refused = Refused({NON_FIELD_ERRORS: [tickets.TOO_OLD]})  # type: ignore[attr-defined]
+            elif new_id is not None and tickets.is_used(self.model, new_id):
+                return self.made_already(request, new_id)
+            request.new_id = new_id  # type: ignore[attr-defined]
+            extra_context = {**(extra_context or {}), "ticket": ticket if new_id else tickets.new_ticket(self.model)}
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except Refused as refused:
-            # The transaction is rolled back; the same request again shows the form with what was entered.
-            request.refused = refused  # type: ignore[attr-defined]
+        except (Refused, IntegrityError) as error:
+            # The transaction is rolled back. Of two copies of a form under way at once this may be the second.
+            if new_id is not None and tickets.is_used(self.model, new_id):
+                return self.made_already(request, new_id)
+            if isinstance(error, IntegrityError):
+                raise
+            # The same request again shows the form with what was entered.
+            request.refused = error  # type: ignore[attr-defined]
             return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
+        text = f"The form was sent twice, and made this {self.opts.verbose_name} once."
+        self.message_user(request, text, messages.WARNING)
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", quote(pk))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)

@@ -1,27 +1,20 @@
 """The page that shows a key's text: the reply to the very request that made the key, and nothing that is kept.
 
-It is no redirect, so the text is never put anywhere on the way. The form that asks for a key carries a ticket with the
-id that the key will have: sent again (a reload, a double click) it makes no second key.
+It is no redirect, so the text is never put anywhere on the way; sent again the form makes no second key
+(accounts.operators.tickets).
 """
 
+from functools import partial
 from typing import Any
 
 from django import forms
-from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import add_never_cache_headers
 
 from accounts.models import ApiKey
+from accounts.operators import tickets
 from accounts.operators.links import change_url
 from accounts.operators.pages import page
-from config.api.ids import new_id
-
-SALT = "accounts.operators.one_time"
-TICKET_SECONDS = 24 * 3600
-
-
-def new_ticket() -> str:
-    return signing.dumps(new_id("key"), salt=SALT)
 
 
 class TicketField(forms.CharField):
@@ -30,14 +23,13 @@ class TicketField(forms.CharField):
     widget = forms.HiddenInput
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(initial=new_ticket, **kwargs)
+        super().__init__(initial=partial(tickets.new_ticket, ApiKey), **kwargs)
 
     def clean(self, value: Any) -> str:
-        try:
-            key_id: str = signing.loads(super().clean(value), salt=SALT, max_age=TICKET_SECONDS)
-        except signing.BadSignature:
-            raise forms.ValidationError("This form is too old. Open it again.") from None
-        if ApiKey.objects.filter(pk=key_id).exists():
+        key_id = tickets.id_of(super().clean(value), ApiKey)
+        if key_id is None:
+            raise forms.ValidationError(tickets.TOO_OLD)
+        if tickets.is_used(ApiKey, key_id):
             raise forms.ValidationError(
                 "This form has made its key already, which cannot be shown again. Open it again to make another."
             )

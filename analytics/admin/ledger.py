@@ -122,9 +122,11 @@ class LedgerAdmin(ServiceAdmin):
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
         account = fields.pop("account")
-        body = {NAMES[name]: as_told(value) for name, value in fields.items() if value not in (None, "")}
+        body = {
+            NAMES[name]: as_told(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
+        }
         body["amount"] = plain(fields["amount"])
-        return adjust(account.pk, AdjustmentSerializer().run_validation(body))
+        return adjust(account.pk, {**AdjustmentSerializer().run_validation(body), "id": fields["id"]})
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
         ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
     )
     autocomplete_fields = ("account", "policy")
+    rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
     actions_detail = ("decisions_of_it", "delete_it")
     api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
@@ -69,7 +70,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> Content:
         account = fields.pop("account")
         given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
-        return services.create_content(account.pk, given)
+        return services.create_content(account.pk, {**given, "id": fields["id"]})
 
     def update(self, request: HttpRequest, obj: Content, fields: dict[str, Any]) -> Content:
         stored = Content.objects.get(pk=obj.pk)  # the form has changed `obj` already

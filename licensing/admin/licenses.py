@@ -64,6 +64,7 @@ class LicenseAdmin(ServiceAdmin):
     )
     readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
     autocomplete_fields = ("account",)
+    rights = {"booked": "analytics.view_ledgerentry"}
     actions_detail = ("revoke",)
     api_names = {
         "requesterId": "requester_own_id",
@@ -96,7 +97,7 @@ class LicenseAdmin(ServiceAdmin):
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
         account = fields.pop("account")
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
-        return licenses.issue_license(account.pk, license_fields(given, fields))
+        return licenses.issue_license(account.pk, {**license_fields(given, fields), "id": fields["id"]})
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         request.cleaned = form.cleaned_data  # type: ignore[attr-defined]

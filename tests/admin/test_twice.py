@@ -1,0 +1,68 @@
+"""A form that makes something makes it once, however often it is sent."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Account
+from accounts.operators import tickets
+from accounts.operators.links import change_url
+from analytics.models import LedgerEntry
+from licensing.models import Content, License, Policy
+from tests.admin.forms import form_values
+
+FORMS = {
+    Account: {"name": "The Tide"},
+    Content: {"title": "Markets", "external_id": "m-1"},
+    Policy: {"name": "Open", "confirmed": "1"},
+    License: {"requester_own_id": "org_a", "license_type": "commercial", "price_amount": "5", "price_currency": "EUR"},
+    LedgerEntry: {"amount": "-3", "currency": "EUR", "description": "Given back"},
+}
+made_by_form = pytest.mark.parametrize("model", FORMS, ids=lambda model: model.__name__)
+
+
+@pytest.fixture
+def form(admin, account):
+    """The address of a model's form and what a browser sends from it, filled in."""
+
+    def opened(model):
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+        fields = form_values(admin.get(address).content.decode())
+        return address, {**fields, **({} if model is Account else {"account": account.pk}), **FORMS[model]}
+
+    return opened
+
+
+@made_by_form
+def test_a_form_sent_twice_makes_one_and_leads_to_it(admin, form, model):
+    before = model.objects.count()
+    address, fields = form(model)
+    first, again = admin.post(address, fields), admin.post(address, fields)
+    newest = model.objects.order_by("-pk")[0]
+    assert (first.status_code, model.objects.count()) == (302, before + 1)
+    assert again.headers["Location"] == change_url(newest)
+    assert "sent twice" in admin.get(change_url(newest)).content.decode()
+
+
+@made_by_form
+def test_so_does_one_sent_twice_at_the_same_moment(admin, form, model, monkeypatch):
+    """Both have looked whether it is there before either of them made it."""
+    before = model.objects.count()
+    address, fields = form(model)
+    admin.post(address, fields)
+    answers = iter([False])
+    is_used = tickets.is_used
+    monkeypatch.setattr(tickets, "is_used", lambda *about: next(answers, is_used(*about)))
+    again = admin.post(address, fields)
+    assert (again.status_code, model.objects.count()) == (302, before + 1)
+    assert again.headers["Location"] == change_url(model.objects.order_by("-pk")[0])
+
+
+@pytest.mark.parametrize("ticket", ["", "made-up", "key"])
+def test_a_form_without_a_ticket_of_its_own_makes_nothing_and_keeps_what_was_entered(admin, form, ticket):
+    address, fields = form(Content)
+    _, of_account = form(Account)
+    reply = admin.post(address, {**fields, "ticket": of_account["ticket"] if ticket == "key" else ticket})
+    assert "This form is too old" in reply.content.decode()
+    assert not Content.objects.exists()
+    assert admin.post(address, form_values(reply.content.decode())).status_code == 302
+    assert Content.objects.get().title == "Markets"
