@@ -1,9 +1,6 @@
 """Decisions on their way to be recorded together: what is written of each, and what became of it."""
 
-import os
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
-from itertools import cycle
 from typing import Any
 
 import orjson
@@ -84,11 +81,6 @@ class ChargeOfCase(Struct, gc=False):
     license_type: str
 
 
-SHARDS = 16  # see analytics.models.usage.HourlyUsage
-OWN_SHARD = os.getpid() * 2 % SHARDS
-shards = cycle((OWN_SHARD, OWN_SHARD + 1))  # two for each process, for it has two commits in flight
-
-
 class Outcome(Struct, frozen=True, gc=False):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
@@ -133,7 +125,6 @@ def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     for entries in many:
         for entry in entries[:1]:
             epochs[entry.case.account] = max(entry.case.epoch, epochs.get(entry.case.account, entry.case.epoch))
-    day = ""  # that of the first that fits
     windows: dict[tuple[int, str, str], int] = {}
     outcomes: list[Outcome | None] = []
     for entries in many:
@@ -146,25 +137,23 @@ def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
         for case in (entry.case for entry in entries[:1]):
             if case.epoch < epochs[case.account]:
                 refusal = STALE
-            elif not case.created.startswith(day) or any(windows.get(key, at) != at for key, at in claimed.items()):
+            elif any(windows.get(key, at) != at for key, at in claimed.items()):
                 refusal = POSTPONED
             else:
-                day = case.created[:10]
                 windows |= claimed
         outcomes.append(refusal)
     return outcomes
 
 
 class Batch:
-    """Decisions of one UTC day to be recorded together, claims on the same counter numbered in the order given.
+    """Decisions to be recorded together, claims on the same counter numbered in the order given.
 
-    An entry of another day, or of another window of a counter, is left out (None in `rows`): decided anew, it goes
+    An entry of another window of a counter is left out (None in `rows`): decided anew, it goes
     into a later batch.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.day = entries[0].case.created[:10]
         self.rows: list[Row | None] = []
         self.cases: dict[int, Case] = {}
         self.charges: list[ChargeOfCase] = []
@@ -174,8 +163,6 @@ class Batch:
 
     def row(self, entry: Entry) -> Row | None:
         case, claim = entry.case, entry.claim
-        if case.created[:10] != self.day:
-            return None
         counter = None if claim is None else self.counter(claim)
         if counter is not None and claim is not None and counter.window_start != claim.window_start:
             return None
@@ -212,9 +199,7 @@ class Batch:
         if self.charges:
             parts.insert(0, self.charges)
         parameters: list[Any] = [encode(part).decode() for part in parts]
-        shard = next(shards)
-        parameters += [shard, shard] if self.charges else [shard]
-        return postgresql(date.fromisoformat(self.day), charging=bool(self.charges)), parameters
+        return postgresql(charging=bool(self.charges)), parameters
 
     def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
         """From the accounts that were stale, and each counter's room before and number granted."""

@@ -1,7 +1,8 @@
 """Where rollups differ from what they add up: a SELECT for each rollup and stretch of time.
 
-Each reads events (or the ledger) and rollup in one statement, and so at one moment. As both are written in one
-transaction, the difference stays true whatever is recorded meanwhile: it can be added later, with no lock on anything.
+Each reads events (or the ledger), what of them is yet to be folded, and the rollup in one statement, and so at one
+moment. As all are written in one transaction, the difference stays true whatever is recorded or folded meanwhile: it
+can be added later, with no lock on anything.
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from analytics.folding import REVENUE_LISTS, USAGE_LISTS
 from analytics.models.usage import DAYS, MONTHS
-from analytics.statements import month_number
+from analytics.rollups import month_number
 from analytics.windows import bucket_after
 
 
@@ -26,8 +28,18 @@ class Difference:
     parameters: Sequence[Any]
 
 
+EVENTS = """SELECT created, content_id, requester_id, reason, 1 AS n FROM analytics_accessevent
+  WHERE account_id = %s AND created >= %s AND created < %s"""
+UNFOLDED_USAGE = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
+  FROM analytics_recentusage, {USAGE_LISTS} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+ENTRIES = """SELECT occurred_at, currency, license_type, content_id, requester_id, amount FROM analytics_ledgerentry
+  WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"""
+UNFOLDED_REVENUE = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount
+  FROM analytics_recentrevenue, {REVENUE_LISTS} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+
+
 class Dialect:
-    """How a column of timestamps is taken apart."""
+    """How a column of timestamps is taken apart, and what the rollups of an account and period should add up to."""
 
     def __init__(self, vendor: str) -> None:
         if vendor == "postgresql":
@@ -35,15 +47,16 @@ class Dialect:
             self.date = "({0} AT TIME ZONE 'UTC')::date"
             self.day = "extract(day FROM {0} AT TIME ZONE 'UTC')::int"
             self.month = "extract(month FROM {0} AT TIME ZONE 'UTC')::int"
+            self.events = f"{EVENTS} UNION ALL {UNFOLDED_USAGE}"
+            self.entries = f"{ENTRIES} UNION ALL {UNFOLDED_REVENUE}"
+            self.periods = 2
         else:
             self.hour = "substr({0}, 1, 13) || ':00:00'"
             self.date = "substr({0}, 1, 10)"
             self.day = "CAST(substr({0}, 9, 2) AS INTEGER)"
             self.month = "CAST(substr({0}, 6, 2) AS INTEGER)"
-
-
-EVENTS = "FROM analytics_accessevent WHERE account_id = %s AND created >= %s AND created < %s"
-ENTRIES = "FROM analytics_ledgerentry WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"
+            self.events, self.entries = EVENTS, ENTRIES
+            self.periods = 1
 
 
 def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
@@ -55,29 +68,28 @@ def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: s
 
 
 def hourly(account: Any, month: datetime, dialect: Dialect) -> Difference:
-    """Any shard may hold the count: what is missing goes to the first."""
     period = (account, month, bucket_after(month, "month"))
     recorded = f"""SELECT {dialect.hour.format("created")} AS hour, coalesce(reason, '') AS outcome,
-      count(*) AS requests {EVENTS} GROUP BY 1, 2"""
+      sum(n) AS requests FROM ({dialect.events}) events GROUP BY 1, 2"""  # noqa: S608
     kept = (
         "SELECT hour, outcome, -requests FROM analytics_hourlyusage WHERE account_id = %s AND hour >= %s AND hour < %s"
     )
     select = differing(("hour", "outcome"), ("requests",), recorded, kept)
-    return Difference(
-        "analytics_hourlyusage", ("hour", "outcome"), ("requests",), {"shard": 0}, select, (*period, *period)
-    )
+    parameters = (*period * dialect.periods, *period)
+    return Difference("analytics_hourlyusage", ("hour", "outcome"), ("requests",), {}, select, parameters)
 
 
 def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
     pivot = ", ".join(f"sum(CASE part WHEN {n} THEN n ELSE 0 END) AS {day}" for n, day in enumerate(DAYS, 1))
     recorded = f"""SELECT {one}_id, {pivot} FROM (
-      SELECT {one}_id, {dialect.day.format("created")} AS part, count(*) AS n {EVENTS} GROUP BY 1, 2) days
+      SELECT {one}_id, {dialect.day.format("created")} AS part, sum(n) AS n
+      FROM ({dialect.events}) events GROUP BY 1, 2) days
       GROUP BY 1"""  # noqa: S608
     number = month_number(month)
     kept = f"""SELECT {one}_id, {", ".join(f"-{day}" for day in DAYS)} FROM analytics_{one}month
       WHERE account_id = %s AND month = {number}"""  # noqa: S608
     select = differing((f"{one}_id",), DAYS, recorded, kept)
-    parameters = (account, month, bucket_after(month, "month"), account)
+    parameters = (*(account, month, bucket_after(month, "month")) * dialect.periods, account)
     return Difference(f"analytics_{one}month", (f"{one}_id",), tuple(DAYS), {"month": number}, select, parameters)
 
 
@@ -89,8 +101,8 @@ def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect:
     pivot = ", ".join(f"sum(CASE part WHEN {n} THEN n ELSE 0 END) AS {month}" for n, month in enumerate(MONTHS, 1))
     recorded = f"""SELECT {one}_id, sum(n) AS requests, sum(CASE WHEN allowed THEN n ELSE 0 END) AS allowed, {pivot},
       0 AS has_row FROM (
-        SELECT {one}_id, {dialect.month.format("created")} AS part, allowed, count(*) AS n {EVENTS}
-        GROUP BY 1, 2, 3) months GROUP BY 1"""  # noqa: S608
+        SELECT {one}_id, {dialect.month.format("created")} AS part, reason IS NULL AS allowed, sum(n) AS n
+        FROM ({dialect.events}) events GROUP BY 1, 2, 3) months GROUP BY 1"""  # noqa: S608
     # Of a purged month the row's own count stands: it takes no part, and in the row's total it counts as recorded.
     purged = "".join(f" + {month}" for month in MONTHS[: first - 1])
     months = ", ".join("0" if number < first else f"-{month}" for number, month in enumerate(MONTHS, 1))
@@ -103,7 +115,7 @@ def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect:
     select = f"""SELECT {one}_id, {", ".join(f"{sums[value]} AS {value}" for value in values)}
       FROM ({recorded} UNION ALL {kept}) both_sides GROUP BY 1
       HAVING {" OR ".join(f"{sums[value]} <> 0" for value in values)}"""  # noqa: S608
-    parameters = (account, max(begin, horizon) if horizon else begin, end, account)
+    parameters = (*(account, max(begin, horizon) if horizon else begin, end) * dialect.periods, account)
     return Difference(f"analytics_{one}year", (f"{one}_id",), values, {"year": year}, select, parameters)
 
 
@@ -112,12 +124,12 @@ def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
     key, value = (("license_type",), "coalesce(license_type, '')") if one == "tier" else ((f"{one}_id",), f"{one}_id")
     keys = ("day", "currency", *key)
     period = (account, month, bucket_after(month, "month"))
-    named = "" if one == "tier" else f" AND {one}_id IS NOT NULL"
+    named = "" if one == "tier" else f"WHERE {one}_id IS NOT NULL"
     recorded = f"""SELECT {dialect.date.format("occurred_at")} AS day, currency, {value} AS {key[0]},
-      sum(amount) AS amount {ENTRIES}{named} GROUP BY 1, 2, 3"""
+      sum(amount) AS amount FROM ({dialect.entries}) entries {named} GROUP BY 1, 2, 3"""  # noqa: S608
     kept = f"""SELECT {", ".join(keys)}, -amount FROM analytics_{one}revenue
       WHERE account_id = %s AND day >= %s AND day < %s"""  # noqa: S608
     select = differing(keys, ("amount",), recorded, kept)
     days = (account, period[1].date(), period[2].date())
-    constants = {"shard": 0} if one == "tier" else {}
-    return Difference(f"analytics_{one}revenue", keys, ("amount",), constants, select, (*period, *days))
+    parameters = (*period * dialect.periods, *days)
+    return Difference(f"analytics_{one}revenue", keys, ("amount",), {}, select, parameters)

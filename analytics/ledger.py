@@ -10,19 +10,18 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.batches import OWN_SHARD
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
-from analytics.sqlite import SHARD, add_revenue
-from analytics.statements import REVENUE
+from analytics.rollups import REVENUE, prepared
+from analytics.sqlite import add_revenue
 from config.api.amounts import to_millionths
 from config.api.errors import ValidationFailed
 
-# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which the
-# recorder's statement gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the first.
+# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which a fold
+# (analytics.folding) gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the first.
 ROLLUPS: dict[str, tuple[Any, dict[str, str]]] = {
     "content": (ContentRevenue, {"content_id": "uuid"}),
     "requester": (RequesterRevenue, {"requester_id": "bigint"}),
-    "tier": (TierRevenue, {"license_type": "text", "shard": "smallint"}),
+    "tier": (TierRevenue, {"license_type": "text"}),
 }
 
 
@@ -43,10 +42,9 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
 
 def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]]:
     """Millionths by account, day, currency and the rollup's key."""
-    shard = OWN_SHARD if connection.vendor == "postgresql" else SHARD
     sums: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
-        key = (entry.license_type or "", shard) if name == "tier" else (getattr(entry, f"{name}_id"),)
+        key = (entry.license_type or "",) if name == "tier" else (getattr(entry, f"{name}_id"),)
         if key != (None,):
             day = entry.occurred_at.astimezone(UTC).date()
             sums[entry.account_id, day, entry.currency, *key] += to_millionths(entry.amount)
@@ -71,10 +69,3 @@ def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
         source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
         statement = REVENUE.format(one=name, key=", ".join(key), source=source)
         cursor.execute(statement, [*columns, list(sums.values())])
-
-
-def prepared(model: Any, column: str, value: Any) -> Any:
-    """As it is stored: an id's text as its 16 bytes."""
-    field = model._meta.get_field(column.removesuffix("_id"))
-    field = field.target_field if field.is_relation else field
-    return field.get_db_prep_value(value, connection)

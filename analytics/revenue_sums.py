@@ -15,8 +15,10 @@ from typing import Any
 
 from django.db import connection
 
+from analytics.folding import REVENUE_LISTS
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
 from analytics.rates import PRECISION
+from analytics.rollups import REVENUE_KEYS, prepared
 from analytics.usage import in_memory
 from analytics.windows import DAY, midnight
 from config.api.amounts import from_millionths
@@ -26,7 +28,6 @@ Weights = Mapping[Group, Decimal]  # what an amount of that currency was worth t
 Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
 
 ROLLUPS: dict[str, Any] = {"content": ContentRevenue, "requester": RequesterRevenue}
-KEYS = {"tier": "license_type", "content": "content_id", "requester": "requester_id"}
 # Weights have that many places. Sums of them are rounded to half as many, which leaves no trace of it.
 WEIGHT_PLACES = 40
 SUM_PLACES = 20
@@ -58,17 +59,25 @@ class Span:
 
 
 def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
-    """SQL for the rows of a rollup, and of entries at the edges: key, day, currency and amount in millionths."""
-    adapt, key = connection.ops, KEYS[name]
-    owners = [
-        LedgerEntry._meta.get_field("account").target_field.get_db_prep_value(one, connection) for one in accounts
-    ]
+    """SQL for the rows of a rollup, of what is yet to be folded into it, and of entries at the edges.
+
+    Each is key, day, currency and amount in millionths.
+    """
+    adapt, key = connection.ops, REVENUE_KEYS[name]
+    owners = [prepared(LedgerEntry, "account_id", one) for one in accounts]
     owned = f"account_id IN ({', '.join(['%s'] * len(owners))})"
     selects = [
         f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
         f" WHERE {owned} AND day >= %s AND day < %s"
     ]
     parameters = [*owners, *map(adapt.adapt_datefield_value, span.days)]
+    if connection.vendor == "postgresql":
+        date_ = "(hour AT TIME ZONE 'UTC')::date"
+        selects.append(
+            f"SELECT {key}, {date_}, currency, amount FROM analytics_recentrevenue, {REVENUE_LISTS}"  # noqa: S608
+            f" WHERE {owned} AND {date_} >= %s AND {date_} < %s"
+        )
+        parameters += [*owners, *span.days]
     for start, end in span.parts:
         day = "%s::date" if connection.vendor == "postgresql" else "%s"
         selects.append(

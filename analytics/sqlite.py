@@ -1,20 +1,19 @@
-"""Recording on SQLite: the steps of the one statement for PostgreSQL, one by one.
+"""Recording on SQLite: the steps of the one statement for PostgreSQL, one by one; and the rollups, at once.
 
 SQLite has one writer at a time, and its statements cost no round trip.
 """
 
 from collections import Counter as Tally
 from datetime import date
+from itertools import groupby
 from typing import Any
 
 import orjson
 
-from analytics import statements
+from analytics import rollups, statements
 from analytics.batches import Batch, Charge, Counter, Entry, Outcome
-from analytics.statements import BASE, COUNT, RATE_LIMIT_EXCEEDED, month_number
-
-SHARD = 0  # there is one writer
-
+from analytics.rollups import month_number
+from analytics.statements import BASE, COUNT, RATE_LIMIT_EXCEEDED
 
 COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
@@ -35,10 +34,11 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
         Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
     ]
     insert(cursor, "accessevent", statements.EVENT_COLUMNS, [one.row() for one in stored])
-    add_to_usage(cursor, date.fromisoformat(batch.day), stored)
+    for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
+        add_to_usage(cursor, date.fromisoformat(day), list(of_day))
     charged = [(one.entry.charge, one) for one in stored if one.allowed and one.entry.charge is not None]
     if charged:
-        charge(cursor, batch.day, charged)
+        charge(cursor, charged)
     return outcomes
 
 
@@ -67,19 +67,19 @@ class Stored:
 
 
 def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
-    hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "", SHARD) for one in stored)
-    upsert(cursor, statements.HOURLY, [(*key, requests) for key, requests in hours.items()])
+    hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
+    upsert(cursor, rollups.HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
         keys = [(one.account, getattr(one, name)) for one in stored]
         asked = Tally(keys)
         allowed = Tally(key for key, one in zip(keys, stored, strict=True) if one.allowed)
         yearly = [(account, day.year, key, n, allowed[account, key], n) for (account, key), n in asked.items()]
-        upsert(cursor, statements.YEARLY.format(one=name, month=day.month, source="{source}"), yearly)
+        upsert(cursor, rollups.YEARLY.format(one=name, month=day.month, source="{source}"), yearly)
         monthly = [(account, month_number(day), key, requests) for (account, key), requests in asked.items()]
-        upsert(cursor, statements.MONTHLY.format(one=name, day=day.day, source="{source}"), monthly)
+        upsert(cursor, rollups.MONTHLY.format(one=name, day=day.day, source="{source}"), monthly)
 
 
-def charge(cursor: Any, day: str, charged: list[tuple[Charge, Stored]]) -> None:
+def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
     """Writes the ledger's entries of allowed decisions, and what they add up to."""
     entries = [
         (
@@ -91,8 +91,8 @@ def charge(cursor: Any, day: str, charged: list[tuple[Charge, Stored]]) -> None:
     insert(cursor, "ledgerentry", statements.LEDGER_COLUMNS, entries)
     sums: dict[str, Tally[tuple[Any, ...]]] = {"tier": Tally(), "requester": Tally(), "content": Tally()}
     for one, of in charged:
-        begin = (of.account, day, one.currency)
-        sums["tier"][*begin, one.license_type, SHARD] += one.amount
+        begin = (of.account, of.created[:10], one.currency)
+        sums["tier"][*begin, one.license_type] += one.amount
         sums["requester"][*begin, of.requester] += one.amount
         sums["content"][*begin, of.content] += one.amount
     for name, amounts in sums.items():
@@ -100,8 +100,8 @@ def charge(cursor: Any, day: str, charged: list[tuple[Charge, Stored]]) -> None:
 
 
 def add_revenue(cursor: Any, name: str, rows: list[tuple[Any, ...]]) -> None:
-    key = "license_type, shard" if name == "tier" else f"{name}_id"
-    upsert(cursor, statements.REVENUE.format(one=name, key=key, source="{source}"), rows)
+    statement = rollups.REVENUE.format(one=name, key=rollups.REVENUE_KEYS[name], source="{source}")
+    upsert(cursor, statement, rows)
 
 
 def insert(cursor: Any, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:

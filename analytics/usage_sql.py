@@ -1,7 +1,8 @@
 """The SQL of the usage report: one statement, and so one snapshot, on either database.
 
 Whole months are read from a row per item or requester and year, days of other months from a row per month, parts of
-days from the events. How many rows that are hangs on how many items and requesters there are, not on what they did.
+days from the events, and what is yet to be folded into the rollups from where it waits (analytics.models.recent). How
+many rows that are hangs on how many items and requesters there are, not on what they did.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from analytics.statements import month_number
+from analytics.folding import USAGE_LISTS
+from analytics.rollups import month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
 TOP = 10
@@ -27,6 +29,8 @@ class PostgreSQL:
     number = "::float8"
     unix = "extract(epoch FROM {0})::bigint"
     id = "replace({0}::text, '-', '')"
+    recent = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
+    FROM analytics_recentusage, {USAGE_LISTS} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
     bytewise = 'COLLATE "C"'
 
 
@@ -40,6 +44,7 @@ class SQLite:
     number = ""
     unix = "CAST(strftime('%%s', {0}) AS INTEGER)"
     id = "lower(hex({0}))"
+    recent = ""  # rollups are added to at once
     bytewise = "COLLATE BINARY"
 
 
@@ -90,10 +95,11 @@ class Statement:
         """`accounts` as the database has their ids."""
         self.dialect, self.accounts, self.window, self.parts = DIALECTS[vendor], accounts, window, parts
         self.parameters: list[Any] = []
+        self.has_singles = False
         self.owned = f"account_id IN ({', '.join(['%s'] * len(accounts))})"
 
     def build(self) -> str:
-        steps = [*self.edge(), self.figures(), *self.counted("content"), *self.counted("requester")]
+        steps = [*self.singles(), self.figures(), *self.counted("content"), *self.counted("requester")]
         return f"WITH {', '.join(steps)} {self.selected()}"
 
     def take(self, *values: Any) -> None:
@@ -102,23 +108,29 @@ class Statement:
     def bucket(self, column: str) -> str:
         return self.dialect.buckets[self.window.group_by].format(column)
 
-    def edge(self) -> Iterator[str]:
-        """The events of parts of days."""
+    def singles(self) -> Iterator[str]:
+        """Decisions one by one: the events of parts of days, and what is yet to be folded of whole ones."""
+        selects = []
         if self.parts.edges:
             ranges = " OR ".join(["(created >= %s AND created < %s)"] * len(self.parts.edges))
             self.take(*self.accounts, *(moment for pair in self.parts.edges for moment in pair))
-            yield f"""edge AS MATERIALIZED (
-  SELECT {self.bucket("created")} AS bucket, coalesce(reason, '') AS outcome, content_id, requester_id
-  FROM analytics_accessevent WHERE {self.owned} AND ({ranges}))"""  # noqa: S608
+            selects.append(f"""SELECT {self.bucket("created")} AS bucket, coalesce(reason, '') AS outcome, content_id,
+    requester_id FROM analytics_accessevent WHERE {self.owned} AND ({ranges})""")  # noqa: S608
+        if self.dialect.recent:
+            self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
+            selects.append(self.dialect.recent.format(bucket=self.bucket("hour"), owned=self.owned))
+        if selects:
+            self.has_singles = True
+            yield f"single AS MATERIALIZED ({' UNION ALL '.join(selects)})"
 
     def figures(self) -> str:
         """Decisions by bucket and outcome."""
         self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
-        edge = "UNION ALL SELECT bucket, outcome, count(*) FROM edge GROUP BY 1, 2" if self.parts.edges else ""
+        single = "UNION ALL SELECT bucket, outcome, count(*) FROM single GROUP BY 1, 2" if self.has_singles else ""
         return f"""figures AS MATERIALIZED (
   SELECT bucket, outcome, sum(requests) AS requests FROM (
     SELECT {self.bucket("hour")} AS bucket, outcome, sum(requests) AS requests FROM analytics_hourlyusage
-    WHERE {self.owned} AND hour >= %s AND hour < %s GROUP BY 1, 2 {edge}) parts
+    WHERE {self.owned} AND hour >= %s AND hour < %s GROUP BY 1, 2 {single}) parts
   GROUP BY 1, 2 HAVING sum(requests) > 0)"""  # noqa: S608
 
     def counted(self, one: str) -> Iterator[str]:
@@ -134,8 +146,8 @@ class Statement:
             sources.append(f"""SELECT {one}_id AS id, {days} AS n FROM analytics_{one}month
     WHERE {self.owned} AND month = {month}""")  # noqa: S608
         self.take(*[*self.accounts] * len(sources))
-        if self.parts.edges:
-            sources.append(f"SELECT {one}_id AS id, 1{self.dialect.number} AS n FROM edge")  # noqa: S608
+        if self.has_singles:
+            sources.append(f"SELECT {one}_id AS id, 1{self.dialect.number} AS n FROM single")  # noqa: S608
         union = " UNION ALL ".join(sources)
         yield f"""{one} AS MATERIALIZED (
   SELECT id, sum(n) AS n FROM ({union}) parts GROUP BY id HAVING sum(n) > 0)"""  # noqa: S608

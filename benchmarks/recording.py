@@ -1,4 +1,4 @@
-"""What the rollups cost the recorder: its own statement, and the same without the steps that add to them."""
+"""What the rollups cost the recorder: its own statement and the fold, and the statement without its note for them."""
 
 import re
 import time
@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 SIZES = (32, 100)
-BATCHES = 60  # of a run
+DECISIONS = 20_000  # of a run: a few seconds' worth, as a fold finds them
 
 
 class Rates:
@@ -27,7 +27,7 @@ class Rates:
 
 
 def without_rollups(statement: str) -> str:
-    bare, count = re.subn(r"\), hourly AS \(.*\)\nSELECT \(SELECT", ")\nSELECT (SELECT", statement, flags=re.S)
+    bare, count = re.subn(r"\), recent_usage AS \(.*\)\nSELECT \(SELECT", ")\nSELECT (SELECT", statement, flags=re.S)
     assert count == 1, "The recorder's statement is not made as this expects."
     return bare
 
@@ -35,6 +35,7 @@ def without_rollups(statement: str) -> str:
 def recording_rates(database: str, account: str, rounds: int) -> Rates:
     """Each side in turn, items and requesters drawn as in the year's events; every batch a commit of its own."""
     from analytics.batches import Batch, Case, Entry  # noqa: PLC0415 - after django.setup()
+    from analytics.folding import fold  # noqa: PLC0415
     from config.api import ids  # noqa: PLC0415
     from config.api.timestamps import render_timestamp  # noqa: PLC0415
 
@@ -73,13 +74,13 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
             sides: dict[str, list[float]] = {"with rollups": [], "without": []}
             for _ in range(rounds):
                 for name, runs in sides.items():
-                    batches = [batch(size) for _ in range(BATCHES)]
+                    batches = [batch(size) for _ in range(DECISIONS // size)]
                     if name == "without":
-                        batches = [(without_rollups(sql), parameters[:-1]) for sql, parameters in batches]
-                    connection.execute(*batches[0], prepare=True)
+                        batches = [(without_rollups(sql), parameters) for sql, parameters in batches]
                     began = time.perf_counter()
-                    for statement in batches[1:]:
+                    for statement in batches:
                         connection.execute(*statement, prepare=True)
-                    runs.append(size * (BATCHES - 1) / (time.perf_counter() - began))
+                    fold()
+                    runs.append(size * len(batches) / (time.perf_counter() - began))
             rates.runs[str(size)] = sides
     return rates

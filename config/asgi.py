@@ -19,10 +19,11 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from django.db import connection  # noqa: E402 - needs the settings
+from django.db import OperationalError, connection  # noqa: E402 - needs the settings
 from django.utils import timezone  # noqa: E402
 
 from accounts.operators.uploads import purge  # noqa: E402
+from analytics import folding  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
 from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
@@ -116,6 +117,25 @@ async def keep_partitions() -> None:
         await asyncio.sleep(86_400)
 
 
+async def keep_folding() -> None:
+    """Adds to the rollups what was recorded, in whichever process is first each time."""
+    while True:
+        await asyncio.sleep(folding.EVERY.total_seconds())
+        try:
+            await asyncio.to_thread(fold)
+        except OperationalError as error:  # nothing is lost, and reports see what waits
+            logger.warning("What was recorded could not be added to the rollups; trying again: %s", error)
+        except Exception:
+            logger.exception("What was recorded could not be added to the rollups; trying again")
+
+
+def fold() -> None:
+    try:
+        folding.fold(age=folding.EVERY)
+    finally:
+        connection.close()
+
+
 def make_partitions() -> None:
     try:
         ensure_partitions(timezone.now())
@@ -132,7 +152,7 @@ def remove_old_uploads() -> None:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(keep_partitions()), asyncio.create_task(sample(checks.gateway))]
+    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_folding(), sample(checks.gateway))]
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

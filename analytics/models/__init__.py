@@ -1,6 +1,7 @@
 """What happened: decisions, the figures that they add up to, and money."""
 
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
+from analytics.models.recent import RecentRevenue, RecentUsage
 from analytics.models.revenue import (
     ContentRevenue,
     EntryType,
@@ -21,6 +22,8 @@ __all__ = [
     "ExchangeRate",
     "HourlyUsage",
     "LedgerEntry",
+    "RecentRevenue",
+    "RecentUsage",
     "RequesterMonth",
     "RequesterRevenue",
     "RequesterYear",

@@ -77,7 +77,7 @@ class LedgerEntry(models.Model):
 
 
 class DailyRevenue(models.Model):
-    """The ledger's entries of a UTC day, added up; written in the transaction of the entries themselves."""
+    """The ledger's entries of a UTC day, added up; but charges that wait to be folded in (analytics.models.recent)."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     day = models.DateField()
@@ -89,19 +89,13 @@ class DailyRevenue(models.Model):
 
 
 class TierRevenue(DailyRevenue):
-    """By licence type, `""` for entries of none. Its sum is that of all entries.
-
-    By the shard, processes have rows of their own and need not wait for each other's commits. To be summed over.
-    """
+    """By licence type, `""` for entries of none. Its sum is that of all entries."""
 
     license_type = models.CharField(max_length=100, blank=True)
-    shard = models.PositiveSmallIntegerField()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["account", "day", "currency", "license_type", "shard"], name="revenue_of_tier"
-            )
+            models.UniqueConstraint(fields=["account", "day", "currency", "license_type"], name="revenue_of_tier")
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Rollups of the events, written in the transaction of the events themselves (analytics.statements).
+"""Rollups of the events. With what is yet to be folded into them (analytics.models.recent) they are exact and current.
 
 A report over any window reads a row per item or requester and year (its months are columns) for the whole months, and
 a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there
@@ -23,20 +23,15 @@ def counts(names: list[str], field: Any) -> Any:
 
 
 class HourlyUsage(models.Model):
-    """How many decisions an account got in an hour with one outcome: a denial's reason, or `""` for allowed ones.
-
-    Every batch that is recorded adds to its account's current row; by the shard, processes have rows of their own
-    and need not wait for each other's commits. To be summed over.
-    """
+    """How many decisions an account got in an hour with one outcome: a denial's reason, or `""` for allowed ones."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     hour = models.DateTimeField()
     outcome = models.CharField(max_length=30, blank=True)
-    shard = models.PositiveSmallIntegerField()
     requests = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "hour", "outcome", "shard"], name="usage_of_hour")]
+        constraints = [models.UniqueConstraint(fields=["account", "hour", "outcome"], name="usage_of_hour")]
 
     def __str__(self) -> str:
         return f"{self.hour} {self.outcome or 'allowed'}: {self.requests}"

@@ -7,7 +7,7 @@ from django.urls import reverse
 from msgspec import Struct
 
 from accounts.models import ApiKey
-from analytics.models import HourlyUsage
+from analytics.models import HourlyUsage, RecentUsage
 from config.overview.choice import Choice
 from licensing.models import Content, Policy
 
@@ -32,7 +32,7 @@ STEPS = (
 
 def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     """None once there are decisions, in whichever period."""
-    if exists(HourlyUsage, choice):
+    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):  # it goes from the one to the other
         return None
     done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
     steps = [

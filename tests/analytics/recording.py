@@ -11,6 +11,7 @@ from django.db import transaction
 
 from accounts.models import Account
 from analytics.batches import Case, Entry
+from analytics.folding import fold
 from analytics.recorder import record
 from config.api import ids
 from config.api.timestamps import render_timestamp
@@ -50,11 +51,14 @@ def as_entry(event: Event, epoch: int) -> Entry:
 
 
 def record_all(events: Sequence[Event]) -> None:
-    """In batches of one day each, as the service does."""
+    """In batches of one day each; what was recorded before the last quarter of the days is folded into the rollups."""
     epochs = {account.pk: account.epoch for account in Account.objects.all()}
     in_order = sorted(events, key=lambda event: event.created)
-    for _, of_day in groupby(in_order, key=lambda event: event.created.date()):
+    days = [list(of_day) for _, of_day in groupby(in_order, key=lambda event: event.created.date())]
+    for number, of_day in enumerate(days):
         entries = [as_entry(event, epochs[event.content.account_id]) for event in of_day]
+        if number == len(days) * 3 // 4:
+            fold()
         with transaction.atomic():
             assert not any(outcome.stale for outcome in record(entries))
 

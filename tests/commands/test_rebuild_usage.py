@@ -72,10 +72,10 @@ def run(*options):
 
 
 def kept(*models):
-    """What the rollups say, added up over shards."""
+    """What the rollups say."""
     said = {}
     for model in models:
-        names = {field.name for field in model._meta.fields} - {"id", "shard"}
+        names = {field.name for field in model._meta.fields} - {"id"}
         counts = {name for name in names if type(model._meta.get_field(name)) in COUNTS} - {"month", "year"}
         sums = {f"sum_{name}": Sum(name) for name in counts}
         said[model.__name__] = sorted(map(str, model.objects.order_by().values(*names - counts).annotate(**sums)))
@@ -124,7 +124,7 @@ def test_a_wrong_figure_is_found_and_corrected(events, model, column):
 def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
     window = Window(utc("2024-01-01"), WINDOW.end, "month")
     before = usage_report([account.pk], window)
-    HourlyUsage.objects.create(account=account, hour=utc("2024-05-01"), outcome="", shard=3, requests=9)
+    HourlyUsage.objects.create(account=account, hour=utc("2024-05-01"), outcome="", requests=9)
     assert run("--check")[1] is True
     run()
     assert usage_report([account.pk], window) == before

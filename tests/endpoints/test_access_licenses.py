@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from django.db.models import Sum
 
+from analytics.folding import fold
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from config.api.timestamps import parse_timestamp
 from licensing.licenses import revoke_license, update_license
@@ -204,6 +205,7 @@ def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock)
         check()
     clock.advance(days=1)
     check()
+    fold()
     for rollup in (
         TierRevenue.objects.filter(license_type="commercial"),
         RequesterRevenue.objects.filter(requester_id=held.requester_id),

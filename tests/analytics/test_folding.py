@@ -1,0 +1,129 @@
+"""Folding what was recorded into the rollups: figures stay what they are, whoever folds, records or reads beside it.
+
+On SQLite rollups are added to at once, and folding has nothing to do; the figures have to be the same.
+"""
+
+from datetime import timedelta
+from threading import Event as Signal
+from threading import Thread
+
+import pytest
+from django.db import connection
+
+from analytics import folding
+from analytics.folding import fold
+from analytics.models import RecentRevenue, RecentUsage
+from analytics.usage import content_stats, first_event, usage_report
+from analytics.windows import Window
+from tests import factories
+from tests.analytics.recording import recomputed, record_all, some_events, utc
+
+BEGIN, LAST = utc("2026-01-30"), utc("2026-02-03T23:59:59.999999")
+WINDOW = Window(BEGIN, utc("2026-02-04"), "hour")
+AT_ONCE = connection.vendor == "sqlite"
+
+
+@pytest.fixture
+def events(account):
+    made = some_events(account, 400, BEGIN, 5, seed=4)
+    record_all(made)
+    return made
+
+
+def test_a_report_is_the_same_before_and_after(account, events):
+    before = usage_report([account.pk], WINDOW)
+    assert RecentUsage.objects.exists() is not AT_ONCE
+    fold()
+    assert not RecentUsage.objects.exists()
+    assert before == usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
+
+
+def test_the_stats_of_an_item_are_the_same_before_and_after(events):
+    for item in {event.content.pk: event.content for event in events}.values():
+        own = [event for event in events if event.content == item]
+        allowed = sum(event.reason is None for event in own)
+        wanted = {"totalRequests": len(own), "allowedRequests": allowed, "deniedRequests": len(own) - allowed}
+        assert content_stats(item.account_id, item.pk) == wanted
+    fold()
+    assert content_stats(item.account_id, item.pk) == wanted
+
+
+def test_the_first_event_is_known_before_and_after(account, events):
+    first = min(event.created for event in events).replace(minute=0, second=0, microsecond=0)
+    assert first_event([account.pk]) == first
+    fold()
+    assert first_event([account.pk]) == first
+
+
+def test_revenue_is_the_same_before_and_after(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    factories.license(account, per_access="0.05")
+    for _ in range(3):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["charge"]
+    before = api.get("/v1/analytics/revenue", period="7d").body
+    assert before["summary"]["total"] == 0.15
+    assert fold() == (0 if AT_ONCE else 6)  # of each check, a row of decisions and one of charges
+    assert not RecentRevenue.objects.exists()
+    assert api.get("/v1/analytics/revenue", period="7d").body == before
+
+
+def test_what_was_recorded_just_now_waits_for_more_of_its_kind(account, events):
+    waiting = RecentUsage.objects.count()
+    assert fold(age=timedelta(minutes=1)) == 0
+    assert RecentUsage.objects.count() == waiting
+
+
+def test_more_than_one_transaction_takes_is_folded_all_the_same(account, events, monkeypatch):
+    monkeypatch.setattr(folding, "BATCHES", 3)
+    waiting = RecentUsage.objects.count()
+    assert fold() == waiting
+    assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
+
+
+def test_a_fold_that_fails_has_not_happened(account, events, monkeypatch):
+    waiting = RecentUsage.objects.count()
+    monkeypatch.setattr(folding, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
+    if AT_ONCE:
+        assert fold() == 0
+    else:
+        with pytest.raises(Exception, match="division by zero"):
+            fold()
+    assert RecentUsage.objects.count() == waiting
+    assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
+
+
+def test_figures_add_up_at_every_moment_while_others_record_and_fold(transactional_db):
+    account = factories.account()
+    events = some_events(account, 300, BEGIN, 5, seed=5)
+    parts = [events[part::3] for part in range(3)]
+    over, failed = Signal(), []
+
+    def work(task, *arguments):
+        try:
+            task(*arguments)
+        except Exception as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    def fold_on():
+        while not over.is_set():
+            fold()
+
+    recorders = [Thread(target=work, args=[record_all, part]) for part in parts]
+    folders = [Thread(target=work, args=[fold_on]) for _ in range(2)]
+    for thread in (*recorders, *folders):
+        thread.start()
+    seen = [0]
+    while any(recorder.is_alive() for recorder in recorders):
+        report = usage_report([account.pk], WINDOW)
+        total = report["summary"]["totalRequests"]
+        assert total >= seen[-1]
+        assert total == sum(bucket["requests"] for bucket in report["timeSeries"])
+        assert report["summary"]["denied"] == sum(one["count"] for one in report["byDenialReason"])
+        seen.append(total)
+    over.set()
+    for thread in (*recorders, *folders):
+        thread.join()
+    assert failed == []
+    assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
