@@ -23,30 +23,32 @@ class BoundedProtocol(HttpToolsProtocol):
     A plain request that has come whole, as an access check does, is served by a WholeRequest.
     """
 
-    head_bytes = 0
+    head_bytes = 0  # of its headers, as far as they are complete
     head_is_complete = False
+    unfinished = 0  # bytes read since the head began or its last header ended, but for the read in which it did
     may_come_whole = False
     body = b""
 
     def data_received(self, data: bytes) -> None:
+        self.unfinished += len(data)
         super().data_received(data)
         if self.may_come_whole:  # it did not
             self.may_come_whole = False
             super().on_headers_complete()
             if self.body:
                 super().on_body(self.body)
-        if not self.head_is_complete:
-            self.head_bytes += len(data)
-            if self.head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self.send_400_response("The head of the request is larger than 64 KiB.")
+        if self.unfinished > MAX_HEAD_BYTES and not self.head_is_complete and not self.transport.is_closing():
+            self.send_400_response("The head of the request is larger than 64 KiB.")
 
     def on_message_begin(self) -> None:
-        self.head_bytes, self.head_is_complete = 0, False
+        self.head_bytes, self.head_is_complete, self.unfinished = 0, False, 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
-        if len(self.headers) > MAX_HEADERS or len(name) + len(value) > MAX_HEAD_BYTES:
+        self.head_bytes += len(name) + len(value)
+        self.unfinished = 0
+        if len(self.headers) > MAX_HEADERS or self.head_bytes > MAX_HEAD_BYTES:
             raise HeadTooLarge
 
     def on_headers_complete(self) -> None:
