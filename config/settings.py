@@ -39,7 +39,8 @@ def kept_secret() -> str:
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = env("SECRET_KEY") or kept_secret()
 # Digests of API keys and sealed replies hang on this. It may differ from SECRET_KEY, so that one can be changed alone.
-API_KEY_PEPPER = sha256(b"api-key-pepper:" + (env("API_KEY_PEPPER") or SECRET_KEY).encode()).digest()
+API_KEY_PEPPER_TEXT = env("API_KEY_PEPPER") or SECRET_KEY
+API_KEY_PEPPER = sha256(b"api-key-pepper:" + API_KEY_PEPPER_TEXT.encode()).digest()
 
 # Naming hosts is what tells a deployment from a trial on one's own machine, so cookies are Secure from then on.
 PUBLIC = bool(env("ALLOWED_HOSTS"))

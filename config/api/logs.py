@@ -35,7 +35,9 @@ def own_secrets() -> tuple[str, ...]:
     """The secrets of this installation's settings, the longest first."""
     database = str(settings.DATABASES["default"].get("PASSWORD") or "")
     redis = urlsplit(settings.REDIS_URL).password or ""
-    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, database, redis, unquote(redis)}
+    pepper = settings.API_KEY_PEPPER
+    peppers = {settings.API_KEY_PEPPER_TEXT, pepper.hex(), repr(pepper)[2:-1]}
+    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, database, redis, unquote(redis), *peppers}
     return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 

@@ -14,7 +14,7 @@ from tests import factories
 from tests.gateway.conftest import GatewayClient
 from tests.observability.test_logs import CHECK, Log, access_log, log  # noqa: F401 - fixtures
 
-PASSWORD, TOKEN = "correct-horse-battery", "metrics-token-staple"
+PASSWORD, TOKEN, PEPPER = "correct-horse-battery", "metrics-token-staple", "salt-and-pepper-and-more"
 BOTH = pytest.mark.parametrize("log", [Lines, JsonLines], indirect=True)
 
 
@@ -77,15 +77,18 @@ def test_a_created_key_and_its_kept_reply_are_not_logged(log: Log, account):  # 
 @BOTH
 def test_the_settings_secrets_are_not_logged(log: Log, settings):  # noqa: F811
     settings.REDIS_URL = f"redis://:{PASSWORD}@redis.internal:6379/0"
+    settings.API_KEY_PEPPER_TEXT = PEPPER
     own_secrets.cache_clear()
     logging.getLogger("some.where").error("%r", configured.SECRET_KEY)
     logging.getLogger("some.where").error("the password is '%s', the token %s", PASSWORD, TOKEN)
+    made_of_it = settings.API_KEY_PEPPER
+    logging.getLogger("some.where").error("%s makes %r, %s", PEPPER, made_of_it, made_of_it.hex())
     try:
         raise OperationalError(f"could not connect to {settings.REDIS_URL}")
     except OperationalError:
         logging.getLogger("some.where").exception("failed")
-    assert log.text.count("some.where") == 3
-    for secret in (configured.SECRET_KEY, PASSWORD, TOKEN):
+    assert log.text.count("some.where") == 4
+    for secret in (configured.SECRET_KEY, PASSWORD, TOKEN, PEPPER, repr(made_of_it)[2:-1], made_of_it.hex()):
         assert secret not in log.text
 
 
