@@ -10,6 +10,15 @@ from django.db.models import F
 from accounts.models import Account
 
 
+def hold(account_id: str) -> int:
+    """The account's epoch, which now stays until the transaction ends.
+
+    For writes that lock what checks lock too (requesters, totals of money): each begins with it, so that none of them
+    waits here for another that waits for its rows.
+    """
+    return Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
+
+
 def bump(account_id: str) -> None:
     """Ends what is cached of the account, when the transaction commits.
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from uuid_utils import uuid7
 
+from accounts import epochs
 from analytics import recorder
 from analytics.batches import Case, Charge, Claim, Entry, Outcome
 from config.api import ids
@@ -209,17 +210,19 @@ def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> lis
 
     A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind.
     """
-    answers = attempt(account_id, checks, now, lock=False)
-    if answers is None:
-        answers = attempt(account_id, checks, now, lock=True)
-    if answers is None:
-        raise RuntimeError(f"{account_id} changed while it was locked")
-    return answers
+    try:
+        with transaction.atomic():  # which lets go of requesters, for they come after the account
+            return attempt(account_id, checks, now, current_epoch(account_id))
+    except Stale:
+        return attempt(account_id, checks, now, epochs.hold(account_id))
 
 
-def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bool) -> list[Answer | ApiError] | None:
-    """None if the account has changed meanwhile, which it cannot while it is locked."""
-    epoch = current_epoch(account_id, lock=lock)
+class Stale(Exception):
+    """The account has changed since its facts were read."""
+
+
+def attempt(account_id: str, checks: Sequence[Check], now: datetime, epoch: int) -> list[Answer | ApiError]:
+    """Raises Stale for an epoch that is over."""
     items = find_items(account_id, {check.selector for check in checks})
     lasting: dict[str, str | None] = {}
     for check in checks:
@@ -244,7 +247,7 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, *, lock: bo
             answers.append(answer)
     outcomes = recorder.record(entries)
     if any(outcome.stale for outcome in outcomes):
-        return None
+        raise Stale
     for place, outcome in zip(places, outcomes, strict=True):
         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
     return answers

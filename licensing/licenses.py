@@ -41,6 +41,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     `requester_name` sets the requester's name. `id`, if given, is one that no licence has yet.
     Raises ValidationFailed.
     """
+    epochs.hold(account_id)
     now = timezone.now()
     fields = {"starts_at": now, **fields}
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
@@ -101,6 +102,7 @@ def revoke_license(held: License) -> License:
 
 
 def lock(held: License) -> License:
+    epochs.hold(held.account_id)
     return owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
 
 

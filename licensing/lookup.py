@@ -22,10 +22,9 @@ Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
 
 
-def current_epoch(account_id: str, *, lock: bool = False) -> int:
-    """The account's epoch. Read it before what it is to vouch for; locked, it stays until the transaction ends."""
-    accounts = Account.objects.select_for_update() if lock else Account.objects
-    return accounts.values_list("epoch", flat=True).get(pk=account_id)
+def current_epoch(account_id: str) -> int:
+    """The account's epoch. Read it before what it is to vouch for."""
+    return Account.objects.values_list("epoch", flat=True).get(pk=account_id)
 
 
 class CompiledPolicies:

@@ -1,0 +1,52 @@
+"""Licences that change while their requester is checked: both write rows of the same requester, day and account."""
+
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+from tests.factories import ALLOW_ALL
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment
+from tests.faults.traffic import in_groups, request, statuses
+
+pytestmark = pytest.mark.faults
+
+ROUNDS = 40 if ON_POSTGRESQL else 5
+REQUESTERS = 3
+PRICE = {"amount": "0.01", "currency": "EUR"}
+
+
+def test_licences_and_checks_of_the_same_requesters_never_break_each_other_off(server: Deployment, key: str) -> None:
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
+        items = [client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"] for _ in range(3)]
+        held = [
+            client.post("/v1/licenses", json={"requesterId": f"org_{number}", "licenseType": "a"}).json()["id"]
+            for number in range(REQUESTERS)
+        ]
+    names = cycle("ABCDE")
+
+    def checks(number: int, **headers: str) -> bytes:
+        """Of all requesters, each under a new name, one after another and the other way round."""
+        requesters: list[dict[str, Any]] = [{"id": f"org_{one}", "name": next(names)} for one in range(REQUESTERS)]
+        order = [{"contentId": item, "requester": requester} for item in items for requester in requesters]
+        body = {"requester": "org_0", "checks": order[:: -1 if number % 2 else 1]}
+        return request("POST", "/v1/access/check/batch", key, body, **headers)
+
+    def checks_once(number: int) -> bytes:
+        return checks(number, Idempotency_Key=f"check-{number}")
+
+    def change(number: int) -> bytes:
+        body = {"requesterName": next(names), "price": PRICE, "pricePerAccess": PRICE, "licenseType": next(names)}
+        return request("PATCH", f"/v1/licenses/{held[number % REQUESTERS]}", key, body)
+
+    def issue(number: int) -> bytes:
+        body = {"requesterId": f"org_{number % REQUESTERS}", "requesterName": next(names), "licenseType": "b"}
+        return request("POST", "/v1/licenses", key, {**body, "price": PRICE})
+
+    requests = [make(number) for number in range(ROUNDS) for make in (checks, checks_once, change, issue)]
+
+    replies = in_groups(server, requests, 16)
+
+    assert statuses(replies) == {200: 3 * ROUNDS, 201: ROUNDS}
