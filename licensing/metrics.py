@@ -53,6 +53,7 @@ batches = Histogram(
 )
 failures = Counter("licensing_recorder_failures", "Commits that failed; their requests got a 503 and no decision.")
 stale = Counter("licensing_recorder_stale_decisions", "Decisions not stored, for their facts had changed meanwhile.")
+postponed = Counter("licensing_recorder_postponed_decisions", "Decisions not stored, for want of room in their batch.")
 waiting = Gauge("licensing_recorder_waiting_requests", "Requests whose decisions wait for their commit to begin.")
 loop_delay = WorstGauge("licensing_event_loop_delay_seconds", "How much later than asked the event loop last woke up.")
 
@@ -103,7 +104,7 @@ def observed(record: Record) -> Record:
         for of_request in outcomes:
             for outcome in of_request:
                 if outcome.stale:
-                    stale.values[0] += 1
+                    (postponed if outcome.postponed else stale).values[0] += 1
         return outcomes
 
     return wrapped

@@ -4,6 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from accounts.limits import fallbacks
+from analytics.batches import POSTPONED
 from config.api.metrics import Histogram, families
 from licensing import metrics
 from licensing.gateway import Gateway
@@ -14,6 +15,7 @@ from tests.observability.scrape import change, scrape, value
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 CHECKS = "licensing_access_checks_total"
+STALE, POSTPONED_ONES = "licensing_recorder_stale_decisions_total", "licensing_recorder_postponed_decisions_total"
 
 
 def body_for(item, **fields):
@@ -104,7 +106,21 @@ def test_a_decision_on_facts_that_changed_is_stale_once(api, item):
     api.patch(f"/v1/content/{item.pk}", {"title": "Changed"})
     with change() as seen:
         assert api.post(CHECK, body_for(item)).status == 200
-    assert (seen.of("licensing_recorder_stale_decisions_total"), seen.of(CHECKS)) == (1, 1)
+    assert (seen.of(STALE), seen.of(POSTPONED_ONES), seen.of(CHECKS)) == (1, 0, 1)
+
+
+def test_a_decision_for_which_its_batch_had_no_room_is_postponed_and_not_stale(api, item, monkeypatch):
+    gateway: Gateway = api.application.gateway
+    write = gateway.write
+
+    async def have_no_room_once(entries):
+        monkeypatch.setattr(gateway, "write", write)
+        return [POSTPONED] * len(entries)
+
+    monkeypatch.setattr(gateway, "write", have_no_room_once)
+    with change() as seen:
+        assert api.post(CHECK, body_for(item)).status == 200
+    assert (seen.of(STALE), seen.of(POSTPONED_ONES), seen.of(CHECKS)) == (0, 1, 1)
 
 
 def test_the_state_of_the_moment_is_noted(api, item):
