@@ -19,7 +19,7 @@ from accounts import epochs
 from analytics import recorder
 from analytics.batches import Case, Charge, Claim, Entry, Outcome
 from config.api import ids
-from config.api.errors import ApiError, NotFound
+from config.api.errors import ApiError, NotFound, ValidationFailed
 from config.api.middleware import parse_address
 from config.api.timestamps import render_timestamp
 from licensing import rule_limits
@@ -208,13 +208,17 @@ def settle(answer: Answer, outcome: Outcome) -> Answer:
 def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
     """The answer to each check, in their order; NotFound in the place of one whose item does not exist.
 
-    A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind.
+    A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind. ValidationFailed
+    says that SQLite cannot add up what these checks cost; then none of them is recorded.
     """
     try:
-        with transaction.atomic():  # which lets go of requesters, for they come after the account
-            return attempt(account_id, checks, now, current_epoch(account_id))
-    except Stale:
-        return attempt(account_id, checks, now, epochs.hold(account_id))
+        try:
+            with transaction.atomic():  # which lets go of requesters, for they come after the account
+                return attempt(account_id, checks, now, current_epoch(account_id))
+        except Stale:
+            return attempt(account_id, checks, now, epochs.hold(account_id))
+    except recorder.TOO_MUCH:
+        raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
 
 class Stale(Exception):

@@ -79,7 +79,7 @@ class Gateway:
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
-        self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError]] = MicroBatch(
+        self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("unhurried", check_now), max_items=20, max_waiting=1_000
         )
 
@@ -134,9 +134,8 @@ class Gateway:
         # than its checks are decided makes them wait for each other.
         require(await self.confirm(text, now), "access:check")
         unhurried = await self.unhurried.submit((grant.account_id, checks, now))
-        for answer in unhurried:
-            if isinstance(answer, ApiError) and answer.status_code >= 500:
-                raise answer  # of a batch too: nothing of it was decided
+        if isinstance(unhurried, ApiError):
+            raise unhurried
         return unhurried
 
     def decide(
@@ -274,14 +273,16 @@ def record_now(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 @on_own_connection
-def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError]]:
+def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError] | ApiError]:
     return [check_one(*one) for one in many]
 
 
-def check_one(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
-    """A failure is the answer to each of its checks, and to nobody else's."""
+def check_one(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
+    """Or why none of them was decided: a failure is nobody else's."""
     try:
         return check_access(account_id, checks, now)
+    except ApiError as error:
+        return error
     except Exception as exc:
         connection.close_if_unusable_or_obsolete()
-        return [as_api_error(exc)] * len(checks)
+        return as_api_error(exc)

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 from django.db.models import Sum
 
 from analytics.folding import fold
@@ -184,6 +185,22 @@ def test_a_dry_run_shows_the_price_and_charges_nothing(check, account):
     factories.license(account, per_access="0.05")
     assert check(dryRun=True)["charge"] == {"amount": 0.05, "currency": "USD"}
     assert ledger() == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
+def test_a_charge_past_what_sqlite_can_add_up_is_refused_and_leaves_nothing(api, account, item, headers):
+    factories.license(account, per_access="1000000000000")
+    ten = {"requester": "org_acme", "checks": [{"contentId": item.pk}] * 10}
+
+    reply = api.post("/v1/access/check/batch", ten, headers=headers)
+
+    if connection.vendor == "sqlite":
+        assert (reply.status, reply.error["code"]) == (422, "invalid_request")
+        assert "totals of the day" in reply.error["message"]
+        assert ledger() == []
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}, headers=headers)["charge"]
+    else:
+        assert (reply.status, len(ledger())) == (200, 10)
 
 
 @pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
