@@ -65,6 +65,7 @@ UNFOLD: dict[str, Any] = {
     "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",
     "SHOW_VIEW_ON_SITE": False,
+    "SHOW_HISTORY": False,  # but where there is one: accounts.operators.history
     "LOGIN": {"form": "accounts.operators.login.LoginForm"},
     "ACCOUNT": {
         "navigation": [

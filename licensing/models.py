@@ -122,7 +122,7 @@ class Content(models.Model):
 
     class Meta:
         verbose_name = "content item"
-        verbose_name_plural = "content"
+        verbose_name_plural = "content items"
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "external_id"], condition=Q(deleted_at=None), name="external_id_is_unique"
@@ -182,7 +182,7 @@ class License(models.Model):
     id = IdField("lic", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="licenses")
-    license_type = models.CharField(max_length=100)
+    license_type = models.CharField("licence type", max_length=100)
     content_ids = models.JSONField(default=list, blank=True)
     tags = models.JSONField(default=list, blank=True)
     policy_ids = models.JSONField(default=list, blank=True)
@@ -198,6 +198,7 @@ class License(models.Model):
     updated = models.DateTimeField(editable=False)
 
     class Meta:
+        verbose_name = "licence"
         indexes = [models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first")]
 
     def __str__(self) -> str:

@@ -40,12 +40,12 @@ class AccountAdmin(ServiceAdmin):
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
-    fields = ("name", "pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
+    fields = ("name", "identifier", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
     actions_detail = ("change_plan",)
     rights = {"working_keys": "accounts.view_apikey"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
-        return ("pk", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
+        return ("identifier", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Who sees some accounts only would not see the new one."""
@@ -111,9 +111,11 @@ class AccountAdmin(ServiceAdmin):
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
-        return format_html('<a href="{}">{}</a>', address, f"{self.keys_of(account):,}")
+        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.keys_of(account):,}")
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:
         """The overview of this account."""
-        return format_html('<a href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk)
+        return format_html(
+            '<a class="text-link" href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk
+        )

@@ -143,6 +143,7 @@ class ApiKeyAdmin(ServiceAdmin):
                 "This cannot be undone; a new key has to be made and put where this one was.",
             ],
             button="Revoke it",
+            danger=True,
             perform=perform,
         )
 

@@ -12,13 +12,12 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import (
     ChoicesDropdownFilter,
     DropdownFilter,
-    RangeDateTimeFilter,
 )
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
 from accounts.operators.base import ScopedAdmin
-from accounts.operators.filters import RelatedFilter
+from accounts.operators.filters import MomentFilter, RelatedFilter
 from accounts.operators.links import list_url
 
 KINDS = {
@@ -75,7 +74,7 @@ class AuditLogAdmin(ScopedAdmin):
     list_filter = (
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),
-        ("created", RangeDateTimeFilter),
+        ("created", MomentFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
@@ -118,7 +117,7 @@ class AuditLogAdmin(ScopedAdmin):
 
     @display(description="All changes of it")
     def everything_on_it(self, entry: AuditEntry) -> str:
-        address = list_url(AuditEntry, q=entry.resource_id)
+        address = list_url(AuditEntry, q=entry.resource_id, kind=entry.resource_type)
         return format_html('<a class="audit-link" href="{}">{}</a>', address, entry.resource_id)
 
     @display(description="Entry")

@@ -6,20 +6,28 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Case, Value, When
+from django.forms import ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.models import StaffScope
 from accounts.operators import second_factor
 from accounts.operators.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
+from accounts.operators.base import without_window
 from accounts.operators.confirmation import confirm
 from accounts.operators.sessions import end_sessions
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+# What they are called here. A migration goes by what Django's own classes say, and sees none of it.
+User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
+Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
@@ -42,7 +50,8 @@ class PasswordForm(AuditedPassword, AdminPasswordChangeForm):
 
 @admin.register(User)
 class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
-    audited_as, kind = AuditedOperator, "operator"
+    audited_as = AuditedOperator
+    kind = "operator"
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = PasswordForm
@@ -55,10 +64,19 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
         (None, {"fields": ("username", "password", "email", "is_active")}),
         ("What they may do", {"fields": ("groups", "is_superuser")}),
     )
-    add_fieldsets = ((None, {"fields": ("username", "email", "usable_password", "password1", "password2")}),)
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2")}),)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).prefetch_related("groups")
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "groups":
+            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "label": "Roles", "help_text": ""}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        return without_window(field)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         obj.is_staff = True  # there is nobody else here
@@ -102,5 +120,33 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
 
 @admin.register(Group)
 class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
-    audited_as, kind = AuditedRole, "role"
+    audited_as = AuditedRole
+    kind = "role"
     filter_horizontal = ()
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        """The permissions that some page of the admin asks for, in words."""
+        shown = [model for model in self.admin_site._registry if model not in (User, Group)]
+        types = ContentType.objects.get_for_models(*shown)
+        names = [
+            When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
+        ]
+        permissions = Permission.objects.filter(content_type__in=types.values()).annotate(plural=Case(*names))
+        return PermissionsField(
+            permissions.order_by("content_type__model", "pk"),
+            required=False,
+            label="May",
+            widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        )
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Who loses their rights, rather than the rows of the table between roles and permissions."""
+        _, _, missing, protected = super().get_deleted_objects(objs, request)
+        holders = User.objects.filter(groups__in=objs).order_by("username").values_list("username", flat=True)[:100]
+        named = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
+        return named, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
+
+
+class PermissionsField(ModelMultipleChoiceField):
+    def label_from_instance(self, permission: Any) -> str:
+        return f"{permission.codename.partition('_')[0].capitalize()} {permission.plural}"

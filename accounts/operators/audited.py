@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from accounts import audit
 from accounts.models import StaffScope
+from accounts.operators.history import AuditedHistory
 
 
 class AuditedOperator:
@@ -54,11 +55,10 @@ def permissions_of(granted: Any) -> list[str]:
     return [f"{app}.{codename}" for app, codename in pairs]
 
 
-class AuditedAdmin:
+class AuditedAdmin(AuditedHistory):
     """For a ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
 
     audited_as: Any  # AuditedOperator or AuditedRole
-    kind: str
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         stored = type(obj).objects.get(pk=obj.pk) if change else None

@@ -19,13 +19,22 @@ from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.admin import ModelAdmin
+from unfold.decorators import display
 from unfold.views import ChangeList
 
 from accounts.models import Account
 from accounts.operators import tickets
+from accounts.operators.history import AuditedHistory
 from accounts.operators.paging import BoundedPaginator
 from accounts.operators.refusals import REFUSALS, Refused, refusal, show_refusal
 from accounts.operators.scope import request_scope
+
+
+def without_window(field: Any) -> Any:
+    """The field without the buttons that open what is chosen in a window of its own: no key reaches them."""
+    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget
+    return field
 
 
 class BoundedChangeList(ChangeList):
@@ -65,6 +74,17 @@ class ScopedAdmin(ModelAdmin):
             rows = rows.select_related(*self.list_select_related)
         return request_scope(request).narrow(rows, self.account_field)
 
+    @display(description="Id")
+    def identifier(self, obj: Model) -> str:
+        return str(obj.pk)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """Who sees one account need not read its name in every row."""
+        columns = tuple(super().get_list_display(request))
+        if request_scope(request).only_account() is None:
+            return columns
+        return tuple(name for name in columns if name != "account")
+
     def found(self, request: HttpRequest, object_id: str) -> Any:
         """The object that an action's address names. Raises Http404 for one out of the scope."""
         obj = self.get_object(request, unquote(object_id))
@@ -91,11 +111,10 @@ class ScopedAdmin(ModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the buttons that open what is chosen in a window of its own: no key reaches them."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget
-        return field
+        return without_window(super().formfield_for_dbfield(db_field, request, **kwargs))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        raise Http404
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -124,7 +143,7 @@ class ScopedAdmin(ModelAdmin):
         return super().has_delete_permission(request)
 
 
-class ServiceAdmin(ScopedAdmin):
+class ServiceAdmin(AuditedHistory, ScopedAdmin):
     """Writes by the services: `create` and `update` call them, with what the form says.
 
     What they refuse (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an

@@ -25,11 +25,13 @@ def confirm(
     form: type[forms.Form] | None = None,
     initial: dict[str, Any] | None = None,
     facts: Sequence[tuple[str, str]] = (),
+    danger: bool = False,
 ) -> HttpResponse:
     """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
 
-    `effects` are sentences on what will happen, `facts` what is known of the thing (label, value). `perform` is given
-    the cleaned data of `form`, if there is one. What a service refuses is shown on the page.
+    `effects` are sentences on what will happen, `facts` what is known of the thing (label, value); `danger` marks the
+    button of what cannot be undone. `perform` is given the cleaned data of `form`, if there is one. What a service
+    refuses is shown on the page.
     """
     back = change_url(obj)
     bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=initial)
@@ -52,6 +54,7 @@ def confirm(
         effects=effects,
         facts=facts,
         button=button,
+        variant="danger" if danger else "primary",
         form=bound,
         back=back,
     )

@@ -41,8 +41,7 @@ class Amount(forms.DecimalField):
 
 class Currency(forms.ChoiceField):
     def __init__(self, **kwargs: Any) -> None:
-        none = [] if kwargs.get("required", True) else [("", "–")]
-        choices = [*none, *((code, code) for code in CURRENCIES)]
+        choices = [("", "–"), *((code, code) for code in CURRENCIES)]
         super().__init__(**{"choices": choices, "widget": UnfoldAdminSelectWidget, **kwargs})
 
     def clean(self, value: Any) -> Any:

@@ -76,7 +76,6 @@ class LedgerAdmin(ServiceAdmin):
         "when",
         "type",
         "sum",
-        "currency",
         "requester",
         "license_type",
         "content",
@@ -99,7 +98,7 @@ class LedgerAdmin(ServiceAdmin):
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
     )
     fields = (
-        "identifier", "account", "type", "sum", "currency", "when", "description", "of", "license_type", "booked_at",
+        "identifier", "account", "type", "sum", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
     api_names = {
@@ -130,10 +129,6 @@ class LedgerAdmin(ServiceAdmin):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Id")
-    def identifier(self, entry: LedgerEntry) -> str:
-        return str(entry.pk)
-
     @display(description="Counts at (UTC)")
     def when(self, entry: LedgerEntry) -> str:
         return f"{entry.occurred_at:%Y-%m-%d %H:%M:%S}"
@@ -144,7 +139,7 @@ class LedgerAdmin(ServiceAdmin):
 
     @display(description="Amount")
     def sum(self, entry: LedgerEntry) -> str:
-        return plain(entry.amount)
+        return f"{plain(entry.amount)} {entry.currency}"
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:

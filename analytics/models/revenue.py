@@ -15,7 +15,7 @@ from config.api.timestamps import render_timestamp
 
 
 class EntryType(models.TextChoices):
-    LICENSE = "license"  # a licence's price, at its start
+    LICENSE = "license", "Licence"  # a licence's price, at its start
     USAGE = "usage"  # pricePerAccess of an allowed check
     ADJUSTMENT = "adjustment"  # a refund, a correction, a sale made elsewhere
 
@@ -38,7 +38,7 @@ class LedgerEntry(models.Model):
     license = models.ForeignKey(
         "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
-    license_type = models.CharField(max_length=100, null=True)  # as it was then
+    license_type = models.CharField("licence type", max_length=100, null=True)  # as it was then
     decision = models.ForeignKey(
         "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )

@@ -105,6 +105,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
                 "This cannot be undone.",
             ],
             button="Delete it",
+            danger=True,
             perform=perform,
         )
 
@@ -116,10 +117,6 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
         return request.user.has_perm("analytics.view_accessevent")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
-
-    @display(description="Id")
-    def identifier(self, item: Content) -> str:
-        return str(item.pk)
 
     @display(description="Status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:

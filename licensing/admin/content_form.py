@@ -1,10 +1,10 @@
 """The form of an item, and what it says as a body of the API, whose rules it is then held to."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.operators.fields import Lines, as_told
 from licensing.models import Content
@@ -39,6 +39,7 @@ class ContentForm(forms.ModelForm):
     class Meta:
         model = Content
         fields = "__all__"  # noqa: DJ007 - the admin names them
+        widgets: ClassVar = {"source": UnfoldAdminTextInputWidget(attrs={"inputmode": "url"})}
 
     def clean_metadata_extra(self) -> dict[str, Any]:
         value = self.cleaned_data["metadata_extra"]

@@ -88,7 +88,7 @@ class OutcomeFilter(DropdownFilter):
 
 @admin.register(AccessEvent)
 class DecisionAdmin(ScopedAdmin):
-    list_display = ("when", "outcome", "content", "requester", "asked_for", "account", "identifier")
+    list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
     list_filter = (
         ("created", RecordedFilter),
@@ -114,10 +114,6 @@ class DecisionAdmin(ScopedAdmin):
             [answer] = recorded_answers([event])
             event.shown, event.price = present(answer, explain=True), answer.decision.price
         return event
-
-    @display(description="Id")
-    def identifier(self, event: AccessEvent) -> str:
-        return str(event.pk)
 
     @display(description="Permission asked for", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:

@@ -142,14 +142,11 @@ class LicenseAdmin(ServiceAdmin):
                 "This cannot be undone; another licence has to be issued.",
             ],
             button="Revoke it",
+            danger=True,
             perform=perform,
         )
 
     # --- Showing -----------------------------------------------------------------------------------------------------
-
-    @display(description="Id")
-    def identifier(self, held: License) -> str:
-        return str(held.pk)
 
     @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
     def state(self, held: License) -> str:

@@ -185,6 +185,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
                 "Decisions that were made by it keep its versions and stay readable.",
             ],
             button="Delete it",
+            danger=True,
             perform=perform,
         )
 

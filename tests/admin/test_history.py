@@ -1,0 +1,54 @@
+"""The history of an object is what the audit log tells of it."""
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Group, User
+from django.urls import reverse
+
+from accounts.operators.links import change_url
+from licensing import services
+from licensing.models import Requester
+from tests import factories
+from tests.admin.forms import submit
+
+
+def history_of(obj):
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_history", args=[quote(obj.pk)])
+
+
+def test_a_change_by_the_api_is_in_it(admin, account, api):
+    policy = factories.policy(account, name="Open")
+    api.patch(f"/v1/policies/{policy.pk}", {"name": "Closed"})
+    assert history_of(policy) in admin.get(change_url(policy)).content.decode()
+    html = admin.get(history_of(policy), follow=True).content.decode()
+    assert "policy.updated" in html
+
+
+def test_an_operators_history_is_not_that_of_the_role_of_the_same_number(admin):
+    user = User.objects.get()
+    role, _ = Group.objects.get_or_create(pk=user.pk, defaults={"name": "Reader"})
+    submit(admin, change_url(user), email="anna@example.com")
+    submit(admin, change_url(role), name="Reader of all")
+    html = admin.get(history_of(user), follow=True).content.decode()
+    assert "operator.updated" in html
+    assert "role.updated" not in html
+
+
+def test_who_may_not_read_the_audit_log_is_shown_none(staff, sign_in, account):
+    item = factories.content(account)
+    client = sign_in(staff("licensing.view_content", accounts=[account]))
+    assert history_of(item) not in client.get(change_url(item)).content.decode()
+    assert client.get(history_of(item)).status_code == 403
+
+
+def test_of_another_account_there_is_none(staff, sign_in, account, other_account):
+    item = services.create_content(other_account.pk, {"title": "Theirs"})
+    client = sign_in(staff("licensing.view_content", "accounts.view_auditentry", accounts=[account]))
+    assert client.get(history_of(item)).status_code == 404
+
+
+@pytest.mark.parametrize("page", ["change", "history"])
+def test_what_nobody_changes_has_none(admin, account, page):
+    requester = Requester.objects.create(account=account, requester_id="org_a")
+    reply = admin.get(reverse(f"admin:licensing_requester_{page}", args=[requester.pk]))
+    assert (reply.status_code == 404) if page == "history" else (history_of(requester) not in reply.content.decode())
