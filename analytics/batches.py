@@ -216,10 +216,10 @@ class Batch:
                 outcomes.append(Outcome(granted=row.ordinal <= granted, remaining=max(room - row.ordinal, 0)))
         return outcomes
 
-    def read_row(self, row: tuple[str | None, str | None, int]) -> list[Outcome]:
-        """From the row that the PostgreSQL statement returns."""
+    def read_row(self, row: Sequence[Any]) -> list[Outcome]:
+        """From the row that the PostgreSQL statement returns; its values may be bytes."""
         stale, settled = (orjson.loads(text) if text else [] for text in row[:2])
         outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
-        if row[2] != sum(not outcome.stale for outcome in outcomes):
+        if int(row[2]) != sum(not outcome.stale for outcome in outcomes):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

@@ -32,13 +32,13 @@ if ON_POSTGRESQL:
         assert setting("SHOW synchronous_commit") == "on"
 
     def test_the_recorders_own_connection_waits_likewise() -> None:
-        async def ask() -> str:
-            recorder = AsyncRecorder()
-            async with await recorder.connect() as own:
-                row = await (await own.execute("SHOW synchronous_commit")).fetchone()
-                return row[0]
+        async def ask() -> bytes | None:
+            own = await AsyncRecorder().connect()
+            [value] = await own.run("SHOW synchronous_commit")
+            own.close()
+            return value
 
-        assert asyncio.run(ask()) == "on"
+        assert asyncio.run(ask()) == b"on"
 
 else:
 
