@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Case, CharField, QuerySet, Value, When
+from django.db.models import Case, CharField, Count, QuerySet, Sum, Value, When
 from django.utils import timezone
 
 from accounts import audit, epochs
@@ -17,9 +17,14 @@ from analytics.ledger import add_entries
 from analytics.models import EntryType, LedgerEntry
 from config.api import ids
 from config.api.errors import InUse, ValidationFailed
+from licensing.lookups import Length
 from licensing.models import Content, License, LicenseStatus, Policy, Requester
 
 Fields = dict[str, Any]
+
+# Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
+MAX_LICENSES = 10_000
+MAX_NAMES = 100_000  # of items, tags and policies, in the scopes of all of them
 
 
 def owned_licenses(account_id: str) -> QuerySet[License]:
@@ -54,6 +59,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     if name is not None:
         rename(issued.requester, name)
     issued.save(force_insert=True)
+    check_room(issued.requester)
     renew(issued.requester)
     audit.record("license.created", issued, {})
     keep_books(None, booking(issued))
@@ -67,7 +73,7 @@ def update_license(held: License, fields: Fields) -> License:
     locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
         raise InUse("This licence is revoked, which is final. Issue another one.")
-    before, booked = locked.audited(), booking(locked)
+    before, booked, names = locked.audited(), booking(locked), names_of(locked)
     fields = dict(fields)
     if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:
         raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
@@ -79,6 +85,8 @@ def update_license(held: License, fields: Fields) -> License:
     check_term(locked)
     locked.updated = timezone.now()
     locked.save()
+    if names_of(locked) > names:
+        check_room(locked.requester)
     renew(locked.requester)
     audit.record("license.updated", locked, before)
     keep_books(booked, booking(locked))
@@ -132,6 +140,27 @@ def check_scope(account_id: str, fields: Fields) -> None:
     check_owned(Policy.objects.of(account_id), "pol", fields.get("policy_ids"), "policyIds", "policy")
     for name in {"content_ids", "policy_ids", "tags"} & fields.keys():
         fields[name] = list(dict.fromkeys(fields[name]))
+
+
+def names_of(held: License) -> int:
+    return len(held.content_ids) + len(held.tags) + len(held.policy_ids)
+
+
+def check_room(requester: Requester) -> None:
+    """Raises ValidationFailed for more than a check should have to read."""
+    names = Length("content_ids") + Length("tags") + Length("policy_ids")
+    has = License.objects.filter(requester=requester).aggregate(licenses=Count("pk"), names=Sum(names))
+    if has["licenses"] > MAX_LICENSES:
+        raise ValidationFailed(
+            f"A requester can have at most {MAX_LICENSES:,} licences, ended ones included."
+            " One licence can cover many items, by their tags or policies.",
+            param="requesterId",
+        )
+    if has["names"] > MAX_NAMES:
+        raise ValidationFailed(
+            f"A requester's licences can name at most {MAX_NAMES:,} items, tags and policies together.",
+            param="requesterId",
+        )
 
 
 def check_owned(owned: QuerySet, prefix: str, named: list[str] | None, param: str, what: str) -> None:

@@ -1,10 +1,10 @@
-"""Lookups that work on PostgreSQL, by an index, and on SQLite alike."""
+"""Lookups that work on PostgreSQL, by an index, and on SQLite alike; and a function."""
 
 import json
 import re
 from typing import Any
 
-from django.db.models import CharField, JSONField, Lookup
+from django.db.models import CharField, Func, IntegerField, JSONField, Lookup
 
 
 @JSONField.register_lookup
@@ -57,3 +57,13 @@ class HasWords(Lookup):
             return "0", []
         patterns = [rf"(?i)(^|\W){re.escape(word)}" for word in self.words]
         return " AND ".join(f"{column} REGEXP %s" for _ in patterns), [*params * len(patterns), *patterns]
+
+
+class Length(Func):
+    """Of a JSON array."""
+
+    function = "json_array_length"
+    output_field = IntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, function="jsonb_array_length", **context)

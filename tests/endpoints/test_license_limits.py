@@ -1,0 +1,58 @@
+"""A check reads all licences of its requester, so there are bounds to what they can be and name together."""
+
+import pytest
+
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch):
+    monkeypatch.setattr("licensing.licenses.MAX_LICENSES", 3)
+    monkeypatch.setattr("licensing.licenses.MAX_NAMES", 10)
+
+
+@pytest.fixture
+def issue(api):
+    def send(requester="org_acme", **fields):
+        return api.post("/v1/licenses", {"requesterId": requester, "licenseType": "commercial", **fields})
+
+    return send
+
+
+def tags(count):
+    return [f"tag {number}" for number in range(count)]
+
+
+def test_a_requester_can_have_so_many_licences_and_no_more(api, issue):
+    for _ in range(3):
+        held = issue()
+        assert held.status == 201
+    refused = issue()
+    assert (refused.status, refused.error["code"], refused.error["param"]) == (422, "invalid_request", "requesterId")
+    assert "at most 3 licences" in refused.error["message"]
+    assert api.get("/v1/licenses")["totalCount"] == 3
+    assert issue("somebody_else").status == 201
+    assert api.patch(f"/v1/licenses/{held['id']}", {"licenseType": "personal"}).status == 200
+
+
+def test_an_ended_licence_counts_too_for_a_check_still_tells_that_it_has_ended(api, issue):
+    for _ in range(3):
+        api.post(f"/v1/licenses/{issue()['id']}/revoke")
+    assert issue().status == 422
+
+
+def test_all_licences_of_a_requester_can_name_so_much_and_no_more(api, issue, account):
+    item, policy = factories.content(account), factories.policy(account)
+    assert issue(contentIds=[item.pk], policyIds=[policy.pk], tags=tags(4)).status == 201
+    refused = issue(tags=tags(5))
+    assert (refused.status, refused.error["param"]) == (422, "requesterId")
+    assert "10 items, tags and policies" in refused.error["message"]
+    assert issue(tags=tags(4)).status == 201
+
+
+def test_a_licence_cannot_grow_past_it_but_shrink(api, issue, monkeypatch):
+    held = issue(tags=tags(9))["id"]
+    assert api.patch(f"/v1/licenses/{held}", {"tags": tags(11)}).status == 422
+    assert api.patch(f"/v1/licenses/{held}", {"tags": tags(10)}).status == 200
+    monkeypatch.setattr("licensing.licenses.MAX_NAMES", 5)
+    assert api.patch(f"/v1/licenses/{held}", {"tags": tags(9), "requesterName": "Acme"}).status == 200
