@@ -4,10 +4,12 @@ On SQLite rollups are added to at once, and folding has nothing to do; the figur
 """
 
 from datetime import timedelta
+from io import StringIO
 from threading import Event as Signal
 from threading import Thread
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from analytics import folding
@@ -65,6 +67,11 @@ def test_revenue_is_the_same_before_and_after(api, account):
     assert fold() == (0 if AT_ONCE else 6)  # of each check, a row of decisions and one of charges
     assert not RecentRevenue.objects.exists()
     assert api.get("/v1/analytics/revenue", period="7d").body == before
+
+
+def test_the_command_folds_what_waits(account, events):
+    call_command("fold_usage", stdout=StringIO())
+    assert not RecentUsage.objects.exists()
 
 
 def test_what_was_recorded_just_now_waits_for_more_of_its_kind(account, events):

@@ -67,6 +67,7 @@ def test_every_report_adds_up_while_decisions_are_recorded(server: Deployment, k
         while len(load.exchanges) < CHECKS:
             answered = len(load.exchanges)
             assert expect_sums(client.get("/v1/analytics/usage?period=7d").json()) >= answered
+            server.manage("fold_usage")
 
     expect_everything(server, key, items, load)
 
@@ -88,8 +89,8 @@ def test_rollups_come_back_from_nothing_while_decisions_are_recorded(
 
 
 def wipe(server: Deployment) -> None:
-    """Empties the usage rollups, which no service does."""
-    tables = ["hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth"]
+    """Empties the usage rollups and what waits for them, which no service does."""
+    tables = ["recentusage", "hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth"]
     if server.postgres:
         with psycopg.connect(server.postgres.url, autocommit=True) as connection:
             for table in tables:
