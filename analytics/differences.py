@@ -79,9 +79,13 @@ def hourly(account: Any, month: datetime, dialect: Dialect) -> Difference:
     return Difference("analytics_hourlyusage", ("hour", "outcome"), ("requests",), {}, select, parameters)
 
 
+def running_sums(columns: Sequence[str]) -> str:
+    """Of rows with a `part` of the period and a count `n`."""
+    return ", ".join(f"sum(CASE WHEN part <= {part} THEN n ELSE 0 END) AS {of}" for part, of in enumerate(columns, 1))
+
+
 def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
-    pivot = ", ".join(f"sum(CASE part WHEN {n} THEN n ELSE 0 END) AS {day}" for n, day in enumerate(DAYS, 1))
-    recorded = f"""SELECT {one}_id, {pivot} FROM (
+    recorded = f"""SELECT {one}_id, {running_sums(DAYS)} FROM (
       SELECT {one}_id, {dialect.day.format("created")} AS part, sum(n) AS n
       FROM ({dialect.events}) events GROUP BY 1, 2) days
       GROUP BY 1"""  # noqa: S608
@@ -98,17 +102,16 @@ def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect:
     begin, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     cut = horizon is not None and horizon > begin
     first = horizon.month if cut and horizon else 1
-    pivot = ", ".join(f"sum(CASE part WHEN {n} THEN n ELSE 0 END) AS {month}" for n, month in enumerate(MONTHS, 1))
-    recorded = f"""SELECT {one}_id, sum(n) AS requests, sum(CASE WHEN allowed THEN n ELSE 0 END) AS allowed, {pivot},
-      0 AS has_row FROM (
+    recorded = f"""SELECT {one}_id, sum(CASE WHEN allowed THEN n ELSE 0 END) AS allowed,
+      {running_sums(MONTHS)}, 0 AS has_row FROM (
         SELECT {one}_id, {dialect.month.format("created")} AS part, reason IS NULL AS allowed, sum(n) AS n
         FROM ({dialect.events}) events GROUP BY 1, 2, 3) months GROUP BY 1"""  # noqa: S608
-    # Of a purged month the row's own count stands: it takes no part, and in the row's total it counts as recorded.
-    purged = "".join(f" + {month}" for month in MONTHS[: first - 1])
-    months = ", ".join("0" if number < first else f"-{month}" for number, month in enumerate(MONTHS, 1))
-    kept = f"""SELECT {one}_id, -requests{purged}, {"0" if cut else "-allowed"}, {months}, 1
+    # Of purged months the row's own total stands, and the others are counted from there.
+    base = f" + {MONTHS[first - 2]}" if first > 1 else ""
+    months = ", ".join("0" if number < first else f"-{month}{base}" for number, month in enumerate(MONTHS, 1))
+    kept = f"""SELECT {one}_id, {"0" if cut else "-allowed"}, {months}, 1
       FROM analytics_{one}year WHERE account_id = %s AND year = {year}"""  # noqa: S608
-    values = ("requests", "allowed", *MONTHS)
+    values = ("allowed", *MONTHS)
     sums = {value: f"sum({value})" for value in values}
     if cut:
         sums["allowed"] = "CASE WHEN max(has_row) = 1 THEN 0 ELSE sum(allowed) END"

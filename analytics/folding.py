@@ -8,7 +8,8 @@ from datetime import date, timedelta
 
 from django.db import connection, transaction
 
-from analytics.rollups import HOURLY, MONTHLY, REVENUE, REVENUE_KEYS, YEARLY, month_number
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
 
 LOCK = 7_202_611_042  # any number that nothing else locks
 BATCHES = 4_000  # rows that a transaction takes
@@ -64,14 +65,18 @@ def usage(day: date) -> str:
     hours = "SELECT account_id, hour, outcome, count(*) FROM one GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     steps = [f"hourly AS ({HOURLY.format(source=hours)})"]
     for one in ("content", "requester"):
-        yearly = f"""SELECT account_id, {day.year}, {one}_id, count(*), count(*) FILTER (WHERE outcome = ''), count(*)
-          FROM one GROUP BY 1, 3 ORDER BY 1, 3"""  # noqa: S608 - made of constants and a date
-        monthly = f"SELECT account_id, {month_number(day)}, {one}_id, count(*) FROM one GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
+        allowed = "count(*) FILTER (WHERE outcome = '')"
+        of_year = counted(one, day.year, [allowed, *running("count(*)", MONTHS, day.month)])
+        of_month = counted(one, month_number(day), running("count(*)", DAYS, day.day))
         steps += [
-            f"{one}_year AS ({YEARLY.format(one=one, month=day.month, source=yearly)})",
-            f"{one}_month AS ({MONTHLY.format(one=one, day=day.day, source=monthly)})",
+            f"{one}_year AS ({yearly(one, day.month, of_year)})",
+            f"{one}_month AS ({monthly(one, day.day, of_month)})",
         ]
     return folding("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
+
+
+def counted(one: str, period: int, counts: list[str]) -> str:
+    return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM one GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
 
 
 def revenue() -> str:

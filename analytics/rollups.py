@@ -3,26 +3,20 @@
 A source brings each key once, and in the key's order: writers that meet then wait for each other in turn.
 """
 
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection
+
+from analytics.models.usage import DAYS, MONTHS
+
+Count = TypeVar("Count")
 
 HOURLY = """
 INSERT INTO analytics_hourlyusage AS u (account_id, hour, outcome, requests)
 {source}
 ON CONFLICT (account_id, hour, outcome) DO UPDATE SET requests = u.requests + excluded.requests
-"""
-YEARLY = """
-INSERT INTO analytics_{one}year AS u (account_id, year, {one}_id, requests, allowed, m{month})
-{source}
-ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET requests = u.requests + excluded.requests,
-  allowed = u.allowed + excluded.allowed, m{month} = u.m{month} + excluded.m{month}
-"""
-MONTHLY = """
-INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, d{day})
-{source}
-ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET d{day} = u.d{day} + excluded.d{day}
 """
 REVENUE = """
 INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amount)
@@ -30,6 +24,31 @@ INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amoun
 ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
 """
 REVENUE_KEYS = {"tier": "license_type", "requester": "requester_id", "content": "content_id"}
+
+
+def yearly(one: str, month: int, source: str) -> str:
+    """`one` is content or requester. The source brings account, year, id, allowed and `running` counts."""
+    return f"""
+INSERT INTO analytics_{one}year AS u (account_id, year, {one}_id, allowed, {", ".join(MONTHS[month - 1 :])})
+{source}
+ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET {added(["allowed", *MONTHS[month - 1 :]])}"""
+
+
+def monthly(one: str, day: int, source: str) -> str:
+    """`one` is content or requester. The source brings account, month, id and `running` counts."""
+    return f"""
+INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, {", ".join(DAYS[day - 1 :])})
+{source}
+ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET {added(DAYS[day - 1 :])}"""
+
+
+def added(columns: Sequence[str]) -> str:
+    return ", ".join(f"{column} = u.{column} + excluded.{column}" for column in columns)
+
+
+def running(count: Count, columns: Sequence[str], first: int) -> list[Count]:
+    """The count of the column of that number, for it and all that come after it."""
+    return [count] * (len(columns) - first + 1)
 
 
 def month_number(day: date) -> int:

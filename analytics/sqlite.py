@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 
-from analytics import rollups, statements
+from analytics import statements
 from analytics.batches import Batch, Charge, Counter, Entry, Outcome
-from analytics.rollups import month_number
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
 from analytics.statements import BASE, COUNT, RATE_LIMIT_EXCEEDED
 
 COUNT_ON_SQLITE = (
@@ -68,15 +69,21 @@ class Stored:
 
 def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
     hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
-    upsert(cursor, rollups.HOURLY, [(*key, requests) for key, requests in hours.items()])
+    upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
         keys = [(one.account, getattr(one, name)) for one in stored]
         asked = Tally(keys)
         allowed = Tally(key for key, one in zip(keys, stored, strict=True) if one.allowed)
-        yearly = [(account, day.year, key, n, allowed[account, key], n) for (account, key), n in asked.items()]
-        upsert(cursor, rollups.YEARLY.format(one=name, month=day.month, source="{source}"), yearly)
-        monthly = [(account, month_number(day), key, requests) for (account, key), requests in asked.items()]
-        upsert(cursor, rollups.MONTHLY.format(one=name, day=day.day, source="{source}"), monthly)
+        of_year = [
+            (account, day.year, key, allowed[account, key], *running(count, MONTHS, day.month))
+            for (account, key), count in asked.items()
+        ]
+        upsert(cursor, yearly(name, day.month, "{source}"), of_year)
+        of_month = [
+            (account, month_number(day), key, *running(count, DAYS, day.day))
+            for (account, key), count in asked.items()
+        ]
+        upsert(cursor, monthly(name, day.day, "{source}"), of_month)
 
 
 def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
@@ -100,8 +107,7 @@ def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
 
 
 def add_revenue(cursor: Any, name: str, rows: list[tuple[Any, ...]]) -> None:
-    statement = rollups.REVENUE.format(one=name, key=rollups.REVENUE_KEYS[name], source="{source}")
-    upsert(cursor, statement, rows)
+    upsert(cursor, REVENUE.format(one=name, key=REVENUE_KEYS[name], source="{source}"), rows)
 
 
 def insert(cursor: Any, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:

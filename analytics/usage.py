@@ -21,7 +21,7 @@ Row = tuple[str, str, int, int, str | None]  # what it is, a key, two counts, a 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     """`stats` of an item: every decision that was answered for it."""
     owner, item = prepared(ContentYear, "account_id", account_id), prepared(ContentYear, "content_id", content_id)
-    select = "SELECT requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
+    select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
     parameters = [owner, item]
     if connection.vendor == "postgresql":
         # Lists without the item are passed over before any is taken apart.

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from analytics.folding import USAGE_LISTS
+from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups import month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
@@ -137,12 +138,14 @@ class Statement:
         """Decisions by item or requester."""
         sources = []
         if self.parts.years:
-            whens = " ".join(f"WHEN {year} THEN {self.added('m', of)}" for year, of in self.parts.years.items())
+            whens = " ".join(
+                f"WHEN {year} THEN {self.between(MONTHS, of[0], of[-1])}" for year, of in self.parts.years.items()
+            )
             years = ", ".join(map(str, self.parts.years))
             sources.append(f"""SELECT {one}_id AS id, CASE year {whens} END AS n FROM analytics_{one}year
     WHERE {self.owned} AND year IN ({years})""")  # noqa: S608
         for month, (first, last) in self.parts.months.items():
-            days = self.added("d", range(first, last + 1))
+            days = self.between(DAYS, first, last)
             sources.append(f"""SELECT {one}_id AS id, {days} AS n FROM analytics_{one}month
     WHERE {self.owned} AND month = {month}""")  # noqa: S608
         self.take(*[*self.accounts] * len(sources))
@@ -152,9 +155,10 @@ class Statement:
         yield f"""{one} AS MATERIALIZED (
   SELECT id, sum(n) AS n FROM ({union}) parts GROUP BY id HAVING sum(n) > 0)"""  # noqa: S608
 
-    def added(self, letter: str, numbers: Any) -> str:
-        first, *rest = (f"{letter}{number}" for number in numbers)
-        return "+".join([first + self.dialect.number, *rest])
+    def between(self, columns: Sequence[str], first: int, last: int) -> str:
+        """The decisions from the `first` month or day to the `last` one, both inclusive, out of running totals."""
+        before = f" - {columns[first - 2]}" if first > 1 else ""
+        return f"({columns[last - 1]}{before}){self.dialect.number}"
 
     def selected(self) -> str:
         """Rows of five: what it is, a key, two counts, a name."""

@@ -2,7 +2,8 @@
 
 A report over any window reads a row per item or requester and year (its months are columns) for the whole months, and
 a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there
-are, not on how often they asked. All times are UTC.
+are, not on how often they asked. A column has the running total since the first of its row, so that any stretch is the
+difference of two. All times are UTC.
 """
 
 from typing import Any
@@ -38,19 +39,18 @@ class HourlyUsage(models.Model):
 
 
 class Yearly(counts(MONTHS, models.BigIntegerField)):  # type: ignore[misc]
-    """Decisions in a calendar year, by month and in all."""
+    """Decisions from the beginning of a calendar year to the end of each month."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
-    requests = models.BigIntegerField()
-    allowed = models.BigIntegerField()
+    allowed = models.BigIntegerField()  # of the whole year
 
     class Meta:
         abstract = True
 
 
 class Monthly(counts(DAYS, models.IntegerField)):  # type: ignore[misc]
-    """Decisions in a month, by day. `month` counts from year 0: year × 12 + month − 1."""
+    """Decisions from the beginning of a month to the end of each day. `month` is year × 12 + month − 1."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     month = models.PositiveIntegerField()
@@ -80,7 +80,7 @@ class ContentYear(Yearly, OfContent):
         constraints = [models.UniqueConstraint(fields=["account", "content", "year"], name="usage_of_content_in_year")]
 
     def __str__(self) -> str:
-        return f"{self.content_id} in {self.year}: {self.requests}"
+        return f"{self.content_id} in {self.year}: {self.m12}"
 
 
 class ContentMonth(Monthly, OfContent):
@@ -100,7 +100,7 @@ class RequesterYear(Yearly, OfRequester):
         ]
 
     def __str__(self) -> str:
-        return f"{self.requester_id} in {self.year}: {self.requests}"
+        return f"{self.requester_id} in {self.year}: {self.m12}"
 
 
 class RequesterMonth(Monthly, OfRequester):
