@@ -1,4 +1,4 @@
-"""The worked example of docs/api-guide.md comes out as the guide says."""
+"""The worked example of docs/policies.md comes out as the guide says."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from licensing.decisions import CompiledPolicy, decide
 from licensing.facts import Facts
 from licensing.rules import parse_rules
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "api-guide.md").read_text()
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text()
 JUNE, JULY = datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 7, 15, tzinfo=UTC)
 COMMERCIAL: dict[str, Any] = {"license_types": ("commercial",), "has_valid_license": True}
 
 
 def example() -> CompiledPolicy:
-    block = re.search(r"### An example\n\n```json\n(.*?)```", GUIDE, re.DOTALL)
+    block = re.search(r"## An example\n\n```json\n(.*?)```", GUIDE, re.DOTALL)
     assert block
     policy = json.loads(block.group(1))
     return CompiledPolicy.of("pol_guide", 1, policy["defaultAction"], parse_rules(policy["rules"]))
