@@ -24,7 +24,7 @@ from config.api.views import check_query
 from licensing.check_bodies import parse_batch, parse_check
 from licensing.gateway import Gateway
 from licensing.metrics import BATCH, CHECK, count_answers, count_request
-from licensing.presenting import list_of, present, present_batched
+from licensing.presenting import present, present_batch
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 # Header lines, as they are sent.
@@ -173,4 +173,4 @@ class CheckApplication:
         checks = parse_batch(fields)
         answers = await self.gateway.check(text, grant, checks, timezone.now())
         count_answers(answers)
-        return list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)])
+        return present_batch(answers, checks)

@@ -159,8 +159,8 @@ def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
         if completed and completed[-1].defaults is body and names_its_item_alone(item):
-            [selector] = selectors(item)
-            completed.append(replace(completed[-1], selector=selector, correlation_id=item.correlation_id))
+            named = ("contentId", item.content_id)
+            completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
         else:
             check = complete(item, body, f"checks[{index}].", draft)
             completed.append(replace(check, defaults=body) if names_its_item_alone(item) else check)

@@ -21,7 +21,7 @@ from licensing.check_serializers import BatchedDecisionSerializer, DecisionSeria
 from licensing.checks import check_access
 from licensing.filters import DecisionFilters
 from licensing.metrics import count_reply
-from licensing.presenting import list_of, present, present_batched
+from licensing.presenting import present, present_batch
 from licensing.records import recorded_answers
 from licensing.schemas import ONE_SELECTOR, body_schema
 
@@ -72,7 +72,7 @@ class AccessCheckBatch(CountedChecks):
         """One request for the plan limit. The decisions come in the order of `checks`."""
         checks = parse_batch(read_object(request._request))
         answers = check_access(self.account_id, checks, timezone.now())
-        return Response(list_of([present_batched(*pair) for pair in zip(answers, checks, strict=True)]))
+        return Response(present_batch(answers, checks))
 
 
 class DecisionView(AccountView):

@@ -176,7 +176,9 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            requester, name = snapshot.get(account_id, check.requester_id), check.requester_name
+            requester, name = cached.requesters.get(check.requester_id), check.requester_name
+            if requester is None:
+                requester = snapshot.get(account_id, check.requester_id)
             if requester is None or (name is not None and name != requester.name):
                 missing.requesters[check.requester_id] = name or missing.requesters.get(check.requester_id)
             else:

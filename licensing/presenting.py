@@ -1,5 +1,6 @@
 """Decision objects, as they are sent."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from config.api.amounts import from_millionths, render_amount
@@ -65,16 +66,21 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def present_batched(answer: Answer | ApiError, check: Check) -> dict[str, Any]:
-    if isinstance(answer, ApiError):
-        shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
-    else:
-        shown = present(answer, explain=check.explain)
-    if check.correlation_id is not None:
-        shown["correlationId"] = check.correlation_id
-    return shown
-
-
-def list_of(data: list[dict[str, Any]]) -> dict[str, Any]:
-    """The list envelope around what comes all at once."""
+def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check]) -> dict[str, Any]:
+    """The list of a batch's decisions. What those that were decided as one have in common is put together once."""
+    made: dict[int, dict[str, Any]] = {}
+    data: list[dict[str, Any]] = []
+    for answer, check in zip(answers, checks, strict=True):
+        if isinstance(answer, ApiError):
+            shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
+        else:
+            # They share their facts; each that counts against a rule's limit has a count of its own.
+            alike = id(answer.facts if answer.rate_reset is None else answer)
+            common = made.get(alike)
+            if common is None:
+                common = made[alike] = present(answer, explain=check.explain)
+            shown = {**common, "id": answer.id, "contentId": answer.content_id}
+        if check.correlation_id is not None:
+            shown["correlationId"] = check.correlation_id
+        data.append(shown)
     return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}
