@@ -13,7 +13,7 @@ from analytics.rollups import HOURLY, REVENUE, REVENUE_KEYS, month_number, month
 
 LOCK = 7_202_611_042  # any number that nothing else locks
 BATCHES = 4_000  # rows that a transaction takes
-EVERY = timedelta(seconds=5)  # many batches ask for the same items: together they cost a fraction
+EVERY = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
 
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 SIZES = (32, 100)
-DECISIONS = 20_000  # of a run: a few seconds' worth, as a fold finds them
+DECISIONS = 100_000  # of a run: less than a recorder at this speed leaves for a fold (analytics.folding.EVERY)
 
 
 class Rates:
