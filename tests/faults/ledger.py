@@ -19,6 +19,10 @@ from tests.faults.traffic import Exchange, Load, request, under_load
 
 CLIENTS = 25
 PER_SECOND = 500
+# Of each of the three that change things: after a change every process reads again, and a request that writes takes as
+# much as a hundred checks. More of them, and there would be few checks.
+WRITES_PER_SECOND = 5
+POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; all others make single checks
 LIMIT = 1_000_000
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
@@ -77,25 +81,26 @@ class Ledger:
 
     @contextmanager
     def load(self, clients: int = CLIENTS, per_second: float = PER_SECOND) -> Iterator[Load]:
-        with under_load(self.server, self.compose, clients, per_second) as load:
+        paces = dict.fromkeys((POLICY_WRITER, ITEM_WRITER, PRICE_WRITER), WRITES_PER_SECOND)
+        with under_load(self.server, self.compose, clients, per_second, paces) as load:
             yield load
         print(load)  # pytest shows it with -rP
         self.note(load.exchanges)
 
     def compose(self, number: int) -> tuple[Any, bytes]:
         turn = next(self.turns)
-        if number == 0:
+        if number == POLICY_WRITER:
             allowed = turn % 2 == 0
             return Write("policy", allowed), self.send("PATCH", f"/v1/policies/{self.changing}", rules=RULES[allowed])
-        if number == 1:
+        if number == ITEM_WRITER:
             status = "archived" if turn % 2 else "active"
             return Write("item", status), self.send("PATCH", f"/v1/content/{self.items['item']}", status=status)
-        if number == 3:
+        if number == PRICE_WRITER:
             amount = PRICES[turn % 2]
             path = f"/v1/licenses/{self.licenses[0]}"
             return Write("price", amount), self.send("PATCH", path, pricePerAccess=price(amount))
         names = list(self.items)
-        if number == 2:
+        if number == BATCHES:
             checks = [{"contentId": self.items[name]} for name in (*names, names[turn % len(names)])]
             return len(checks), self.send("POST", "/v1/access/check/batch", requester="org_batches", checks=checks)
         body = {"contentId": self.items[names[turn % len(names)]], "requester": f"org_{number % 2}"}

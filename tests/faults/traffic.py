@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -142,12 +142,23 @@ Compose = Callable[[int], tuple[Any, bytes]]
 
 
 @contextmanager
-def under_load(deployment: Deployment, compose: Compose, clients: int = 8, per_second: float = 1e6) -> Iterator[Load]:
-    """Sends requests over that many lasting connections while the block runs, at most `per_second` in all."""
+def under_load(
+    deployment: Deployment,
+    compose: Compose,
+    clients: int = 8,
+    per_second: float = 1e6,
+    paces: Mapping[int, float] | None = None,
+) -> Iterator[Load]:
+    """Sends requests over that many lasting connections while the block runs, at most `per_second` in all.
+
+    Clients that are in `paces` send at most so many a second each, the others share what is left of `per_second`.
+    """
     load, stop = Load(), threading.Event()
+    own = paces or {}
+    shared = (per_second - sum(own.values())) / (clients - len(own))
 
     async def client(number: int) -> None:
-        connection = None
+        connection, pause = None, 1 / own.get(number, shared)
         while not stop.is_set():
             begun = time.monotonic()
             if connection is None:
@@ -164,7 +175,7 @@ def under_load(deployment: Deployment, compose: Compose, clients: int = 8, per_s
             if reply.status == 0 or reply.headers.get("connection") == "close":
                 connection[1].close()
                 connection = None
-            await asyncio.sleep(max(begun + clients / per_second - ended, 0))
+            await asyncio.sleep(max(begun + pause - ended, 0))
         if connection:
             connection[1].close()
 
