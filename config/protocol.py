@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import orjson
+from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -83,8 +84,14 @@ class BoundedProtocol(HttpToolsProtocol):
         """In the API's envelope: what cannot be parsed has no path, so it may have been meant for /v1."""
         error = {"code": "invalid_request", "message": msg, "type": "validation_error"}
         body = orjson.dumps({"error": error})
-        head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + head.encode() + body)
+        lines = [
+            "HTTP/1.1 400 Bad Request",
+            "content-type: application/json",
+            f"content-length: {len(body)}",
+            f"x-request-id: req_{uuid7().hex}",
+            "connection: close",
+        ]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
 
 

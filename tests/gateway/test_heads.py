@@ -1,8 +1,10 @@
 """The head of a request has bounds, wherever in the stream of a connection it begins (config.protocol)."""
 
 import asyncio
+import re
 from typing import Any
 
+import orjson
 import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
@@ -45,8 +47,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def statuses(*reads: bytes) -> list[int]:
-    """Of the replies to what comes in these reads."""
+def replies(*reads: bytes) -> list[bytes]:
+    """To what comes in these reads."""
 
     async def exchange() -> bytes:
         config = Config(application, http=BoundedProtocol, log_config=None)
@@ -60,7 +62,11 @@ def statuses(*reads: bytes) -> list[int]:
             await asyncio.sleep(0.01)
         return client.received
 
-    return [int(part[:3]) for part in asyncio.run(exchange()).split(b"HTTP/1.1 ")[1:]]
+    return asyncio.run(exchange()).split(b"HTTP/1.1 ")[1:]
+
+
+def statuses(*reads: bytes) -> list[int]:
+    return [int(reply[:3]) for reply in replies(*reads)]
 
 
 @pytest.mark.parametrize("cut", [1, 10, 20, len(GET) - 1])
@@ -76,6 +82,17 @@ def test_pipelined_requests_have_a_head_each():
 def test_a_body_of_any_length_is_no_part_of_a_head():
     parts = [POST[at : at + 10_000] for at in range(0, len(POST), 10_000)]
     assert statuses(*parts, GET) == [200, 200]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"FOO / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\x02"]
+)
+def test_what_is_no_request_is_answered_in_the_envelope_with_an_id(sent):
+    [reply] = replies(sent)
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert head.startswith(b"400")
+    assert re.search(rb"(?m)^x-request-id: req_[0-9a-f]{32}\r?$", head)
+    assert orjson.loads(body)["error"]["code"] == "invalid_request"
 
 
 LINES = b"".join(b"X-%d: %b\r\n" % (number, b"a" * 1000) for number in range(70))
