@@ -247,7 +247,8 @@ def look_up_now(many: Sequence[Wanted]) -> list[Found]:
 
 def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: dict[str, str | None]) -> Found:
     epoch = current_epoch(account_id)  # first: what is read after it is at least as new
-    return Found(epoch, find_items(account_id, selectors), keep_requesters(account_id, requesters))
+    items = find_items(account_id, selectors)
+    return Found(epoch, items, keep_requesters(account_id, requesters) if requesters else {})
 
 
 @on_own_connection
