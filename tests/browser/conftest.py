@@ -122,11 +122,30 @@ def choose(page: "Page", field: str, text: str) -> None:
 
 
 def serious_problems(page: "Page") -> list[str]:
-    """What axe-core finds on the page that keeps somebody from using it."""
-    found = Axe().run(page).response["violations"]
+    """What keeps somebody from using the page, by axe-core, and what is wider than the screen.
+
+    On a desk and on a phone, in the light and in the dark theme.
+    """
+    problems = []
+    size_before = page.viewport_size
+    was_dark = page.evaluate("document.documentElement.classList.contains('dark')")
+    for theme in ("light", "dark"):
+        page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", theme == "dark")
+        for size in (DESKTOP, PHONE):
+            page.set_viewport_size(size)
+            where = f"{theme}, {size['width']}"
+            problems += [f"{where}: {told}" for told in told_by_axe(page)]
+            width = page.evaluate("document.documentElement.scrollWidth")
+            problems += [f"{where}: {width} wide"] if width > size["width"] else []
+    page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", was_dark)
+    page.set_viewport_size(size_before)
+    return problems
+
+
+def told_by_axe(page: "Page") -> list[str]:
     return [
         f"{rule['id']}: {node['html'][:200]}"
-        for rule in found
+        for rule in Axe().run(page).response["violations"]
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
     ]

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.browser.conftest import PHONE, choose, serious_problems
+from tests.browser.conftest import choose, serious_problems
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 CSV = b"""externalId,title,type,source
@@ -13,12 +13,6 @@ bad,Moon,sculpture,https://example.com/moon
 sea,The sea,image,not a url
 rain,Rain,article,https://example.com/rain
 """
-PAGES = [
-    "/admin/licensing/content/", "/admin/licensing/content/add/", "/admin/licensing/content/import/",
-    "/admin/licensing/requester/", "/admin/licensing/license/", "/admin/licensing/license/add/",
-    "/admin/analytics/accessevent/", "/admin/analytics/ledgerentry/", "/admin/analytics/ledgerentry/add/",
-    "/admin/licensing/policy/", "/admin/accounts/auditentry/",
-]  # fmt: skip
 
 
 @pytest.fixture
@@ -66,7 +60,7 @@ def test_a_licence_issued_turns_a_check_from_denied_to_allowed_and_revoked_back(
     admin.goto("/admin/licensing/license/add/")
     choose(admin, "account", account.name)
     admin.get_by_label("Requester", exact=False).first.fill("org_browser")
-    admin.get_by_label("License type").fill("commercial")
+    admin.get_by_label("Licence type").fill("commercial")
     admin.get_by_role("button", name="Save and continue").click()
     admin.get_by_role("link", name="Revoke").wait_for()
     assert check(api, item)["allowed"] is True
@@ -99,24 +93,3 @@ def test_items_are_archived_in_bulk_after_a_page_that_counts_them(admin, account
     admin.get_by_role("button", name="Archive 1 item").click()
     admin.get_by_text("1 item changed.").wait_for()
     assert check(api, item)["reason"] == "content_archived"
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_lists_and_forms_can_be_read_and_worked_by_everybody(open_page, signed_in_state, api, item, theme):
-    check(api, item)
-    page = open_page("/admin/", storage_state=signed_in_state, color_scheme=theme)
-    problems = {}
-    for path in [*PAGES, f"/admin/licensing/content/{item['id'].replace('_', '_5F')}/change/"]:
-        page.goto(path)
-        page.wait_for_load_state("load")
-        problems[path] = serious_problems(page)
-    assert {path: found for path, found in problems.items() if found} == {}
-
-
-def test_no_page_is_wider_than_a_phone(open_page, signed_in_state, item):
-    page = open_page("/admin/", storage_state=signed_in_state, viewport=PHONE)
-    wide = {}
-    for path in PAGES:
-        page.goto(path)
-        wide[path] = page.evaluate("document.documentElement.scrollWidth")
-    assert {path: width for path, width in wide.items() if width > PHONE["width"]} == {}

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.browser.conftest import PHONE, choose, sign_in
+from tests.browser.conftest import PHONE, choose, serious_problems, sign_in
 
 
 def make_key(page, account, name="Web server"):
@@ -29,6 +29,7 @@ def test_an_operator_signs_in_makes_a_key_and_it_works(open_page, deployment, op
 def test_the_copy_button_copies_the_key(open_page, signed_in_state, account):
     page = open_page("/admin/", storage_state=signed_in_state, permissions=["clipboard-read", "clipboard-write"])
     text = make_key(page, account)
+    assert serious_problems(page) == []
     page.get_by_role("button", name="Copy").click()
     page.get_by_text("Copied.").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == text

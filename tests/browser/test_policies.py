@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.conftest import PHONE, choose
+from tests.browser.conftest import PHONE, choose, serious_problems
 
 
 @pytest.fixture
@@ -68,13 +68,16 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     press(admin, "Decide")
     assert "Allowed" in admin.get_by_label("Saved (version 1)").inner_text()
     assert "Denied: policy_denied" in admin.get_by_label("Draft").inner_text()
+    assert serious_problems(admin) == []
     press(admin, "Replay")
     assert "Acme" in admin.get_by_role("row", name="Acme").inner_text()
+    assert serious_problems(admin) == []
     press(admin, "Back to the editor")
     assert rule(admin, 0).get_by_label("Licence type").input_value() == "enterprise"
 
     press(admin, "Save")
     admin.get_by_text("1 item links to it").wait_for()
+    assert serious_problems(admin) == []
     assert (
         api.post("/v1/access/check", json=check).json()["allowed"] is True
     )  # nothing is saved before it is confirmed
@@ -86,6 +89,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     admin.get_by_role("link", name="Versions").click()
     assert "of type commercial and" in admin.locator("del").inner_text()
     assert "of type enterprise and" in admin.locator("ins").first.inner_text()
+    assert serious_problems(admin) == []
     admin.get_by_role("link", name="Roll back to version 1").click()
     press(admin, "Roll back to version 1")
     admin.get_by_text("This is version 3").wait_for()
@@ -116,6 +120,7 @@ def test_enter_in_a_field_checks_and_saves_nothing(admin, api, account):
     add_rule(admin, "allow", Priority="1").get_by_label("Always").check()
     rule(admin, 0).get_by_label("Priority").press("Enter")
     admin.get_by_text("Allows requesters without any licence.").wait_for()
+    assert serious_problems(admin) == []
     assert api.get("/v1/policies").json()["totalCount"] == 0
 
 
@@ -132,6 +137,7 @@ def test_what_is_wrong_is_shown_at_its_field(admin, account):
     assert field.get_attribute("aria-invalid") == "true"
     told = admin.locator(f"#{field.get_attribute('aria-describedby')}")
     assert "without host bits" in told.inner_text()
+    assert serious_problems(admin) == []
 
 
 def test_a_policy_can_be_written_on_a_phone(open_page, signed_in_state):
