@@ -1,0 +1,215 @@
+"""Members of staff of one account try every address of the admin on what is another's, with the ids of it."""
+
+import io
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib import admin as django_admin
+from django.contrib.admin.utils import quote
+from django.urls import NoReverseMatch, reverse
+
+from accounts.models import Account, ApiKey, AuditEntry
+from accounts.operators.services import create_operator
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.models import Content, License, Policy, Requester
+from tests import factories
+from tests.admin.forms import form_values
+
+SECRET = "Hidden from them"
+MODELS = (Account, ApiKey, AuditEntry, Content, Policy, Requester, License, AccessEvent, LedgerEntry)
+EVERYBODY = ["Viewer", "Editor", "Key manager"]
+everybody = pytest.mark.parametrize("role", EVERYBODY)
+
+
+@pytest.fixture
+def theirs(other_api, other_account):
+    """One of everything that the other account has, with the secret in it; by model."""
+    Account.objects.filter(pk=other_account.pk).update(name=SECRET)
+    other_account.refresh_from_db()
+    factories.api_key(other_account, name=SECRET)
+    policy = factories.policy(other_account, name=SECRET, description=SECRET)
+    item = factories.content(other_account, title=SECRET, policy_id=policy.pk, category=SECRET)
+    factories.license(other_account, "org_a", license_type=SECRET, price_amount=Decimal(5), price_currency="EUR")
+    Requester.objects.update(name=SECRET)
+    other_api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})
+    other_api.post("/v1/revenue", {"amount": "3", "currency": "EUR", "description": SECRET})
+    return {model: newest_of(model, other_account) for model in MODELS}
+
+
+def newest_of(model, account):
+    owner = "pk" if model is Account else "account_id"
+    return model.objects.filter(**{owner: account.pk}).order_by("-pk")[0]
+
+
+@pytest.fixture
+def intruder(account, sign_in):
+    def make(role):
+        factories.content(account, title="Their own")
+        return sign_in(create_operator("eve", role=role, accounts=[account])[0])
+
+    return make
+
+
+def text_of(reply):
+    body = b"".join(reply.streaming_content) if reply.streaming else reply.content
+    return body.decode() + reply.headers.get("Location", "")
+
+
+def names_of_views():
+    patterns = django_admin.site.get_urls()
+    nested = [one for pattern in patterns for one in getattr(pattern, "url_patterns", [])]
+    return sorted({pattern.name for pattern in [*patterns, *nested] if getattr(pattern, "name", None)})
+
+
+def addresses(theirs):
+    """Every view that takes an id, with that of theirs."""
+    for model, obj in theirs.items():
+        for name in names_of_views():
+            if not name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_"):
+                continue
+            for arguments in ([quote(obj.pk)], [quote(obj.pk), 1]):
+                try:
+                    yield reverse(f"admin:{name}", args=arguments)
+                except NoReverseMatch:
+                    continue
+
+
+def everything(theirs):
+    """What their rows say."""
+    return [list(model.objects.filter(pk=obj.pk).values()) for model, obj in theirs.items()]
+
+
+@everybody
+def test_no_address_with_an_id_of_theirs_shows_or_changes_anything(role, intruder, theirs):
+    client, before = intruder(role), everything(theirs)
+    sent = {"name": "Mine", "title": "Mine", "overlap_seconds": "0", "confirmed": "1", "do": "replay", "period": "30d"}
+    for address in addresses(theirs):
+        for reply in (client.get(address), client.post(address, sent)):
+            assert reply.status_code in (302, 403, 404), address
+            assert SECRET not in text_of(reply), address
+    assert everything(theirs) == before
+
+
+@everybody
+def test_no_list_filter_search_or_order_tells_of_them(role, intruder, theirs, account):
+    client = intruder(role)
+    for model in MODELS:
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        named = {related: related._meta.model_name for related in theirs}
+        queries = [f"q={SECRET}", f"q={theirs[model].pk}"]
+        queries += [
+            f"{name}__id__exact={theirs[related].pk}" for related, name in named.items() if hasattr(model, name)
+        ]
+        for query in ["all=1", *queries]:
+            reply = client.get(f"{address}?{query}", follow=True)
+            if reply.status_code == 200:
+                # What was searched for stands in the box.
+                html = re.sub(r'value="[^"]*"|href="[^"]*"|content="[^"]*"', "", reply.content.decode())
+                assert SECRET not in html, (address, query)
+
+
+@everybody
+def test_no_field_that_searches_offers_them(role, intruder, theirs):
+    client = intruder(role)
+    for model in MODELS:
+        for field in model._meta.fields:
+            query = {
+                "app_label": model._meta.app_label,
+                "model_name": model._meta.model_name,
+                "field_name": field.name,
+            }
+            for term in ("", "Hidden"):
+                reply = client.get(reverse("admin:autocomplete"), {**query, "term": term})
+                assert SECRET not in reply.content.decode()
+
+
+@everybody
+def test_the_overview_of_their_account_is_refused(role, intruder, theirs, other_account):
+    html = intruder(role).get(f"{reverse('admin:index')}?account={other_account.pk}").content.decode()
+    assert SECRET not in html
+    assert "You see no account of this id" in html
+
+
+@everybody
+def test_the_export_has_ones_own_alone(role, intruder, theirs, other_account):
+    reply = intruder(role).get(
+        f"{reverse('admin:licensing_content_export_items')}?account__id__exact={other_account.pk}", follow=True
+    )
+    assert SECRET not in text_of(reply)
+
+
+@pytest.mark.parametrize("action", ["archive", "unarchive", "assign_policy"])
+def test_no_bulk_action_reaches_their_items(intruder, theirs, action):
+    item = theirs[Content]
+    sent = {"action": action, "_selected_action": [item.pk], "select_across": "0", "index": "0"}
+    address = reverse("admin:licensing_content_changelist")
+    client = intruder("Editor")
+    for more in ({}, {"concerned": "x", "policy": "none"}):
+        assert SECRET not in text_of(client.post(address, {**sent, **more}))
+    item.refresh_from_db()
+    assert (item.status, item.policy_id) == ("active", theirs[Policy].pk)
+
+
+FORMS = {
+    Content: {"title": "Mine"},
+    Policy: {"name": "Mine", "confirmed": "1"},
+    License: {"requester_own_id": "org_a", "license_type": "gold"},
+    LedgerEntry: {"amount": "3", "currency": "EUR", "description": "Mine"},
+}
+
+
+@pytest.mark.parametrize("model", FORMS, ids=lambda model: model.__name__)
+def test_nothing_is_made_in_their_account(intruder, theirs, other_account, model):
+    client, before = intruder("Editor"), model.objects.count()
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+    fields = form_values(client.get(address).content.decode())
+    reply = client.post(address, {**fields, **FORMS[model], "account": other_account.pk})
+    assert (reply.status_code, model.objects.count()) == (200, before)
+    assert SECRET not in text_of(reply)
+
+
+def test_ones_own_item_takes_no_policy_of_theirs(intruder, theirs, account):
+    client = intruder("Editor")
+    address = reverse("admin:licensing_content_add")
+    fields = form_values(client.get(address).content.decode())
+    reply = client.post(address, {**fields, "account": account.pk, "title": "Mine", "policy": theirs[Policy].pk})
+    assert reply.status_code == 200
+    assert SECRET not in text_of(reply)
+
+
+def test_nothing_of_theirs_is_named_in_ones_own_ledger(intruder, theirs, account):
+    client = intruder("Editor")
+    address = reverse("admin:analytics_ledgerentry_add")
+    fields = {**form_values(client.get(address).content.decode()), **FORMS[LedgerEntry], "account": account.pk}
+    for name, model in (("of_decision", AccessEvent), ("of_license", License), ("of_content", Content)):
+        reply = client.post(address, {**fields, name: theirs[model].pk})
+        assert reply.status_code == 200
+        assert SECRET not in text_of(reply)
+    assert not LedgerEntry.objects.filter(account=account).exists()
+
+
+def test_the_simulator_decides_none_of_their_items(intruder, theirs, account):
+    policy = factories.policy(account, name="Mine")
+    address = reverse("admin:licensing_policy_simulator", args=[policy.pk])
+    reply = intruder("Viewer").post(address, {"do": "trial", "item": theirs[Content].pk, "requester": "org_a"})
+    assert reply.status_code == 200
+    assert SECRET not in text_of(reply)
+
+
+def test_no_upload_goes_into_their_account(intruder, theirs, other_account):
+    file = io.BytesIO(b"title\nMine\n")
+    file.name = "items.csv"
+    reply = intruder("Editor").post(
+        reverse("admin:licensing_content_import_items"), {"account": other_account.pk, "file": file}
+    )
+    assert reply.status_code == 200
+    assert SECRET not in text_of(reply)
+
+
+def test_a_form_that_their_item_came_of_leads_nowhere(intruder, theirs, admin, other_account):
+    address = reverse("admin:licensing_content_add")
+    fields = {**form_values(admin.get(address).content.decode()), "account": other_account.pk, "title": SECRET}
+    admin.post(address, fields)
+    reply = intruder("Editor").post(address, fields, follow=True)
+    assert SECRET not in text_of(reply)
