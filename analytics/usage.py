@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from analytics.usage_sql import Parts, Statement
 from analytics.windows import Window
 from config.api import ids
 
+IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
 Row = tuple[str, str, int, int, str | None]  # what it is, a key, two counts, a name
 
 
@@ -76,13 +78,20 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[Row]:
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Lets PostgreSQL group a row per item and requester without a detour over the disk or the compiler."""
-    if connection.vendor != "postgresql":
-        yield  # a transaction would keep others from writing
+    """Lets PostgreSQL group a row per item and requester without a detour over the disk or the compiler.
+
+    Around several reports it spares each of them a transaction of its own.
+    """
+    if connection.vendor != "postgresql" or IN_MEMORY.get():
+        yield  # on SQLite a transaction would keep others from writing
         return
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
-        yield
+        token = IN_MEMORY.set(True)
+        try:
+            yield
+        finally:
+            IN_MEMORY.reset(token)
 
 
 def present(rows: list[Row], window: Window) -> dict[str, Any]:

@@ -9,12 +9,14 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 
+from accounts.models import Account
+from accounts.operators.roles import VIEWER
+from accounts.operators.services import create_operator
 from licensing.models import Content, Requester
 
 FORBIDDEN = 403  # to everybody: of what cannot be added
@@ -61,8 +63,15 @@ def filters_of(model: Any) -> list[dict[str, str]]:
     }.get(model.__name__, []) + ([account] if any(field.name == "account" for field in model._meta.fields) else [])
 
 
-def pages() -> Iterator[str]:
+def overviews() -> Iterator[str]:
+    account = Account.objects.order_by("pk")[0].pk
     yield reverse("admin:index")
+    for query in ({"period": "7d"}, {"period": "90d"}, {"period": "year"}, {"currency": "EUR"}, {"account": account}):
+        yield f"{reverse('admin:index')}?{urlencode(query)}"
+
+
+def pages() -> Iterator[str]:
+    yield from overviews()
     for model, shown in sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label):
         listed = address(f"{views(model)}_changelist")
         if listed is None:
@@ -95,15 +104,24 @@ def autocomplete(model: Any) -> dict[str, str]:
     return {"term": "annual", "app_label": app, "model_name": name, "field_name": field}
 
 
-def main(repeat: int) -> None:
+def signed_in(name: str, **options: Any) -> Client:
+    operator, _ = create_operator(name, **options)
     client = Client(raise_request_exception=False)
-    client.force_login(User.objects.create_user("measure", is_staff=True, is_superuser=True))
-    client.get(reverse("admin:index"))
-    found = [measured(client, path, repeat) for path in dict.fromkeys(pages())]
+    client.force_login(operator)
+    return client
+
+
+def main(repeat: int) -> None:
+    superuser = signed_in("measure", superuser=True)
+    viewer = signed_in("viewer", role=VIEWER, accounts=Account.objects.order_by("pk")[:50])
+    # The very first page of a process compiles its templates, and connects to the database.
+    found = [measured(superuser, reverse("admin:index"), 1, "superuser's first")]
+    for who, client in (("superuser", superuser), ("viewer", viewer)):
+        found += [measured(client, path, repeat, who) for path in dict.fromkeys(pages())]
     print(json.dumps([page for page in found if page["status"] != FORBIDDEN]))
 
 
-def measured(client: Client, path: str, repeat: int) -> dict[str, Any]:
+def measured(client: Client, path: str, repeat: int, who: str) -> dict[str, Any]:
     """Medians in milliseconds: by the clock, of that in the database, and what Python computed."""
     runs = []
     for _ in range(repeat):
@@ -114,4 +132,4 @@ def measured(client: Client, path: str, repeat: int) -> dict[str, Any]:
         runs.append((times[0], sum(float(query["time"]) for query in queries.captured_queries), times[1]))
     clock, database, python = (median(column) * 1000 for column in zip(*runs, strict=True))
     figures = {"ms": clock, "database": database, "python": python}
-    return {"path": path, "status": status, "queries": len(queries), **figures}
+    return {"who": who, "path": path, "status": status, "queries": len(queries), **figures}

@@ -45,10 +45,10 @@ def read_scope(user: Any) -> Scope:
         return Scope(frozenset())
     if user.is_superuser:
         return Scope(None)
-    scope = StaffScope.objects.filter(user=user).first()
-    if scope is None:
-        return Scope(frozenset())
-    return Scope(None if scope.all_accounts else frozenset(scope.accounts.values_list("pk", flat=True)))
+    rows = list(StaffScope.objects.filter(user=user).values_list("all_accounts", "accounts"))
+    if any(all_accounts for all_accounts, _ in rows):
+        return Scope(None)
+    return Scope(frozenset(account_id for _, account_id in rows if account_id is not None))
 
 
 def set_scope(user: Any, *, all_accounts: bool = False, accounts: Iterable[Account] = ()) -> StaffScope:

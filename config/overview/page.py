@@ -17,7 +17,8 @@ from accounts.operators.links import change_url, list_url
 from accounts.operators.scope import request_scope
 from accounts.plan_use import PlanUse, plan_use
 from analytics.today import Days, today_and_yesterday
-from analytics.windows import DAY, PERIODS
+from analytics.usage import in_memory
+from analytics.windows import DAY, PERIODS, Window
 from config.api.currencies import CURRENCIES
 from config.overview.charts import share
 from config.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
@@ -72,6 +73,16 @@ def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         return context
     window = window_of(choice, now)
     context |= {"window": window, "last_day": window.end - DAY}
+    with in_memory():
+        context |= figures(request, choice, sees, window, now)
+    return context
+
+
+def figures(
+    request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
+) -> dict[str, Any]:
+    """The parts that the member of staff sees."""
+    context: dict[str, Any] = {}
     days: dict[str, Days] = {}
     if sees["usage"]:
         usage = usage_figures(choice, window)

@@ -52,7 +52,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None)
             .order_by()
             .values("policy_id")
-            .annotate(number=Count("pk"))
+            .annotate(number=Count("*"))  # what the index alone can tell
             .values("number")
         )
         policies = super().get_queryset(request).filter(deleted_at=None)

@@ -172,3 +172,16 @@ def test_a_viewer_sees_items_and_can_do_nothing_to_them(account, sign_in):
     assert client.post(change_url(item), {"title": "Mine"}).status_code == 403
     assert client.post(reverse("admin:licensing_content_delete_it", args=[item.pk])).status_code == 403
     assert client.get(ADD).status_code == 403
+
+
+@pytest.mark.parametrize("most", [1, 10_000])
+def test_a_search_finds_by_id_and_by_words_whether_few_match_or_many(admin, account, monkeypatch, most):
+    monkeypatch.setattr("licensing.admin.searching.MOST", most)
+    for number in range(2):
+        factories.content(account, title=f"Tide table {number}")
+    factories.content(account, title="Else", external_id="tide-9")
+    assert listed(admin, q="tide") == ["Else", "Tide table 1", "Tide table 0"]
+    factories.content(account, title="Another", external_id="tide-10")
+    found = listed(admin, q="tide")
+    # Where more have such an id than anybody leafs through, words are not looked for.
+    assert found == (["Another", "Else"] if most == 1 else ["Another", "Else", "Tide table 1", "Tide table 0"])

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from accounts.operators.services import create_operator
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.models import Content, License, Policy, Requester
 from tests import factories
@@ -50,3 +51,13 @@ def test_a_page_of_one_and_its_actions_take_fewer_than_25(admin, account, api, m
     actions = [name for name in django_admin.site._registry[model].actions_detail if name != "decisions_of_it"]
     for page in ["change", *actions]:
         assert queries(admin, address(model, page, newest)) < 25
+
+
+@pytest.mark.parametrize("role", [None, "Viewer"])
+@pytest.mark.parametrize("query", ["", "?period=year", "?currency=CHF", "?period=year&currency=EUR"])
+def test_the_overview_takes_fewer_than_25_for_everybody(sign_in, account, other_account, api, role, query):
+    """Who has a role and some accounts is asked for in queries too."""
+    more(account, api, 3)
+    who = {"superuser": True} if role is None else {"role": role, "accounts": [account, other_account]}
+    client = sign_in(create_operator("eve", **who)[0])
+    assert queries(client, reverse("admin:index") + query) < 25
