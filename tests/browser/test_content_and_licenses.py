@@ -85,6 +85,8 @@ def test_a_decision_is_found_by_its_id(admin, api, item):
 def test_items_are_archived_in_bulk_after_a_page_that_counts_them(admin, account, api, item):
     admin.goto(f"/admin/licensing/content/?account__id__exact={account.id}")
     admin.locator("input.action-select").first.check()
+    admin.get_by_text("1 of 1 selected").wait_for()
+    assert serious_problems(admin) == []
     admin.locator("select[name=action]").select_option("archive")
     admin.get_by_role("button", name="Run").click()
     admin.get_by_role("button", name="Archive 1 item").wait_for()

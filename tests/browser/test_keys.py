@@ -30,6 +30,9 @@ def test_the_copy_button_copies_the_key(open_page, signed_in_state, account):
     page = open_page("/admin/", storage_state=signed_in_state, permissions=["clipboard-read", "clipboard-write"])
     text = make_key(page, account)
     assert serious_problems(page) == []
+    page.set_viewport_size(PHONE)
+    shown = page.locator("#key-text")
+    assert shown.evaluate("element => element.scrollWidth - element.clientWidth") <= 0  # all of it, on a phone too
     page.get_by_role("button", name="Copy").click()
     page.get_by_text("Copied.").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == text
