@@ -8,6 +8,11 @@ from typing import Any
 
 import psycopg
 
+from analytics.batches import Batch, Case, Entry
+from analytics.folding import fold
+from config.api import ids
+from config.api.timestamps import render_timestamp
+
 SIZES = (32, 100)
 DECISIONS = 100_000  # of a run: less than a recorder at this speed leaves for a fold (analytics.folding.EVERY)
 
@@ -34,11 +39,6 @@ def without_rollups(statement: str) -> str:
 
 def recording_rates(database: str, account: str, rounds: int) -> Rates:
     """Each side in turn, items and requesters drawn as in the year's events; every batch a commit of its own."""
-    from analytics.batches import Batch, Case, Entry  # noqa: PLC0415 - after django.setup()
-    from analytics.folding import fold  # noqa: PLC0415
-    from config.api import ids  # noqa: PLC0415
-    from config.api.timestamps import render_timestamp  # noqa: PLC0415
-
     rates = Rates()
     with psycopg.connect(database, autocommit=True) as connection:
         epoch: Any = connection.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account]).fetchone()

@@ -1,0 +1,74 @@
+"""The usage and the revenue report, beside the same figures by SQL on the raw rows and by DuckDB on the same data.
+
+python -m benchmarks.reports                    # 10 million events on PostgreSQL
+python -m benchmarks.reports --sqlite           # 1 million on SQLite
+python -m benchmarks.reports --events 200000    # a quick trial
+"""
+
+import os
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import django
+
+from benchmarks.harness import workplace
+from benchmarks.ours import Installation
+from benchmarks.report import parser, publish
+from config.api import ids
+
+
+def main() -> None:
+    arguments = parser(__doc__, load=False)
+    arguments.add_argument("--sqlite", action="store_true", help="SQLite, without the part on recording")
+    arguments.add_argument("--events", type=int, help="10 million by default, on SQLite 1 million")
+    options = arguments.parse_args()
+    options.seconds = None
+    if not os.environ.get("TMPDIR"):
+        os.environ["TMPDIR"] = tempfile.gettempdir()
+    with workplace(storage=not options.sqlite) as (stack, directory, services):
+        made = Installation("reports", directory, services)
+        stack.callback(made.stop)
+        made.start()
+        made.server.stop()
+        os.environ.update(made.environment)
+        django.setup()
+        text, results = compare(made, directory, options)
+    publish("reports --sqlite" if options.sqlite else "reports", text, results, options)
+
+
+def compare(made: Installation, directory: Path, options: Any) -> tuple[str, dict[str, Any]]:
+    """What to publish of the installation, once it is filled."""
+    from benchmarks.reports import measure, postgresql, recording, sizes, sqlite, year  # noqa: PLC0415 - need settings
+    from benchmarks.reports.sides import Sides, add_rates  # noqa: PLC0415
+
+    database = sqlite if options.sqlite else postgresql
+    events, account = options.events or database.EVENTS, ids.hex_of("acc", made.account)
+    database.fill(account, events)
+    add_rates(datetime.now(UTC).date())
+    began = time.perf_counter()
+    made.manage("rebuild_usage", seconds=3600)
+    rebuilt = time.perf_counter() - began
+    database.settle()
+    sentences = sizes.sentences(database.sizes())
+    sides = Sides(database, made.account, directory)
+    usage = measure.measure("usage", sides.usage(), options.rounds)
+    revenue = measure.measure("revenue", sides.revenue(), options.rounds)
+    text = (
+        f"{events:,} events and {sides.entries():,} entries of the ledger on {database.NAME}, over {year.DAYS} days, "
+        f"{year.ITEMS:,} items and {year.REQUESTERS:,} requesters.\n\nUsage:\n\n{measure.table(usage)}\n\n"
+        f"Revenue, in dollars:\n\n{measure.table(revenue)}\n\n"
+        f"{sentences} `rebuild_usage` made all rollups from nothing in {rebuilt:.0f} s."
+    )
+    results: dict[str, Any] = {"usage": usage, "revenue": revenue}
+    if database is postgresql:
+        rates = recording.recording_rates(made.database, account, options.rounds)
+        text += f"\n\nRecording, decisions/s of one connection:\n\n{rates.table()}"
+        results["recording"] = rates.runs
+    return text, results
+
+
+if __name__ == "__main__":
+    main()
