@@ -3,7 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django import forms
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.decorators import action
 
@@ -16,6 +17,12 @@ from licensing.models import PolicyRevision
 from licensing.wording import Line, differences, told
 
 PAGE = 20
+
+
+class RollbackForm(forms.Form):
+    """`now` is the version that the page compared with: sent twice it makes one version."""
+
+    now = forms.IntegerField(widget=forms.HiddenInput)
 
 
 class PolicyVersions:
@@ -57,6 +64,10 @@ class PolicyVersions:
             raise Http404
 
         def perform(fields: dict[str, Any]) -> str:
+            if fields["now"] != policy.version:
+                raise ValidationError(
+                    f"Meanwhile it is version {policy.version}. Open this page again, for what would change now."
+                )
             saved = services.rollback_policy(policy, version)
             self.log_change(request, saved, f"Rolled back to version {version}, as version {saved.version}.")
             return f"{saved.name} says what version {version} said. This is version {saved.version}."
@@ -74,6 +85,8 @@ class PolicyVersions:
                 *(in_words(line) for line in lines),
             ],
             button=f"Roll back to version {version}",
+            form=RollbackForm,
+            initial={"now": policy.version},
             perform=perform,
         )
 

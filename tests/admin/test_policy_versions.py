@@ -7,7 +7,7 @@ from licensing import services
 from licensing.models import Policy
 from licensing.wording import describe, rule_differences
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import form_values, submit
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
 
 
@@ -71,6 +71,14 @@ def test_a_viewer_sees_versions_and_rolls_nothing_back(staff, sign_in, account, 
     assert "Roll back" not in versions(viewer, policy)
     assert viewer.post(rollback(policy, 1)).status_code == 403
     assert Policy.objects.get().version == 2
+
+
+def test_a_rollback_sent_twice_writes_one_version(admin, policy):
+    fields = form_values(admin.get(rollback(policy, 1)).content.decode())
+    first, again = (admin.post(rollback(policy, 1), fields) for _ in range(2))
+    assert first.status_code == 302
+    assert "Meanwhile it is version 3" in again.content.decode()
+    assert Policy.objects.get().version == 3
 
 
 # --- Words -----------------------------------------------------------------------------------------------------------
