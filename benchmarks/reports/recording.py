@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime
+from itertools import cycle
 from statistics import median
 from typing import Any
 
@@ -46,7 +47,7 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
             "SELECT replace(content_id::text, '-', ''), requester_id FROM analytics_accessevent TABLESAMPLE SYSTEM (1)"
             " ORDER BY random() LIMIT 50000"
         ).fetchall()
-        source = iter(drawn * 100)
+        source = cycle(drawn)
 
         def batch(size: int) -> tuple[str, list[Any]]:
             now = render_timestamp(datetime.now(UTC)) or ""
