@@ -1,142 +1,17 @@
 """The recorder on the event loop: the same statement on a connection that no thread has to be woken for."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
-
-import psycopg
-from django.db import OperationalError, connection
-from psycopg.pq import ExecStatus
-from psycopg.pq.abc import PGresult
 
 from analytics.batches import Batch, Entry, Outcome
-
-SECONDS_TO_WAIT = 20
-# PostgreSQL went away, or could not do its work: no room for a file, a disk that fails.
-NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
-OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
+from config.api.async_postgres import Sessions
 
 
 class AsyncRecorder:
-    """Connections of this process to PostgreSQL, one for each call at a time, kept for the next."""
-
     def __init__(self) -> None:
-        self.idle: list[Session] = []
+        self.sessions = Sessions()
 
     async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
         batch = Batch(entries)
-        used: Session | None = None
-        try:
-            used = await self.session()
-            row = await used.run(*batch.statement())
-        except (*NOT_DONE, TimeoutError) as error:
-            close(used)
-            raise OperationalError(str(error) or type(error).__name__) from error
-        except BaseException:
-            close(used)  # whatever is under way on it is nobody's answer
-            raise
-        self.idle.append(used)
+        [row] = await self.sessions.run(*batch.statement())
         return batch.read_row(row)
-
-    async def session(self) -> "Session":
-        while self.idle:
-            used = self.idle.pop()
-            if not used.has_ended:
-                return used
-        async with asyncio.timeout(SECONDS_TO_WAIT):
-            return await self.connect()
-
-    async def connect(self) -> "Session":
-        given: dict[str, Any] = connection.get_connection_params()
-        parameters = {name: value for name, value in given.items() if name not in OF_DJANGO}
-        return Session(await psycopg.AsyncConnection.connect(**parameters, autocommit=True))
-
-
-def close(broken: "Session | None") -> None:
-    if broken is not None:
-        broken.close()
-
-
-class Session:
-    """A connection, used by libpq's own calls: psycopg's cursors take the event loop five times as long.
-
-    It is watched also between statements, so that one which a restarted server has closed is known before a statement
-    is sent on it: one that failed may have been committed, and cannot be sent again.
-    """
-
-    def __init__(self, opened: psycopg.AsyncConnection[Any]) -> None:
-        self.opened, self.libpq = opened, opened.pgconn
-        self.socket = self.libpq.socket
-        self.loop = asyncio.get_running_loop()
-        self.prepared: dict[str, bytes] = {}
-        self.waiting: asyncio.Future[Any] | None = None
-        self.got: PGresult | None = None
-        self.has_ended = False
-        self.loop.add_reader(self.socket, self.read)
-
-    async def run(self, statement: str, parameters: Sequence[str] = ()) -> list[bytes | None]:
-        """The row that a statement returns, as text; the statement is prepared at its first use."""
-        name = self.prepared.get(statement)
-        if name is None:
-            name = b"statement_%d" % len(self.prepared)
-            self.libpq.send_prepare(name, numbered(statement))
-            await self.result()
-            self.prepared[statement] = name
-        self.libpq.send_query_prepared(name, [parameter.encode() for parameter in parameters])
-        result = await self.result()
-        return [result.get_value(0, column) for column in range(result.nfields)]
-
-    async def result(self) -> PGresult:
-        """The result of what was sent. Raises psycopg's errors and TimeoutError."""
-        self.waiting = self.loop.create_future()
-        self.write()
-        timer = self.loop.call_later(SECONDS_TO_WAIT, self.fail, TimeoutError("no reply in time"))
-        try:
-            result = await self.waiting
-        finally:
-            timer.cancel()
-        if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
-            raise psycopg.errors.error_from_result(result)
-        return result
-
-    def write(self) -> None:
-        """Called again when there is room, if a statement is too long to be sent at once."""
-        if self.libpq.flush():
-            self.loop.add_writer(self.socket, self.write)
-        else:
-            self.loop.remove_writer(self.socket)
-
-    def read(self) -> None:
-        try:
-            self.libpq.consume_input()
-        except psycopg.OperationalError as error:
-            self.fail(error)
-            self.close()
-            return
-        while not self.libpq.is_busy():
-            result = self.libpq.get_result()
-            if result is None:  # the server is ready for the next
-                if self.waiting is not None and not self.waiting.done():
-                    self.waiting.set_result(self.got)
-                return
-            self.got = result
-
-    def fail(self, error: Exception) -> None:
-        if self.waiting is not None and not self.waiting.done():
-            self.waiting.set_exception(error)
-
-    def close(self) -> None:
-        if not self.has_ended:
-            self.has_ended = True
-            self.loop.remove_reader(self.socket)
-            self.loop.remove_writer(self.socket)
-            self.libpq.finish()
-
-
-@cache
-def numbered(statement: str) -> bytes:
-    """The statement with $1, $2, … in the place of each %s."""
-    first, *rest = statement.split("%s")
-    return "".join([first, *(f"${number}{part}" for number, part in enumerate(rest, 1))]).encode()

@@ -8,7 +8,6 @@ was decided on facts that still hold; a decision on others is made again.
 import logging
 from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from typing import TypeVar
@@ -29,10 +28,10 @@ from analytics.batches import Entry, Outcome, unfit
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
+from licensing.async_lookup import AsyncLookup, of_items_by_id
 from licensing.check_bodies import Check
 from licensing.checks import Answer, Preparer, check_access, not_found, settle
-from licensing.items import Item, KnownRequester
-from licensing.lookup import Selector, current_epoch, find_items, keep_requesters
+from licensing.lookup import Found, Selector, Wanted, current_epoch, find_items, keep_requesters
 from licensing.metrics import HIT, MISS, looked_up, observed
 from licensing.snapshot import Snapshot
 
@@ -45,22 +44,6 @@ Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be looked up for one request: its account's items and requesters (with the names given)."""
-
-    account_id: str
-    selectors: set[Selector]
-    requesters: dict[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    epoch: int
-    items: dict[Selector, Item]
-    requesters: dict[str, KnownRequester]
 
 
 class Gateway:
@@ -77,6 +60,9 @@ class Gateway:
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1
         )
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
+        self.items: MicroBatch[Wanted, Found | None] | None = None  # what can be looked up without a thread
+        if on_postgresql:
+            self.items = MicroBatch(AsyncLookup().find)
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
@@ -199,7 +185,9 @@ class Gateway:
 
     async def read(self, wanted: Wanted) -> Found:
         """Reads from the database, and keeps it."""
-        found = await self.lookups.submit(wanted)
+        found = await self.items.submit(wanted) if self.items is not None and of_items_by_id(wanted) else None
+        if found is None:
+            found = await self.lookups.submit(wanted)
         for selector in wanted.selectors & found.items.keys():
             self.snapshot.put(wanted.account_id, found.epoch, selector, found.items[selector])
         for requester_id in wanted.requesters:

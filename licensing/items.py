@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -25,6 +26,17 @@ class Item:
     tags: frozenset[str]
     category: str | None
     archived: bool
+
+
+Description = tuple[dict[str, Any], str, frozenset[str], str | None, bool]  # the last fields of an Item
+
+
+@lru_cache(maxsize=2_000)
+def description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
+    """Many items are alike in these, and share them in memory."""
+    known = {"contentType": content_type, "tags": list(tags), "category": category, "archived": archived}
+    facts = {name: value for name, value in known.items() if value}
+    return facts, content_type, frozenset(tags), category, archived
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import F
@@ -11,7 +11,7 @@ from accounts.models import Account
 from config.api import ids
 from licensing.compiled_licenses import compiled_licenses
 from licensing.decisions import CompiledPolicy
-from licensing.items import Item, KnownRequester
+from licensing.items import Item, KnownRequester, description
 from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
@@ -20,6 +20,24 @@ COMPILED_RULES = 50_000  # kept in memory
 
 Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be looked up for one request: its account's items and requesters (with the names given)."""
+
+    account_id: str
+    selectors: set[Selector]
+    requesters: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is of it, all of one epoch of the account."""
+
+    epoch: int
+    items: dict[Selector, Item]
+    requesters: dict[str, KnownRequester]
 
 
 def current_epoch(account_id: str) -> int:
@@ -60,19 +78,11 @@ def items_of(rows: Iterable[Content]) -> list[Item]:
 
 
 def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
+    key = ids.hex_of("cnt", content.pk)
+    policy_key = ids.hex_of("pol", content.policy_id) if content.policy_id else None
     archived = content.status == Status.ARCHIVED
-    known = {"contentType": content.type, "tags": content.tags, "category": content.category, "archived": archived}
-    return Item(
-        id=content.pk,
-        key=ids.hex_of("cnt", content.pk),
-        policy=policy,
-        policy_key=ids.hex_of("pol", content.policy_id) if content.policy_id else None,
-        facts={name: value for name, value in known.items() if value},
-        content_type=content.type,
-        tags=frozenset(content.tags),
-        category=content.category,
-        archived=archived,
-    )
+    described = description(content.type, tuple(content.tags), content.category, archived)
+    return Item(content.pk, key, policy, policy_key, *described)
 
 
 def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:

@@ -33,8 +33,8 @@ if ON_POSTGRESQL:
 
     def test_the_recorders_own_connection_waits_likewise() -> None:
         async def ask() -> bytes | None:
-            own = await AsyncRecorder().connect()
-            [value] = await own.run("SHOW synchronous_commit")
+            own = await AsyncRecorder().sessions.connect()
+            [[value]] = await own.run("SHOW synchronous_commit")
             own.close()
             return value
 
