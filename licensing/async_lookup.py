@@ -27,7 +27,10 @@ LEFT JOIN LATERAL (
   FROM licensing_content WHERE id = wanted.content OFFSET 0
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 """
-BY_INDEX_ALONE = "SET enable_seqscan = off"
+# Otherwise it would be planned again each time: the planner thinks little of arrays that it does not know.
+PLANNED_ONCE = """
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
+"""
 ARCHIVED = Status.ARCHIVED.value.encode()
 
 Names = tuple[str, str]  # ids of an account and an item
@@ -39,7 +42,7 @@ def of_items_by_id(wanted: Wanted) -> bool:
 
 class AsyncLookup:
     def __init__(self) -> None:
-        self.sessions = Sessions(BY_INDEX_ALONE)
+        self.sessions = Sessions(PLANNED_ONCE)
 
     async def find(self, many: Sequence[Wanted]) -> list[Found | None]:
         """What there is of each; None where a policy must be compiled first, which is work for a thread.
