@@ -1,5 +1,6 @@
 """What a process has cached of its accounts: bounded in memory, and valid for one epoch of the account each."""
 
+from itertools import islice
 from typing import Any
 
 from accounts.authentication import Grant
@@ -27,9 +28,10 @@ class Snapshot:
 
     def put(self, account_id: str, epoch: int, key: Any, value: Any) -> None:
         self.advance(account_id, epoch)
-        if epoch == self.epochs[account_id]:
+        newest = self.epochs[account_id]  # one integer in memory for all entries, rather than an equal one for each
+        if epoch == newest:
             self.make_room(self.entries)
-            self.entries[account_id, key] = (epoch, value)
+            self.entries[account_id, key] = (newest, value)
 
     def grant(self, digest: bytes) -> Grant | None:
         grant = self.grants.get(digest)
@@ -43,5 +45,5 @@ class Snapshot:
     def make_room(self, kept: dict[Any, Any]) -> None:
         """Drops the tenth that was read longest ago."""
         if len(kept) >= self.max_entries:
-            for key in list(kept)[: self.max_entries // 10]:
+            for key in list(islice(kept, self.max_entries // 10)):
                 del kept[key]
