@@ -4,7 +4,7 @@
     python -m benchmarks.growth --items 20000 --events 50000 --draws 100000   # smaller
 
 Each size is an installation of its own (database, process) on one PostgreSQL: the first is small, each other one is
-larger in one respect. Requests draw item and requester by chance, uniformly and Zipf-like (1/rank), in separate runs.
+larger in one respect. Requests draw item and requester by chance: Zipf-like (1/rank), or uniformly (`--draw uniform`).
 """
 
 import json
@@ -80,7 +80,13 @@ def main() -> None:
     }.items():
         arguments.add_argument(f"--{name}", type=int, nargs="*", default=[default], help=f"default {default:,}")
     arguments.add_argument("--draws", type=int, default=1_000_000, help="requests before a drawn list repeats")
-    arguments.add_argument("--draw", choices=["uniform", "zipf"], nargs="+", default=["uniform", "zipf"])
+    arguments.add_argument(
+        "--draw",
+        choices=["zipf", "uniform"],
+        nargs="+",
+        default=["zipf"],
+        help="how popular each is: 1/rank (default), or all alike; given both, in separate runs",
+    )
     options = arguments.parse_args()
     sizes = [SMALL]
     for name in vars(SMALL):

@@ -181,3 +181,27 @@ def test_a_postgresql_that_was_restarted_unseen_fails_no_request(server: Deploym
 
         assert [worker.get("/v1/content").status_code for worker in workers] == [200] * len(workers)
         assert [worker.post("/v1/access/check", json=check).status_code for worker in workers] == [200] * len(workers)
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
+def test_an_item_that_no_process_knows_yet_is_looked_up_again_when_postgresql_is_back(
+    server: Deployment, key: str, seen: bool
+) -> None:
+    assert server.postgres
+    with server.client_of_each_worker(key) as workers:
+        policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
+        posted = [workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}) for _ in range(3)]
+        items = [reply.json()["id"] for reply in posted]
+
+        def statuses_of(item: str) -> list[int]:
+            check = {"contentId": item, "requester": "org_acme"}
+            return [worker.post("/v1/access/check", json=check).status_code for worker in workers]
+
+        for item in items[:2]:  # then requester and policy are known, and items are looked up on the loop
+            assert statuses_of(item) == [200] * len(workers)
+        server.postgres.stop("fast")
+        if seen:
+            assert statuses_of(items[2]) == [503] * len(workers)
+        server.postgres.start()
+        time.sleep(HEALED_SECONDS)
+        assert statuses_of(items[2]) == [200] * len(workers)
