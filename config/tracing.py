@@ -33,6 +33,7 @@ from config.api.middleware import TrustedProxies, request_id
 from config.api.observing import ObservationMiddleware, route_of
 from licensing import checks
 from licensing.asgi import CheckApplication
+from licensing.async_lookup import AsyncLookup
 
 propagator = TraceContextTextMapPropagator()
 
@@ -71,6 +72,7 @@ class Tracing:
         self.wrap(checks, "decide_check", self.around("decide", describe=describe_decision))
         database = {"db.system.name": "postgresql"}
         self.wrap(AsyncRecorder, "record", self.around("INSERT decisions", SpanKind.CLIENT, database))
+        self.wrap(AsyncLookup, "find_items", self.around("SELECT items", SpanKind.CLIENT, database))
         self.wrap(recorder, "run_prepared", self.around("INSERT decisions", SpanKind.CLIENT, database))
         redis = {"db.system.name": "redis"}
         self.wrap(AsyncLimiter, "ask", self.around("EVAL limits", SpanKind.CLIENT, redis))

@@ -44,7 +44,7 @@ class AsyncLookup:
     def __init__(self) -> None:
         self.sessions = Sessions(PLANNED_ONCE)
 
-    async def find(self, many: Sequence[Wanted]) -> list[Found | None]:
+    async def find_items(self, many: Sequence[Wanted]) -> list[Found | None]:
         """What there is of each; None where a policy must be compiled first, which is work for a thread.
 
         All have to be `of_items_by_id`. Raises Django's OperationalError.

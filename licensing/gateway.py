@@ -62,7 +62,7 @@ class Gateway:
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
         self.items: MicroBatch[Wanted, Found | None] | None = None  # what can be looked up without a thread
         if on_postgresql:
-            self.items = MicroBatch(AsyncLookup().find)
+            self.items = MicroBatch(AsyncLookup().find_items)
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(

@@ -10,6 +10,7 @@ from accounts import services as accounts
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
 from config.api import ids
+from config.api.microbatch import MicroBatch
 from licensing import services
 from licensing.check_bodies import Check
 from licensing.checks import prepare
@@ -102,6 +103,20 @@ def test_memory_for_what_is_cached_is_bounded(api, account, policy, application)
         item = factories.content(account, policy_id=policy.pk)
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{number}"})["allowed"]
     assert len(application.gateway.snapshot.entries) <= 20
+
+
+def test_an_item_that_the_loop_leaves_to_a_thread_is_found_by_it(api, account, policy, application):
+    asked = []
+
+    async def leave(many):
+        asked.extend(wanted.selectors for wanted in many)
+        return [None] * len(many)
+
+    application.gateway.items = MicroBatch(leave)
+    items = [factories.content(account, policy_id=policy.pk).pk for _ in range(2)]
+    for item in items:
+        assert api.post("/v1/access/check", {"contentId": item, "requester": "org_acme"})["contentId"] == item
+    assert asked == [{("contentId", items[1])}]  # with the first its requester was to be looked up, in a thread
 
 
 @pytest.mark.parametrize("licensed", [False, True])

@@ -29,7 +29,7 @@ def found_on_the_loop(*many: Wanted) -> list[Found | None]:
     async def find():
         lookup = AsyncLookup()
         try:
-            return [*await lookup.find(many), *await lookup.find(many)]  # prepared once, then used
+            return [*await lookup.find_items(many), *await lookup.find_items(many)]  # prepared once, then used
         finally:
             for session in lookup.sessions.idle:
                 session.close()
@@ -122,7 +122,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         async def look():
             lookup = AsyncLookup()
             while writer.is_alive():
-                [found] = await lookup.find([wanted(account, item.pk)])
+                [found] = await lookup.find_items([wanted(account, item.pk)])
                 [known] = found.items.values()
                 seen.add((found.epoch - begin, int(known.category or 0)))
             for session in lookup.sessions.idle:
