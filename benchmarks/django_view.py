@@ -1,6 +1,6 @@
-"""The check done straightforwardly: the project's Django view in threads, without the gateway on the event loop.
+"""The service's Django view in threads, without the gateway on the event loop: the way that idempotent checks take.
 
-It reads key, item, policy and requester by the ORM for each check, and commits each decision by itself. Mounted as
+It reads key, item and requester by the ORM for each check, and commits each decision by itself. Mounted as
 config/asgi.py mounts Django, so that nothing but the way of the check differs.
 """
 

@@ -95,6 +95,14 @@ class Installation:
     def made(self, *command: str) -> dict[str, Any]:
         return json.loads(self.manage(*command, "--json").splitlines()[-1])
 
+    def serve_instead(self, command: Sequence[str], **environment: str) -> None:
+        """Another application on the same port and data, once what it cannot make itself is made."""
+        self.server.stop()
+        log = self.directory / "instead.log"
+        ready = f"{self.url}/readyz"
+        self.server = ServerProcess(self.name, command, {**self.environment, **environment}, ready, log)
+        self.server.start()
+
     def stop(self) -> None:
         if hasattr(self, "client"):
             self.client.close()
@@ -177,7 +185,7 @@ class Ours:
     """This service as a side of a measurement, with what it must have stored in the end."""
 
     installation: Installation
-    items: list[str]
+    items: list[str] | None  # None: it keeps no totals of them
     body: str
     side: Side
     rows_before: int
@@ -199,9 +207,15 @@ def our_side(
     """This service, started and seen to decide rightly about one item."""
     made = installed(stack, slug, directory, services, workers=workers, application=application)
     items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
+    return side_of(made, name, items)
+
+
+def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
+    """The installation as a side, seen to decide rightly about the first item; `totals`: whether it keeps any."""
     made.expect_decisions(items[0], LICENSED, UNLICENSED)
     body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
     script = post_script(made.directory / "load.lua", made.headers, body)
     url = f"{made.url}/v1/access/check"
-    storage = services.pids if services else ()
-    return Ours(made, items, body, Side(name, url, script, (made.server.pid,), storage), made.rows())
+    storage = made.services.pids if made.services else ()
+    side = Side(name, url, script, (made.server.pid,), storage)
+    return Ours(made, items if totals else None, body, side, made.rows())

@@ -3,7 +3,8 @@
     python -m benchmarks.straightforward            # PostgreSQL and Valkey
     python -m benchmarks.straightforward --sqlite   # SQLite embedded, synchronous=FULL
 
-The same server (uvicorn) serves all sides, in one go and in turn.
+The same server (uvicorn) serves all sides, in one go and in turn. The reference is benchmarks/plain_check.py; beside
+it stands the service's own Django view, which checks with an Idempotency-Key take.
 """
 
 import json
@@ -13,9 +14,9 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.harness import ServerProcess, expect, uvicorn, workplace
+from benchmarks.harness import ServerProcess, Services, expect, uvicorn, workplace
 from benchmarks.load import Side, measure, post_script
-from benchmarks.ours import LICENSED, UNLICENSED, our_side
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Ours, installed, our_side, side_of
 from benchmarks.report import load_of, parser, publish, runs_of, table
 from tests.services import free_port
 
@@ -35,25 +36,41 @@ def minimal_side(stack: ExitStack, name: str, directory: Path, application: str,
     return Side(name, url, script, (server.pid,))
 
 
+def plain_side(stack: ExitStack, directory: Path, services: Services | None) -> Ours:
+    """The straightforward version on a database of its own, whose policy and item the service has made."""
+    made = installed(stack, "plain", directory, services)
+    items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
+    # On SQLite one process, which counts limits in its memory, and few threads: they write one at a time.
+    workers, threads = ("2", "4") if services else ("1", "2")
+    command = [*uvicorn("benchmarks.plain_wsgi:application", made.port), "--workers", workers]
+    made.serve_instead(command, DJANGO_SETTINGS_MODULE="benchmarks.plain_settings", THREADS=threads)
+    return side_of(made, "straightforward", items, totals=False)
+
+
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--sqlite", action="store_true", help="SQLite embedded, without Valkey")
     options = arguments.parse_args()
     with workplace(storage=not options.sqlite) as (stack, directory, services):
         ours = our_side(stack, "this service", directory, services)
-        application = "benchmarks.straightforward_asgi:application"
-        plain = our_side(
-            stack, "straightforward", directory, services, slug="straightforward", application=application
+        view = our_side(
+            stack,
+            "this service's Django view",
+            directory,
+            services,
+            slug="view",
+            application="benchmarks.django_view:application",
         )
-        sides = [ours.side, plain.side]
+        plain = plain_side(stack, directory, services)
+        sides = [ours.side, view.side, plain.side]
         if not options.sqlite:
             sides += [
                 minimal_side(stack, "minimal Django view, Django's ASGI handler", directory, "on_the_loop", "loop"),
                 minimal_side(stack, "minimal Django view, WSGI in threads", directory, "in_threads", "threads"),
             ]
         measure(sides, **load_of(options))
-        ours.expect_all_stored()
-        plain.expect_all_stored()
+        for side in (ours, view, plain):
+            side.expect_all_stored()
         place = "straightforward --sqlite" if options.sqlite else "straightforward"
         publish(place, table(sides, plain.side, "check"), runs_of(sides), options)
 
