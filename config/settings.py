@@ -163,10 +163,10 @@ def database() -> dict[str, Any]:
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
                 # FULL: a commit is on disk before the reply that tells of it leaves.
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384;",
             },
             # Each thread keeps its connection: to open one costs as much as a small request, and whoever closes the
-            # last one writes the whole log back first. Not for ever, for each fills a cache of its own.
+            # last one writes the whole log back first. Not for ever, for each fills a cache of its own (16 MiB).
             "CONN_MAX_AGE": 60,
             # A file also under test: SQLite's in-memory database cannot be shared by threads or processes.
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
