@@ -148,8 +148,7 @@ def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 class Batch:
     """Decisions to be recorded together, claims on the same counter numbered in the order given.
 
-    An entry of another window of a counter is left out (None in `rows`): decided anew, it goes
-    into a later batch.
+    An entry of another window of a counter is left out (None in `rows`): decided anew, it goes into a later batch.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:

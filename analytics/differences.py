@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from analytics.folding import REVENUE_LISTS, USAGE_LISTS
+from analytics.folding import UNFOLDED_REVENUE, UNFOLDED_USAGE
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups import month_number
 from analytics.windows import bucket_after
@@ -30,12 +30,12 @@ class Difference:
 
 EVENTS = """SELECT created, content_id, requester_id, reason, 1 AS n FROM analytics_accessevent
   WHERE account_id = %s AND created >= %s AND created < %s"""
-UNFOLDED_USAGE = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
-  FROM analytics_recentusage, {USAGE_LISTS} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+WAITING_EVENTS = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
+  FROM {UNFOLDED_USAGE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 ENTRIES = """SELECT occurred_at, currency, license_type, content_id, requester_id, amount FROM analytics_ledgerentry
   WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"""
-UNFOLDED_REVENUE = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount
-  FROM analytics_recentrevenue, {REVENUE_LISTS} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+WAITING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount
+  FROM {UNFOLDED_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 
 
 class Dialect:
@@ -47,8 +47,8 @@ class Dialect:
             self.date = "({0} AT TIME ZONE 'UTC')::date"
             self.day = "extract(day FROM {0} AT TIME ZONE 'UTC')::int"
             self.month = "extract(month FROM {0} AT TIME ZONE 'UTC')::int"
-            self.events = f"{EVENTS} UNION ALL {UNFOLDED_USAGE}"
-            self.entries = f"{ENTRIES} UNION ALL {UNFOLDED_REVENUE}"
+            self.events = f"{EVENTS} UNION ALL {WAITING_EVENTS}"
+            self.entries = f"{ENTRIES} UNION ALL {WAITING_ENTRIES}"
             self.periods = 2
         else:
             self.hour = "substr({0}, 1, 13) || ':00:00'"

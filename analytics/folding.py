@@ -18,6 +18,9 @@ EVERY = timedelta(seconds=10)  # many batches ask for the same items: together t
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
   AS one (amount, license_type, content_id, requester_id)"""
+# What readers add to the rollups: a row for each decision or charge.
+UNFOLDED_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+UNFOLDED_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
 def fold(age: timedelta = timedelta(0)) -> int:

@@ -7,17 +7,17 @@ which the recorder gets to them. An interrupted rebuild leaves no row worse than
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from accounts.models import Account
 from analytics import differences, models
 from analytics.differences import Dialect, Difference
 from analytics.retention import alone, horizon
+from analytics.rollups import adapted, prepared
 from analytics.windows import bucket_after, floor
 
 CHUNK = 1_000  # rows that a transaction holds
@@ -62,7 +62,7 @@ def rebuild(
 
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
-    dialect, key = Dialect(connection.vendor), key_of(account)
+    dialect, key = Dialect(connection.vendor), prepared(models.HourlyUsage, "account_id", account)
     found = span(account)
     if found is None:
         return
@@ -79,10 +79,6 @@ def steps(account: str, since: datetime | None, purged: datetime | None) -> Iter
             yield f"{month.year}", differences.yearly("content", key, month.year, purged, dialect)
             yield f"{month.year}", differences.yearly("requester", key, month.year, purged, dialect)
         month = following
-
-
-def key_of(account: str) -> Any:
-    return Account._meta.pk.get_db_prep_value(account, connection)
 
 
 def span(account: str) -> tuple[datetime, datetime] | None:
@@ -110,6 +106,7 @@ def ends(model: Any, account: str, column: str) -> list[Any]:
 
 def settle(difference: Difference, account: str, apply: bool) -> int:
     """Finds the rows that differ, and adds what they lack if told to; returns how many there are."""
+    key = prepared(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
         try:
             with transaction.atomic() if connection.vendor == "postgresql" else nullcontext():
@@ -124,7 +121,7 @@ def settle(difference: Difference, account: str, apply: bool) -> int:
             rows: int = cursor.fetchone()[0]
             if apply:
                 for first in range(1, rows + 1, CHUNK):
-                    cursor.execute(addition(difference), [key_of(account), first, first + CHUNK - 1])
+                    cursor.execute(addition(difference), [key, first, first + CHUNK - 1])
         finally:
             cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
     return rows
@@ -139,9 +136,3 @@ def addition(difference: Difference) -> str:
     return f"""INSERT INTO {difference.rollup} AS kept ({names})
       SELECT %s, {values} FROM {TABLE} WHERE number BETWEEN %s AND %s ORDER BY number
       ON CONFLICT ({", ".join(key)}) DO UPDATE SET {sums}"""  # noqa: S608
-
-
-def adapted(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return connection.ops.adapt_datefield_value(value) if isinstance(value, date) else value

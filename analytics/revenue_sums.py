@@ -15,10 +15,10 @@ from typing import Any
 
 from django.db import connection
 
-from analytics.folding import REVENUE_LISTS
-from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
+from analytics.folding import UNFOLDED_REVENUE
+from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates import PRECISION
-from analytics.rollups import REVENUE_KEYS, prepared
+from analytics.rollups import REVENUE_KEYS, adapted, owned
 from analytics.usage import in_memory
 from analytics.windows import DAY, midnight
 from config.api.amounts import from_millionths
@@ -63,30 +63,28 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[A
 
     Each is key, day, currency and amount in millionths.
     """
-    adapt, key = connection.ops, REVENUE_KEYS[name]
-    owners = [prepared(LedgerEntry, "account_id", one) for one in accounts]
-    owned = f"account_id IN ({', '.join(['%s'] * len(owners))})"
+    key = REVENUE_KEYS[name]
+    condition, owners = owned(accounts)
     selects = [
         f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
-        f" WHERE {owned} AND day >= %s AND day < %s"
+        f" WHERE {condition} AND day >= %s AND day < %s"
     ]
-    parameters = [*owners, *map(adapt.adapt_datefield_value, span.days)]
+    parameters = [*owners, *span.days]
     if connection.vendor == "postgresql":
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
-            f"SELECT {key}, {date_}, currency, amount FROM analytics_recentrevenue, {REVENUE_LISTS}"  # noqa: S608
-            f" WHERE {owned} AND {date_} >= %s AND {date_} < %s"
+            f"SELECT {key}, {date_}, currency, amount FROM {UNFOLDED_REVENUE}"  # noqa: S608
+            f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
         )
         parameters += [*owners, *span.days]
     for start, end in span.parts:
         day = "%s::date" if connection.vendor == "postgresql" else "%s"
         selects.append(
             f"SELECT {key}, {day}, currency, amount FROM analytics_ledgerentry"  # noqa: S608 - made of constants
-            f" WHERE {owned} AND occurred_at >= %s AND occurred_at < %s"
+            f" WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
         )
-        parameters += [adapt.adapt_datefield_value(start.date()), *owners]
-        parameters += [adapt.adapt_datetimefield_value(moment) for moment in (start, end)]
-    return " UNION ALL ".join(selects), parameters
+        parameters += [start.date(), *owners, start, end]
+    return " UNION ALL ".join(selects), [adapted(value) for value in parameters]
 
 
 def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:

@@ -4,12 +4,12 @@ A source brings each key once, and in the key's order: writers that meet then wa
 """
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 from django.db import connection
 
-from analytics.models.usage import DAYS, MONTHS
+from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 
 Count = TypeVar("Count")
 
@@ -61,3 +61,16 @@ def prepared(model: Any, column: str, value: Any) -> Any:
     field = model._meta.get_field(column.removesuffix("_id"))
     field = field.target_field if field.is_relation else field
     return field.get_db_prep_value(value, connection)
+
+
+def adapted(value: Any) -> Any:
+    """A parameter of SQL; a date or a moment as the database compares it."""
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return connection.ops.adapt_datefield_value(value) if isinstance(value, date) else value
+
+
+def owned(accounts: Sequence[str]) -> tuple[str, list[Any]]:
+    """The condition that rows are of one of these accounts (ids, at least one), with its parameters."""
+    keys = [prepared(HourlyUsage, "account_id", account) for account in accounts]
+    return f"account_id IN ({', '.join(['%s'] * len(keys))})", keys

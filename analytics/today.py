@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from analytics.folding import USAGE_LISTS
-from analytics.models import HourlyUsage
-from analytics.rollups import prepared
+from analytics.folding import UNFOLDED_USAGE
+from analytics.rollups import adapted, owned
 from analytics.windows import DAY, floor, midnight
 
 
@@ -28,30 +26,26 @@ class Days(Struct, frozen=True):
 def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
     """Of those of the accounts (by id) that had any."""
     today, hour = midnight(now), floor(now, "hour")
-    owners = [prepared(HourlyUsage, "account_id", account) for account in accounts]
-    if not owners:
+    if not accounts:
         return {}
-    where = f"WHERE account_id IN ({', '.join(['%s'] * len(owners))}) AND hour >= %s AND hour < %s"
+    condition, owners = owned(accounts)
+    where = f"WHERE {condition} AND hour >= %s AND hour < %s"
     figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
-    of_figures = [*owners, *moments(today - DAY, today + DAY)]
+    of_figures = [*owners, today - DAY, today + DAY]
     if connection.vendor == "postgresql":
-        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM analytics_recentusage, {USAGE_LISTS} {where}"  # noqa: S608
+        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {UNFOLDED_USAGE} {where}"  # noqa: S608
         of_figures *= 2
     parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]
     parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]
     sums = ", ".join(f"coalesce(sum(requests) FILTER (WHERE {part}), 0)" for part in parts)
-    of_parts = moments(today, today, today, hour, today, today, hour - DAY)
+    of_parts = [today, today, today, hour, today, today, hour - DAY]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
-            [*of_parts, *of_figures],
+            [adapted(value) for value in (*of_parts, *of_figures)],
         )
         of = dict(zip(owners, accounts, strict=True))
         return {of[owner]: Days(*map(int, counts)) for owner, *counts in cursor.fetchall()}
-
-
-def moments(*given: datetime) -> list[Any]:
-    return [connection.ops.adapt_datetimefield_value(moment) for moment in given]
 
 
 def added(days: Iterable[Days]) -> Days:

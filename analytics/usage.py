@@ -11,7 +11,7 @@ from django.db.models import Max, Min
 
 from analytics.folding import USAGE_LISTS
 from analytics.models import ContentYear, HourlyUsage, RecentUsage
-from analytics.rollups import prepared
+from analytics.rollups import adapted, prepared
 from analytics.usage_sql import Parts, Statement
 from analytics.windows import Window
 from config.api import ids
@@ -64,13 +64,9 @@ def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[Row]:
     """The rows of usage_sql.Statement: all figures at one moment."""
-    keys = [prepared(HourlyUsage, "account_id", account) for account in accounts]
-    statement = Statement(connection.vendor, keys, window, parts)
+    statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
-    parameters = [
-        connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
-        for value in statement.parameters
-    ]
+    parameters = [adapted(value) for value in statement.parameters]
     with in_memory(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()

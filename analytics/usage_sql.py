@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from analytics.folding import USAGE_LISTS
+from analytics.folding import UNFOLDED_USAGE
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups import month_number
+from analytics.rollups import month_number, owned
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
 TOP = 10
@@ -31,7 +31,7 @@ class PostgreSQL:
     unix = "extract(epoch FROM {0})::bigint"
     id = "replace({0}::text, '-', '')"
     recent = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
-    FROM analytics_recentusage, {USAGE_LISTS} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
+    FROM {UNFOLDED_USAGE} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
     bytewise = 'COLLATE "C"'
 
 
@@ -92,12 +92,11 @@ class Parts:
 class Statement:
     """SQL as it grows, with its parameters in order."""
 
-    def __init__(self, vendor: str, accounts: Sequence[Any], window: Window, parts: Parts) -> None:
-        """`accounts` as the database has their ids."""
-        self.dialect, self.accounts, self.window, self.parts = DIALECTS[vendor], accounts, window, parts
+    def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
+        self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
+        self.owned, self.accounts = owned(accounts)
         self.parameters: list[Any] = []
         self.has_singles = False
-        self.owned = f"account_id IN ({', '.join(['%s'] * len(accounts))})"
 
     def build(self) -> str:
         steps = [*self.singles(), self.figures(), *self.counted("content"), *self.counted("requester")]

@@ -78,9 +78,9 @@ def found(wanted: Wanted, keys: Mapping[Names, tuple[str, str]], rows: Mapping[N
         category = None if named_category is None else named_category.decode()
         described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
         items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
-    return (
-        None if epoch is None else Found(int(epoch), items, {})
-    )  # without an account there is nothing to be exact of
+    if epoch is None:
+        return None  # without an account there is nothing to be exact of
+    return Found(int(epoch), items, {})
 
 
 @lru_cache(maxsize=10_000)
