@@ -72,7 +72,7 @@ class Tracing:
         self.wrap(checks, "decide_check", self.around("decide", describe=describe_decision))
         database = {"db.system.name": "postgresql"}
         self.wrap(AsyncRecorder, "record", self.around("INSERT decisions", SpanKind.CLIENT, database))
-        self.wrap(AsyncLookup, "find_items", self.around("SELECT items", SpanKind.CLIENT, database))
+        self.wrap(AsyncLookup, "find_facts", self.around("SELECT facts", SpanKind.CLIENT, database))
         self.wrap(recorder, "run_prepared", self.around("INSERT decisions", SpanKind.CLIENT, database))
         redis = {"db.system.name": "redis"}
         self.wrap(AsyncLimiter, "ask", self.around("EVAL limits", SpanKind.CLIENT, redis))

@@ -28,7 +28,7 @@ from analytics.batches import Entry, Outcome, unfit
 from config.api.errors import ApiError, as_api_error
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
-from licensing.async_lookup import AsyncLookup, of_items_by_id
+from licensing.async_lookup import AsyncLookup, needs_no_thread
 from licensing.check_bodies import Check
 from licensing.checks import Answer, Preparer, check_access, not_found, settle
 from licensing.lookup import Found, Selector, Wanted, current_epoch, find_items, keep_requesters
@@ -60,9 +60,9 @@ class Gateway:
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1
         )
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
-        self.items: MicroBatch[Wanted, Found | None] | None = None  # what can be looked up without a thread
+        self.quick_lookups: MicroBatch[Wanted, Found | None] | None = None  # without a thread
         if on_postgresql:
-            self.items = MicroBatch(AsyncLookup().find_items)
+            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
@@ -185,7 +185,9 @@ class Gateway:
 
     async def read(self, wanted: Wanted) -> Found:
         """Reads from the database, and keeps it."""
-        found = await self.items.submit(wanted) if self.items is not None and of_items_by_id(wanted) else None
+        found = None
+        if self.quick_lookups is not None and needs_no_thread(wanted):
+            found = await self.quick_lookups.submit(wanted)
         if found is None:
             found = await self.lookups.submit(wanted)
         for selector in wanted.selectors & found.items.keys():

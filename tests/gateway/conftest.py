@@ -79,7 +79,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
     made = CheckApplication()
     # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
     made.gateway.write = InThread("recorder", record_now)
-    made.gateway.items = None
+    made.gateway.quick_lookups = None
     made.gateway.limits = None
     return made
 

@@ -11,10 +11,11 @@ from django.conf import settings
 from django.db import connection
 
 from licensing import services
-from licensing.async_lookup import AsyncLookup, of_items_by_id
+from licensing.async_lookup import AsyncLookup, needs_no_thread
 from licensing.gateway import look_up_account
 from licensing.lookup import Found, Wanted, compiled_policies, current_epoch
 from tests import factories
+from tests.gateway.looking_up import close, found_on_the_loop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,20 +26,6 @@ def wanted(account, *content_ids):
     return Wanted(account.pk, {("contentId", content_id) for content_id in content_ids}, {})
 
 
-def found_on_the_loop(*many: Wanted) -> list[Found | None]:
-    async def find():
-        lookup = AsyncLookup()
-        try:
-            return [*await lookup.find_items(many), *await lookup.find_items(many)]  # prepared once, then used
-        finally:
-            for session in lookup.sessions.idle:
-                session.close()
-
-    first, second = (found := asyncio.run(find()))[: len(many)], found[len(many) :]
-    assert first == second
-    return first
-
-
 @pytest.fixture
 def policy(account):
     policy = factories.policy(account, factories.ALLOW_ALL)
@@ -46,10 +33,9 @@ def policy(account):
     return policy
 
 
-def test_what_is_by_its_id_alone_needs_no_thread(account):
-    assert of_items_by_id(wanted(account, NO_ITEM))
-    assert not of_items_by_id(Wanted(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, {}))
-    assert not of_items_by_id(Wanted(account.pk, {("contentId", NO_ITEM)}, {"org_acme": None}))
+def test_items_that_are_named_by_their_ids_need_no_thread(account):
+    assert needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM)}, {"org_acme": None}))
+    assert not needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, {}))
 
 
 if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
@@ -122,11 +108,10 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         async def look():
             lookup = AsyncLookup()
             while writer.is_alive():
-                [found] = await lookup.find_items([wanted(account, item.pk)])
+                [found] = await lookup.find_facts([wanted(account, item.pk)])
                 [known] = found.items.values()
                 seen.add((found.epoch - begin, int(known.category or 0)))
-            for session in lookup.sessions.idle:
-                session.close()
+            close(lookup)
 
         writer = Thread(target=change)
         writer.start()

@@ -1,0 +1,204 @@
+"""Requesters that are looked up on the event loop (licensing.async_lookup) are those that a thread finds.
+
+Who is new, has a new name, or has licences that this process has not compiled is left to a thread.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from threading import Thread
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from config.api.microbatch import InThread, MicroBatch
+from licensing import services
+from licensing.async_lookup import FIND, AsyncLookup
+from licensing.check_bodies import Check
+from licensing.gateway import Gateway, look_up_account, look_up_now
+from licensing.licenses import revoke_license
+from licensing.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
+from licensing.models import Requester
+from tests import factories
+from tests.gateway.looking_up import close, found_on_the_loop
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def wanted(account, requester_id="org_acme", name=None):
+    return Wanted(account.pk, set(), {requester_id: name})
+
+
+def make(account, requester_id="org_acme", name=None):
+    return Requester.objects.create(account=account, requester_id=requester_id, name=name)
+
+
+if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    OWN_IDS = ["org_acme", "NULL", "", " ", "größe", "日本", '{"a","b"}', "\\", '\\"', "a,b", "'", "%s $1", "x" * 255]
+
+    @pytest.mark.parametrize("name", [None, "Acme", "NULL", "Ökonomie 'n' \"more\""])
+    @pytest.mark.parametrize("requester_id", OWN_IDS)
+    def test_a_requester_is_found_as_by_a_thread(account, requester_id, name):
+        make(account, requester_id, name)
+        [found] = found_on_the_loop(wanted(account, requester_id))
+        assert found == look_up_account(account.pk, (), {requester_id: None})
+        assert found.requesters[requester_id].name == name
+
+    def test_who_differs_only_in_case_or_spaces_is_somebody_else(account):
+        ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
+        rows = {name: make(account, name).pk for name in ids}
+        [found] = found_on_the_loop(Wanted(account.pk, set(), dict.fromkeys(ids)))
+        assert {name: known.pk for name, known in found.requesters.items()} == rows
+
+    def test_items_and_requesters_of_several_checks_are_each_found_at_their_place(account):
+        items = [factories.content(account) for _ in range(20)]
+        names = [make(account, f"org_{number}").requester_id for number in range(20)]
+        many = [
+            Wanted(account.pk, {("contentId", item.pk)}, {name: None, names[0]: None})
+            for item, name in zip(items, names, strict=True)
+        ]
+        expected = [look_up_account(account.pk, one.selectors, one.requesters) for one in many]
+        assert found_on_the_loop(*many) == expected
+
+    def test_another_accounts_requester_of_the_same_name_is_not_found(account, other_account):
+        make(account)
+        assert found_on_the_loop(wanted(other_account), wanted(account))[0] is None
+
+    def test_one_who_is_new_or_has_a_new_name_is_left_to_a_thread_that_writes_it(account):
+        make(account, name="Acme")
+        new, renamed, same = found_on_the_loop(
+            wanted(account, "org_new"), wanted(account, name="Ajax"), wanted(account, name="Acme")
+        )
+        assert (new, renamed) == (None, None)
+        assert same.requesters["org_acme"].name == "Acme"
+
+    def test_licences_that_are_compiled_are_found_until_they_change(account):
+        held = factories.license(account)
+        assert found_on_the_loop(wanted(account)) == [None]
+        compiled = find_requesters(account.pk, ["org_acme"])
+        assert found_on_the_loop(wanted(account)) == [Found(current_epoch(account.pk), {}, compiled)]
+        revoke_license(held)
+        assert found_on_the_loop(wanted(account)) == [None]
+
+    def test_a_requester_never_comes_with_an_epoch_that_is_not_its_own(account):
+        """With each licence comes a name; licences, name and item's category count the changes that there were."""
+        item = factories.content(account)
+        begin, changes = current_epoch(account.pk), 60
+        seen = set()
+
+        def change():
+            for number in range(1, changes + 1):
+                factories.license(account, requester_name=str(number))
+                find_requesters(account.pk, ["org_acme"])  # compiles
+                services.update_content(item, {"category": str(number)})
+            connection.close()
+
+        async def look():
+            lookup = AsyncLookup()
+            both = Wanted(account.pk, {("contentId", item.pk)}, {"org_acme": None})
+            while writer.is_alive():
+                [found] = await lookup.find_facts([both])
+                if found is not None:
+                    [known], [requester] = found.items.values(), found.requesters.values()
+                    licences = len(requester.licenses.terms)
+                    seen.add((found.epoch - begin, licences, int(requester.name), int(known.category or 0)))
+            close(lookup)
+
+        writer = Thread(target=change)
+        writer.start()
+        asyncio.run(look())
+        writer.join()
+        assert len(seen) > 10
+        assert seen <= {(epoch, (epoch + 1) // 2, (epoch + 1) // 2, epoch // 2) for epoch in range(2 * changes + 1)}
+
+    @pytest.mark.parametrize("requesters", [0, 1, 500])
+    def test_every_row_is_looked_up_by_its_unique_index_however_many_there_are(account, requesters):
+        for number in range(requesters):
+            make(account, f"org_{number}")
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE licensing_requester")
+
+        async def explain():
+            lookup = AsyncLookup()
+            try:
+                return await lookup.sessions.run(f"EXPLAIN {FIND}", ["{}"] * 3)
+            finally:
+                close(lookup)
+
+        plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
+        assert set(re.findall(r"Scan using (\w+)", plan)) == {
+            *("accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique")
+        }
+        assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function", "Subquery"}
+
+    # --- All of a check's look-up ------------------------------------------------------------------------------------
+
+    class Threads:
+        """Stands in for the gateway's thread; counts how often it is used."""
+
+        def __init__(self) -> None:
+            self.used = 0
+            self.lookups = MicroBatch(InThread("lookups", self.look_up))
+
+        def look_up(self, many: Sequence[Wanted]) -> list[Found]:
+            self.used += 1
+            try:
+                return look_up_now(many)
+            finally:
+                connection.close()
+
+    @pytest.fixture
+    def threads():
+        return Threads()
+
+    @pytest.fixture
+    def look_up(threads, account):
+        """What a check finds in a process that has nothing cached."""
+
+        async def find(check):
+            gateway = Gateway()
+            gateway.lookups = threads.lookups
+            try:
+                return await gateway.look_up(account.pk, [check])
+            finally:
+                close(gateway.quick_lookups.call.__self__)
+
+        return lambda item, **fields: asyncio.run(find(Check(("contentId", item.pk), "org_acme", **fields)))
+
+    @pytest.fixture
+    def item(account):
+        policy = factories.policy(account)
+        compiled_policies.get([(policy.pk, 1)])
+        return factories.content(account, policy_id=policy.pk)
+
+    def test_a_cold_check_of_somebody_known_takes_no_thread(account, item, look_up, threads):
+        known = make(account, name="Acme")
+        found = look_up(item, requester_name="Acme")
+        assert (found.requesters["org_acme"].pk, found.items["contentId", item.pk].id) == (known.pk, item.pk)
+        assert threads.used == 0
+
+    def test_somebody_new_is_written_by_the_first_check_and_found_without_a_thread_by_the_next(
+        account, item, look_up, threads
+    ):
+        first, second = look_up(item), look_up(item)
+        assert first == second
+        assert first.requesters["org_acme"].pk == Requester.objects.get(account=account).pk
+        assert threads.used == 1
+
+    def test_a_new_name_is_written_by_the_first_check_that_gives_it(account, item, look_up, threads):
+        make(account, name="Acme")
+        assert look_up(item, requester_name="Ajax").requesters["org_acme"].name == "Ajax"
+        assert look_up(item).requesters["org_acme"].name == "Ajax"
+        assert threads.used == 1
+
+    def test_a_licence_that_was_issued_or_revoked_is_compiled_by_one_check_for_all_that_follow(
+        account, item, look_up, threads
+    ):
+        def revoked():
+            return [term.revoked for term in look_up(item).requesters["org_acme"].licenses.terms]
+
+        held = factories.license(account)
+        assert (revoked(), revoked(), threads.used) == ([False], [False], 1)
+        revoke_license(held)
+        assert (revoked(), revoked(), threads.used) == ([True], [True], 2)
