@@ -20,7 +20,7 @@ from config.api.middleware import TrustedProxies, request_id, request_id_of
 from config.api.observing import log_access
 from config.api.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from config.api.rendering import render_json
-from config.api.views import check_query
+from config.api.views import check_query, check_utf8
 from licensing.check_bodies import parse_batch, parse_check
 from licensing.gateway import Gateway
 from licensing.metrics import BATCH, CHECK, count_answers, count_request
@@ -34,6 +34,7 @@ COMMON_HEADERS = (
     f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
     f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
     "cross-origin-opener-policy: same-origin\r\n"
+    "vary: origin\r\n"
 ).encode()
 FOR_OTHER_ORIGINS = (
     f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
@@ -158,7 +159,9 @@ class CheckApplication:
         refuse_beyond(request.limit_state)
         require(grant, "access:check")
         if request.query:
-            check_query(parse_qs(request.query.decode("latin-1"), keep_blank_values=True).items(), frozenset())
+            query = request.query.decode("latin-1")
+            check_utf8(query)
+            check_query(parse_qs(query, keep_blank_values=True).items(), frozenset())
         check_media_type(request.header(b"content-type"))
         body = await read_body(request.scope, receive, MAX_BYTES)
         check_length(len(body))

@@ -31,9 +31,13 @@ def sign(scope: str, payload: bytes) -> bytes:
     return hmac.digest(key, len(scope).to_bytes(4) + scope.encode() + payload, "sha256")[:SIGNATURE_BYTES]
 
 
+def as_text(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).decode().rstrip("=")
+
+
 def encode_cursor(scope: str, created: datetime, raw_id: bytes) -> str:
     payload = ((created - EPOCH) // MICROSECOND).to_bytes(8, signed=True) + raw_id
-    return urlsafe_b64encode(payload + sign(scope, payload)).decode().rstrip("=")
+    return as_text(payload + sign(scope, payload))
 
 
 def decode_cursor(scope: str, text: str) -> tuple[datetime, bytes]:
@@ -41,6 +45,8 @@ def decode_cursor(scope: str, text: str) -> tuple[datetime, bytes]:
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:
+        raw = b""
+    if as_text(raw) != text:  # the decoder skips what is no digit, and the last digit's spare bits
         raw = b""
     payload, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
     if len(payload) != 24 or not hmac.compare_digest(sign(scope, payload), signature):

@@ -15,6 +15,8 @@ MAX_DEPTH = 32
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
+CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
+READABLE = {"utf-8", "utf8", "us-ascii"}
 LARGEST_EXPONENT = 307  # 1e308 and more is too large, as a few of the largest floats are
 
 
@@ -181,10 +183,14 @@ def is_shallow(raw: bytes) -> bool:
 
 
 def check_media_type(content_type: str) -> None:
-    """Raises UnsupportedMediaType; a missing Content-Type is read as JSON."""
+    """Raises UnsupportedMediaType, also for a charset that is not UTF-8; a missing Content-Type is read as JSON."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type not in ("", "application/json"):
         raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")
+    if named := CHARSET(content_type):
+        charset = named[1].strip().strip('"')
+        if charset.lower() not in READABLE:
+            raise UnsupportedMediaType(f"Send the body in UTF-8, not in {charset[:100]!r}.")
 
 
 def check_length(length: int) -> None:

@@ -103,7 +103,16 @@ def test_any_other_character_is_kept(api, text):
 
 
 @pytest.mark.parametrize(
-    "media_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8", ""]
+    "media_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "Application/JSON;charset=UTF-8",
+        'application/json; charset="utf-8"; profile=x',
+        "application/json; charset=utf8",
+        "application/json; charset=us-ascii",
+        "",
+    ],
 )
 def test_json_may_be_called_so_or_nothing(api, media_type):
     assert api.post("/v1/content", {"title": "x"}, headers={"Content-Type": media_type}).status == 201
@@ -125,6 +134,13 @@ def test_another_media_type_is_a_415(api, ids, endpoint):
         reply = endpoint.send(api, ids, headers={"Content-Type": media_type})
         assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
         assert reply.error["type"] == "invalid_request_error"
+
+
+@each_with_body()
+def test_another_charset_than_utf_8_is_a_415(api, ids, endpoint):
+    for charset in ("utf-16", "UTF-16LE", "iso-8859-1", '"latin-1"', "utf-80", "", "x; charset=utf-8"):
+        reply = endpoint.send(api, ids, headers={"Content-Type": f"application/json; charset={charset}"})
+        assert (charset, reply.status, reply.error["code"]) == (charset, 415, "unsupported_media_type")
 
 
 def test_a_refused_body_writes_nothing(api):

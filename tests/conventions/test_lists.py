@@ -143,6 +143,13 @@ def test_a_tampered_cursor_is_refused(api, cursor):
         assert is_refused(api.get("/v1/content", cursor=changed))
 
 
+def test_a_cursor_has_one_spelling(api, cursor):
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    neighbour = digits[digits.index(cursor[-1]) ^ 1]  # another value of bits that no byte of it uses
+    for changed in (cursor[:-1] + neighbour, f"{cursor[:9]}.{cursor[9:]}", f"{cursor}=", f"{cursor}==", f"{cursor} "):
+        assert is_refused(api.get("/v1/content", cursor=changed))
+
+
 def test_a_cursor_says_nothing_about_the_row_it_points_to(api, cursor):
     assert cursor.isascii()
     assert "cnt_" not in base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("latin1")

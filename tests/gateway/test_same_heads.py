@@ -1,0 +1,61 @@
+"""The two ways of answering a check read a request's head alike, and answer with the same one."""
+
+from io import BytesIO
+
+import pytest
+
+from config.wsgi import Request
+from tests import factories
+from tests.client import ApiClient
+
+PATHS = ["/v1/access/check", "/v1/access/check/batch"]
+OF_THIS_REPLY = {"content-length", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"}
+
+
+@pytest.fixture
+def django(account):
+    return ApiClient(factories.key_text(account))
+
+
+def shown(reply):
+    headers = {name.lower(): value for name, value in reply.headers.items()}
+    return reply.status, reply.body, {name: value for name, value in headers.items() if name not in OF_THIS_REPLY}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("query", ["a=1", "a", "=", "a=1&a=2", "a=%00", "a=%ff", "%ff=1", "a%5Bne%5D=1", "&"])
+def test_a_query_is_answered_alike(api, django, path, query):
+    assert shown(api.post(f"{path}?{query}", {})) == shown(django.post(f"{path}?{query}", {}))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "media_type",
+    ["", "text/plain", "Application/JSON; charset=UTF-8", "application/json; charset=utf-16", "; charset=latin-1"],
+)
+def test_a_media_type_is_answered_alike(api, django, path, media_type):
+    headers = {"Content-Type": media_type}
+    assert shown(api.post(path, {}, headers=headers)) == shown(django.post(path, {}, headers=headers))
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "https://reader.example"}, {"Accept": "text/html"}])
+def test_a_decision_has_the_same_headers(api, django, account, headers):
+    item = factories.content(account)
+    body = {"contentId": item.id, "requester": "org_acme", "dryRun": True}
+    [one, other] = [shown(client.post(PATHS[0], body, headers=headers)) for client in (api, django)]
+    assert one[2] == other[2]
+    assert one[0] == other[0] == 200
+
+
+@pytest.mark.parametrize("charset", ["charset=utf-16", "charset=rot13", "charset=undefined", "charset*=none''x"])
+def test_a_query_is_utf_8_whatever_the_media_type_says(charset):
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/v1/content",
+        "QUERY_STRING": "title=caf%C3%A9",
+        "CONTENT_TYPE": f"Application/JSON; {charset}",
+        "wsgi.input": BytesIO(),
+    }
+    request = Request(environ)
+    assert request.GET["title"] == "café"
+    assert request.content_type == "application/json"
