@@ -40,9 +40,10 @@ def package(name: str, distribution: str) -> Path:
 
 def free_port() -> int:
     # Not one the kernel chose: those are also handed to outgoing connections, and one of them would
-    # then hold the port while a stopped server is to start on it again.
+    # then hold the port while a stopped server is to start on it again. Nor one that a seed decides, as in another
+    # benchmark at the same time.
     while True:
-        port = random.randrange(15_000, 32_000)
+        port = random.SystemRandom().randrange(15_000, 32_000)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
