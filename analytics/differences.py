@@ -136,3 +136,20 @@ def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
     days = (account, period[1].date(), period[2].date())
     parameters = (*period * dialect.periods, *days)
     return Difference(f"analytics_{one}revenue", keys, ("amount",), {}, select, parameters)
+
+
+def revenue_year(one: str, account: Any, year: int, dialect: Dialect) -> Difference:
+    """`one` is requester or content. On PostgreSQL alone."""
+    keys = (f"{one}_id", "currency", "refund")
+    named = ", ".join(keys)
+    entries = f"""SELECT *, amount < 0 AS refund FROM ({ENTRIES}) entries
+      UNION ALL SELECT *, amount > 0 FROM ({WAITING_ENTRIES}) waiting"""  # noqa: S608 - what waits comes negated
+    recorded = f"""SELECT {named}, {running_sums(MONTHS)} FROM (
+        SELECT {named}, {dialect.month.format("occurred_at")} AS part, sum(amount) AS n
+        FROM ({entries}) entries WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4) months GROUP BY 1, 2, 3"""  # noqa: S608
+    kept = f"""SELECT {named}, {", ".join(f"-{month}" for month in MONTHS)} FROM analytics_{one}revenueyear
+      WHERE account_id = %s AND year = {year}"""  # noqa: S608
+    select = differing(keys, MONTHS, recorded, kept)
+    period = (account, datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+    parameters = (*period * dialect.periods, account)
+    return Difference(f"analytics_{one}revenueyear", keys, tuple(MONTHS), {"year": year}, select, parameters)

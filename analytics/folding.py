@@ -9,7 +9,17 @@ from datetime import date, timedelta
 from django.db import connection, transaction
 
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
+from analytics.rollups import (
+    HOURLY,
+    REVENUE,
+    REVENUE_KEYS,
+    YEARLY_REVENUE,
+    month_number,
+    monthly,
+    revenue_of_years,
+    running,
+    yearly,
+)
 
 LOCK = 7_202_611_042  # any number that nothing else locks
 BATCHES = 4_000  # rows that a transaction takes
@@ -87,6 +97,8 @@ def revenue() -> str:
     for one, key in REVENUE_KEYS.items():
         source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM one
           GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
+        if one in YEARLY_REVENUE:
+            steps.append(f"{one}_year AS ({revenue_of_years(one)})")
         steps.append(f"{one} AS ({REVENUE.format(one=one, key=key, source=source)})")
     columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
     return folding("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)

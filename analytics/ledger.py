@@ -11,7 +11,7 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
-from analytics.rollups import REVENUE, prepared
+from analytics.rollups import REVENUE, YEARLY_REVENUE, prepared, revenue_of_years
 from analytics.sqlite import add_revenue
 from config.api.amounts import to_millionths
 from config.api.errors import ValidationFailed
@@ -36,6 +36,8 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
         try:
             for name in ROLLUPS:
                 add_totals(name, totals(name, entries))
+                if name in YEARLY_REVENUE and connection.vendor == "postgresql":
+                    add_to_years(name, entries)
         except (IntegrityError, OverflowError):  # on SQLite
             raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
 
@@ -69,3 +71,15 @@ def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
         source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
         statement = REVENUE.format(one=name, key=", ".join(key), source=source)
         cursor.execute(statement, [*columns, list(sums.values())])
+
+
+def add_to_years(name: str, entries: Sequence[LedgerEntry]) -> None:
+    model, key = ROLLUPS[name]
+    types = {"account_id": "uuid", "currency": "text", **key, "day": "date", "amount": "numeric"}
+    columns = [[prepared(model, column, getattr(entry, column)) for entry in entries] for column in list(types)[:3]]
+    columns.append([entry.occurred_at.astimezone(UTC).date() for entry in entries])
+    columns.append([to_millionths(entry.amount) for entry in entries])
+    arrays = ", ".join(f"%s::{type_}[]" for type_ in types.values())
+    rows = f"SELECT * FROM unnest({arrays}) AS one ({', '.join(types)})"  # noqa: S608 - made of the constants above
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH one AS ({rows}) {revenue_of_years(name)}", columns)

@@ -75,9 +75,12 @@ def steps(account: str, since: datetime | None, purged: datetime | None) -> Iter
             yield name, differences.monthly("requester", key, month, dialect)
         for one in ("tier", "requester", "content"):
             yield name, differences.revenue(one, key, month, dialect)
-        if (following.year > month.year or following > last) and (not purged or following > purged):
-            yield f"{month.year}", differences.yearly("content", key, month.year, purged, dialect)
-            yield f"{month.year}", differences.yearly("requester", key, month.year, purged, dialect)
+        if following.year > month.year or following > last:
+            for one in ("content", "requester"):
+                if not purged or following > purged:
+                    yield f"{month.year}", differences.yearly(one, key, month.year, purged, dialect)
+                if connection.vendor == "postgresql":
+                    yield f"{month.year}", differences.revenue_year(one, key, month.year, dialect)
         month = following
 
 
@@ -92,7 +95,8 @@ def span(account: str) -> tuple[datetime, datetime] | None:
     )
     for number in of("month", models.ContentMonth, models.RequesterMonth):
         moments.append(datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC))
-    for year in of("year", models.ContentYear, models.RequesterYear):
+    of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
+    for year in of("year", *of_years):
         moments.append(datetime(year, 1, 1, tzinfo=UTC))  # a year's rows are looked at with its last month
     for day in of("day", models.TierRevenue, models.RequesterRevenue, models.ContentRevenue):
         moments.append(datetime(day.year, day.month, day.day, tzinfo=UTC))

@@ -2,14 +2,15 @@
 
 Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
 and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the ten best leave
-it. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does about a million a second.
+it. Over a long time most items cannot be among them, which analytics.revenue_bounds tells from a few rows of each, and
+only the others are added up. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does
+about a million a second.
 """
 
 import heapq
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -18,44 +19,16 @@ from django.db import connection
 from analytics.folding import UNFOLDED_REVENUE
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates import PRECISION
+from analytics.revenue_bounds import LONG, likely
 from analytics.rollups import REVENUE_KEYS, adapted, owned
+from analytics.spans import WEIGHT_PLACES, Span, Weights, rounded
 from analytics.usage import in_memory
-from analytics.windows import DAY, midnight
 from config.api.amounts import from_millionths
 
-Group = tuple[date, str]  # a day and a currency
-Weights = Mapping[Group, Decimal]  # what an amount of that currency was worth that day, in the report's currency
 Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
 
 ROLLUPS: dict[str, Any] = {"content": ContentRevenue, "requester": RequesterRevenue}
-# Weights have that many places. Sums of them are rounded to half as many, which leaves no trace of it.
-WEIGHT_PLACES = 40
-SUM_PLACES = 20
-
-
-@dataclass(frozen=True)
-class Span:
-    """From `start` to just before `end`."""
-
-    start: datetime
-    end: datetime
-
-    @property
-    def days(self) -> tuple[date, date]:
-        """The first of the whole days in it, and the day after the last of them: the same if there is none."""
-        first = midnight(self.start)
-        if first < self.start:
-            first += DAY
-        return first.date(), max(first, midnight(self.end)).date()
-
-    @property
-    def parts(self) -> list[tuple[datetime, datetime]]:
-        """What is left at its edges, each within one day."""
-        first, last = midnight(self.start), midnight(self.end)
-        if first == last:
-            return [(self.start, self.end)] if self.start < self.end else []
-        edges = [(self.start, first + DAY)] if first < self.start else []
-        return edges + ([(last, self.end)] if last < self.end else [])
+SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rounding
 
 
 def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
@@ -104,12 +77,11 @@ def best(name: str, accounts: Sequence[str], span: Span, weights: Weights, count
     """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id."""
     if not weights:
         return {}
-    rows, parameters = rows_of(name, accounts, span)
     with in_memory(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            earned = best_on_postgresql(cursor, name, rows, parameters, weights, count)
+            earned = best_on_postgresql(cursor, name, accounts, span, weights, count)
         else:
-            cursor.execute(rows, parameters)
+            cursor.execute(*rows_of(name, accounts, span))
             earned = best_on_sqlite(cursor, name, weights, count)
     step = Decimal(1).scaleb(-SUM_PLACES)
     return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
@@ -123,7 +95,7 @@ IN_ORDER = {
 
 
 def best_on_postgresql(
-    cursor: Any, name: str, rows: str, parameters: list[Any], weights: Weights, count: int
+    cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
 ) -> dict[Any, Decimal]:
     """In millionths."""
     worth, rates, values = "amount", "", []
@@ -133,10 +105,19 @@ def best_on_postgresql(
         rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"
         columns = zip(*((day, code, rounded(weight)) for (day, code), weight in weights.items()), strict=True)
         values = [list(column) for column in columns]
+    rows, parameters = rows_of(name, accounts, span)
+    candidates, condition = "", "key IS NOT NULL"
+    if span.end - span.start >= LONG:
+        candidates, of_candidates = likely(name, accounts, span, weights, count)
+        # OFFSET 0 makes it the first join: the planner cannot know how few they are.
+        condition, parameters = "key IN (SELECT key FROM likely) OFFSET 0", [*of_candidates, *parameters]
+    # A merge join would sort all rows by day on disk first.
+    cursor.execute("SELECT set_config('enable_mergejoin', 'off', true)")
     cursor.execute(
-        f"""
+        f"""{candidates}
         SELECT key, earned FROM (
-          SELECT key, sum({worth}) AS earned FROM ({rows}) AS entry {rates} WHERE key IS NOT NULL GROUP BY key
+          SELECT key, sum({worth}) AS earned
+          FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
         ) AS earner
         ORDER BY earned DESC, {IN_ORDER[name]} LIMIT {count:d}
         """,  # noqa: S608 - made of constants
@@ -161,10 +142,6 @@ def best_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict
     shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
     ranked = sorted(ahead, key=lambda key: (-ahead[key], shown[key][0]))[:count]
     return {key: PRECISION.scaleb(Decimal(ahead[key]), -WEIGHT_PLACES) for key in ranked}
-
-
-def rounded(weight: Decimal) -> Decimal:
-    return weight.quantize(Decimal(1).scaleb(-WEIGHT_PLACES), context=PRECISION)
 
 
 def loaded(name: str, key: Any) -> Any:

@@ -24,6 +24,17 @@ INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amoun
 ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
 """
 REVENUE_KEYS = {"tier": "license_type", "requester": "requester_id", "content": "content_id"}
+YEARLY_REVENUE = ("requester", "content")
+
+
+def revenue_of_years(one: str) -> str:
+    """`one` is content or requester. Adds up the rows of `one`: account, day, currency, id (or NULL) and amount."""
+    months = (f"sum(CASE WHEN extract(month FROM day) <= {number} THEN amount ELSE 0 END)" for number in range(1, 13))
+    key = f"account_id, {one}_id, year, currency, refund"
+    return f"""INSERT INTO analytics_{one}revenueyear AS u ({key}, {", ".join(MONTHS)})
+SELECT account_id, {one}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
+FROM one WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+ON CONFLICT ({key}) DO UPDATE SET {added(MONTHS)}"""  # noqa: S608 - made of constants
 
 
 def yearly(one: str, month: int, source: str) -> str:

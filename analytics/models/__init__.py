@@ -4,10 +4,12 @@ from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.recent import RecentRevenue, RecentUsage
 from analytics.models.revenue import (
     ContentRevenue,
+    ContentRevenueYear,
     EntryType,
     ExchangeRate,
     LedgerEntry,
     RequesterRevenue,
+    RequesterRevenueYear,
     TierRevenue,
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
@@ -16,6 +18,7 @@ __all__ = [
     "AccessEvent",
     "ContentMonth",
     "ContentRevenue",
+    "ContentRevenueYear",
     "ContentYear",
     "EntryType",
     "EventHorizon",
@@ -26,6 +29,7 @@ __all__ = [
     "RecentUsage",
     "RequesterMonth",
     "RequesterRevenue",
+    "RequesterRevenueYear",
     "RequesterYear",
     "RuleUsage",
     "TierRevenue",

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Account
+from analytics.models.usage import MONTHS, OfContent, OfRequester, counts
 from config.api.amounts import AmountField, TotalField, plain
 from config.api.ids import IdField
 from config.api.timestamps import render_timestamp
@@ -126,6 +127,46 @@ class ContentRevenue(DailyRevenue):
 
     def __str__(self) -> str:
         return f"{self.day} {self.content_id}: {plain(self.amount)} {self.currency}"
+
+
+class RevenueYear(counts(MONTHS, TotalField)):  # type: ignore[misc]
+    """The ledger's entries from the beginning of a calendar year (UTC) to the end of each month, as DailyRevenue.
+
+    On PostgreSQL alone. What was given back is in rows of its own, so that a row's amounts all have one sign: with the
+    least and the greatest rate of a time they bound what they were worth in it (analytics.revenue_bounds).
+    """
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    year = models.PositiveSmallIntegerField()
+    currency = models.CharField(max_length=3)
+    refund = models.BooleanField()  # entries below 0
+
+    class Meta:
+        abstract = True
+
+
+class RequesterRevenueYear(RevenueYear, OfRequester):
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "requester", "year", "currency", "refund"], name="revenue_of_requester_in_year"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.requester_id} in {self.year}: {plain(self.m12)} {self.currency}"
+
+
+class ContentRevenueYear(RevenueYear, OfContent):
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "content", "year", "currency", "refund"], name="revenue_of_content_in_year"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.content_id} in {self.year}: {plain(self.m12)} {self.currency}"
 
 
 class ExchangeRate(models.Model):

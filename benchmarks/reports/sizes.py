@@ -1,7 +1,7 @@
 """How much room the rollups take, beside that of what they are made from."""
 
 USAGE = ("hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth")
-REVENUE = ("tierrevenue", "contentrevenue", "requesterrevenue")
+REVENUE = ("tierrevenue", "contentrevenue", "requesterrevenue", "contentrevenueyear", "requesterrevenueyear")
 
 
 def sentences(sizes: dict[str, int]) -> str:
