@@ -34,7 +34,7 @@ WAITING_EVENTS = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''),
   FROM {UNFOLDED_USAGE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 ENTRIES = """SELECT occurred_at, currency, license_type, content_id, requester_id, amount FROM analytics_ledgerentry
   WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"""
-WAITING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount
+WAITING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount AS amount
   FROM {UNFOLDED_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 
 

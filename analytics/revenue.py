@@ -13,8 +13,8 @@ from django.db.models import Min
 
 from analytics.models import LedgerEntry
 from analytics.rates import PRECISION, Rates
+from analytics.revenue_spans import Span, Weights
 from analytics.revenue_sums import Sum, best, names, sums_by_tier
-from analytics.spans import Span, Weights
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10

@@ -13,8 +13,8 @@ from typing import Any
 
 from analytics.folding import UNFOLDED_REVENUE
 from analytics.models.usage import MONTHS
+from analytics.revenue_spans import Span, Weights, rounded
 from analytics.rollups import adapted, owned
-from analytics.spans import Span, Weights, rounded
 
 # Below, adding up all days takes no longer than reading a row of each year.
 LONG = timedelta(days=150)
@@ -53,11 +53,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     values: dict[str, list[Decimal]] = {}
     for (_, code), weight in weights.items():
         values.setdefault(code, []).append(rounded(weight))
-    rates = [
-        list(values),
-        [DOWN.plus(min(of)) for of in values.values()],
-        [UP.plus(max(of)) for of in values.values()],
-    ]
+    low, high = [DOWN.plus(min(of)) for of in values.values()], [UP.plus(max(of)) for of in values.values()]
     sums = f"""SELECT key, sum(CASE WHEN refund THEN touched * high ELSE whole * low END) AS lowest,
         sum(CASE WHEN refund THEN whole * low ELSE touched * high END) AS highest
       FROM ({rows}) AS earned

@@ -20,8 +20,8 @@ from analytics.folding import UNFOLDED_REVENUE
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates import PRECISION
 from analytics.revenue_bounds import LONG, likely
+from analytics.revenue_spans import WEIGHT_PLACES, Span, Weights, rounded
 from analytics.rollups import REVENUE_KEYS, adapted, owned
-from analytics.spans import WEIGHT_PLACES, Span, Weights, rounded
 from analytics.usage import in_memory
 from config.api.amounts import from_millionths
 

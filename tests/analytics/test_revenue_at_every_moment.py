@@ -7,6 +7,7 @@ import pytest
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from analytics.folding import fold
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
 from tests import factories, ledger
 from tests.client import ApiClient
@@ -37,6 +38,16 @@ def test_a_charged_check_is_in_the_report_with_its_reply(api, charged):
         assert body["summary"]["total"] == body["byLicenseType"]["commercial"] == round(100 + n * 0.05, 2)
         assert body["byContent"][0]["revenue"] == round(n * 0.05, 2)
     assert body["byRequester"] == [{"id": "org_acme", "name": None, "revenue": 100.15}]
+
+
+def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_folded(api, account, charged):
+    for _ in range(12):
+        ledger.add(account, "0.01", currency="EUR", content=factories.content(account), occurred_at=timezone.now())
+    assert api.post("/v1/access/check", charged)["allowed"]
+    for _ in range(2):
+        listed = api.get("/v1/analytics/revenue", period="year", currency="EUR")["byContent"]
+        assert [(one["id"], one["revenue"]) for one in listed[:1]] == [(charged["contentId"], 0.05)]
+        fold()
 
 
 def test_a_refund_names_the_decision_and_takes_all_else_from_its_charge(api, charged):

@@ -33,10 +33,12 @@ EDGES = [MIDNIGHT - n * DAY + k * MICROSECOND for n in (-1, 0, 2, 3, 6, 7, 13, 2
 class World:
     """Entries and rates, made up by a random generator; in the database and as Python sees them."""
 
+    days, many, moments = 70, 13, EDGES  # how long ago the first entry may be, and moments that many are at
+
     def __init__(self, account, chance, size):
         self.chance = chance
-        items = [factories.content(account) for _ in range(13)]
-        orgs = [ledger.requester(account, f"org {n}") for n in range(13)]
+        items = [factories.content(account) for _ in range(self.many)]
+        orgs = [ledger.requester(account, f"org {n}") for n in range(self.many)]
         self.titles, self.numbers = {item.pk: item.title for item in items}, [org.pk for org in orgs]
         self.rates = self.publish()
         self.currencies = chance.sample(CURRENCIES, chance.randint(1, 4))
@@ -56,8 +58,8 @@ class World:
 
     def moment(self):
         if self.chance.random() < 0.4:
-            return self.chance.choice(EDGES)
-        return MIDNIGHT + DAY - timedelta(seconds=self.chance.random() * 70 * 86400)
+            return self.chance.choice(self.moments)
+        return MIDNIGHT + DAY - timedelta(seconds=self.chance.random() * self.days * 86400)
 
     def publish(self):
         """Rates of the days, with gaps of up to nine."""

@@ -14,7 +14,10 @@ ROOT = Path(settings.BASE_DIR)
 MONEY = [
     *(ROOT / "config" / "api" / f"{name}.py" for name in ("amounts", "currencies", "money")),
     *(path for name in ("*ledger*", "*revenue*", "*rate*", "adjust*") for path in (ROOT / "analytics").rglob(name)),
-    *(ROOT / "analytics" / f"{name}.py" for name in ("sqlite", "statements", "batches")),
+    *(
+        ROOT / "analytics" / f"{name}.py"
+        for name in ("sqlite", "statements", "batches", "rollups", "folding", "differences")
+    ),
     *(ROOT / "licensing").glob("*licens*.py"),
 ]
 
