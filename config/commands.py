@@ -4,13 +4,24 @@ import getpass
 from abc import ABC, abstractmethod
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rest_framework.exceptions import ValidationError as FieldErrors
 
 from config.api.actors import Actor, acting_as
 from config.api.errors import ApiError, first_error
 from config.api.rendering import render_json
+
+
+def sentences(error: ValidationError) -> list[str]:
+    """What is wrong, each with its field if it has one."""
+    if not hasattr(error, "error_dict"):
+        return error.messages
+    return [
+        text if name == NON_FIELD_ERRORS else f"{name}: {text}"
+        for name, texts in error.message_dict.items()
+        for text in texts
+    ]
 
 
 class ServiceCommand(BaseCommand, ABC):
@@ -26,7 +37,7 @@ class ServiceCommand(BaseCommand, ABC):
         except ApiError as error:
             raise CommandError(f"{error.param}: {error.message}" if error.param else error.message) from None
         except ValidationError as error:
-            raise CommandError("; ".join(error.messages)) from None
+            raise CommandError("; ".join(sentences(error))) from None
         except FieldErrors as error:
             param, message = first_error(error.detail)
             raise CommandError(f"{param}: {message}" if param else message) from None

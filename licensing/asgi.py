@@ -14,7 +14,7 @@ from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits import LimitState
 from accounts.permissions import require
 from accounts.throttling import refuse_beyond
-from config.api.asgi import Disconnected, Receive, Scope, Send, read_body
+from config.api.asgi import Disconnected, Headers, Receive, Scope, Send, read_body
 from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
 from config.api.observing import log_access
@@ -48,6 +48,14 @@ def is_served(host: str) -> bool:
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
+def joined(headers: Headers) -> dict[bytes, bytes]:
+    """Of several headers of one name all, as WSGI gives them to Django: both refuse what must not be repeated."""
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        values.setdefault(name, []).append(value)
+    return {name: b",".join(several) for name, several in values.items()}
+
+
 class Request:
     """The head of a request: its headers by lower-case name, and what is found out on the way."""
 
@@ -56,11 +64,10 @@ class Request:
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        if len(self.headers) < len(scope["headers"]):  # some are repeated
+            self.headers = joined(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
-        forwarded_for = b""
-        if b"x-forwarded-for" in self.headers:  # of several headers of that name, all
-            forwarded_for = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-        self.address = proxies.client_of(peer, forwarded_for.decode("latin-1"))
+        self.address = proxies.client_of(peer, self.header(b"x-forwarded-for"))
         self.grant: Grant | None = None
         self.limit_state: LimitState | None = None
         # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
@@ -69,6 +76,12 @@ class Request:
             self.is_secure = protocol.partition(b",")[0].strip() == b"https"
         else:
             self.is_secure = scope.get("scheme") == "https"
+
+    @property
+    def host(self) -> str:
+        if b"host" not in self.headers and self.scope.get("server"):  # HTTP/1.0 needs none
+            return str(self.scope["server"][0])
+        return self.header(b"host")
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -132,7 +145,7 @@ class CheckApplication:
 
     async def answer(self, request: Request, receive: Receive) -> Any:
         """The body of the reply. The order of checks is that of config.api.views.ApiView.initial."""
-        if not is_served(request.header(b"host")):
+        if not is_served(request.host):
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         try:
             text = bearer_token(request.header(b"authorization"))

@@ -68,6 +68,11 @@ def test_an_account_that_cannot_be_is_refused(db, arguments):
     assert not Account.objects.exists()
 
 
+def test_a_refusal_names_its_field(db):
+    with pytest.raises(CommandError, match=r"^name: This field cannot be blank\.$"):
+        run("create_account", "")
+
+
 def test_without_json_a_sentence_names_the_account(db):
     assert run("create_account", "Publisher").strip() == f"Created the account {Account.objects.get().pk} (starter)."
 

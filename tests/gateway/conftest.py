@@ -30,7 +30,7 @@ class Response:
 
 
 class GatewayClient(ApiClient):
-    """Sends checks to the ASGI application, everything else to Django."""
+    """Sends checks to the ASGI application, everything else to Django. A list of values sends a header for each."""
 
     scheme = "http"
 
@@ -47,8 +47,13 @@ class GatewayClient(ApiClient):
             "method": method,
             "path": address.path,
             "query_string": address.query.encode(),
-            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+            "headers": [
+                (name.lower().encode(), value.encode())
+                for name, values in given.items()
+                for value in ([values] if isinstance(values, str) else values)
+            ],
             "client": ("127.0.0.1", 12345),
+            "server": ("localhost", 80),
         }
         if query or not self.application.serves(scope):
             return super().request(method, path, json, headers=headers, **query)

@@ -38,6 +38,23 @@ def test_a_media_type_is_answered_alike(api, django, path, media_type):
     assert shown(api.post(path, {}, headers=headers)) == shown(django.post(path, {}, headers=headers))
 
 
+@pytest.mark.parametrize(
+    ("name", "status"), [("Authorization", 401), ("Content-Type", 415), ("Host", 400), ("X-Request-Id", 422)]
+)
+def test_a_header_given_twice_is_read_as_one(api, django, name, status):
+    given = {"Authorization": api.headers["Authorization"], "Content-Type": "application/json", "Host": "localhost"}
+    value = given.get(name, "req-1")
+    one = api.post(PATHS[0], {}, headers={name: [value, value]})
+    other = django.post(PATHS[0], {}, headers={name: f"{value},{value}"})
+    assert shown(one)[:2] == shown(other)[:2]
+    assert one.headers["X-Request-Id"] == other.headers["X-Request-Id"] or name != "X-Request-Id"
+    assert one.status == status
+
+
+def test_a_request_without_a_host_is_for_the_server(api):
+    assert api.post(PATHS[0], {}, headers={"Host": []}).status == 422
+
+
 @pytest.mark.parametrize("headers", [{}, {"Origin": "https://reader.example"}, {"Accept": "text/html"}])
 def test_a_decision_has_the_same_headers(api, django, account, headers):
     item = factories.content(account)
