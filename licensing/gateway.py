@@ -6,7 +6,7 @@ was decided on facts that still hold; a decision on others is made again.
 """
 
 import logging
-from asyncio import Future
+from asyncio import Future, wait
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import wraps
@@ -38,6 +38,7 @@ from licensing.snapshot import Snapshot
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 2  # on cached facts
+MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
 
 Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
@@ -57,12 +58,13 @@ class Gateway:
         on_postgresql = connection.vendor == "postgresql"
         self.write = AsyncRecorder().record if on_postgresql else InThread("recorder", record_now)
         self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
-            self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1
+            self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
         self.quick_lookups: MicroBatch[Wanted, Found | None] | None = None  # without a thread
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
+        self.last_quick: Future[Found | None] | None = None
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
@@ -143,6 +145,14 @@ class Gateway:
             answers.append(answer)
         return answers, places, entries
 
+    async def gather(self) -> None:
+        """Lets the checks whose facts are being looked up join the next commit, which costs as much as several checks.
+
+        Otherwise a few misses would tear apart the groups in which requests come, and make many small commits of them.
+        """
+        if self.last_quick is not None and not self.last_quick.done():
+            await wait([self.last_quick], timeout=MAX_SECONDS_TO_GATHER)
+
     @observed
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests, each stored as a whole or not at all."""
@@ -187,7 +197,8 @@ class Gateway:
         """Reads from the database, and keeps it."""
         found = None
         if self.quick_lookups is not None and needs_no_thread(wanted):
-            found = await self.quick_lookups.submit(wanted)
+            self.last_quick = self.quick_lookups.submit(wanted)
+            found = await self.last_quick
         if found is None:
             found = await self.lookups.submit(wanted)
         for selector in wanted.selectors & found.items.keys():

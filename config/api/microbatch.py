@@ -17,6 +17,8 @@ R = TypeVar("R")
 class MicroBatch(Generic[T, R]):
     """Runs `call(items) → results` over whatever has been submitted by then, at most `in_flight` calls at a time.
 
+    `gather` is waited for before each call: what arrives meanwhile still joins it.
+
     An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
     bounded, and the client is told to come back.
     """
@@ -28,8 +30,9 @@ class MicroBatch(Generic[T, R]):
         in_flight: int = 1,
         max_items: int = 500,
         max_waiting: int = 10_000,
+        gather: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.call = call
+        self.call, self.gather = call, gather
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
         self.waiting: list[tuple[T, asyncio.Future[R]]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
@@ -48,6 +51,10 @@ class MicroBatch(Generic[T, R]):
     async def run(self) -> None:
         try:
             while self.waiting:
+                if self.gather is not None:
+                    await self.gather()
+                    if not self.waiting:  # another call has taken them
+                        return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
         finally:

@@ -106,3 +106,26 @@ def test_beyond_what_may_wait_requests_are_sent_away() -> None:
             batch.submit(4)
 
     asyncio.run(scenario())
+
+
+def test_what_arrives_while_a_call_waits_for_more_joins_it_and_none_is_made_for_nothing() -> None:
+    async def scenario() -> list[list[int]]:
+        calls, more = Calls(), asyncio.Event()
+        batch = MicroBatch(calls, in_flight=2, gather=more.wait)
+        answers = [batch.submit(1)]
+        await turn()
+        more.set()
+        await turn()  # the first call is under way
+        more.clear()
+        answers.append(batch.submit(2))
+        await turn()
+        answers.append(batch.submit(3))
+        calls.ends[0].set_result(None)
+        await turn()  # now both of those in flight wait for more
+        more.set()
+        await turn()
+        calls.ends[1].set_result(None)
+        assert await asyncio.gather(*answers) == [10, 20, 30]
+        return calls.given
+
+    assert asyncio.run(scenario()) == [[1], [2, 3]]

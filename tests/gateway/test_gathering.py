@@ -1,0 +1,93 @@
+"""A commit waits a moment for checks whose facts are being looked up: few misses must not make many small commits."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.utils import timezone
+
+from config.api.microbatch import MicroBatch
+from licensing import gateway as module
+from licensing.check_bodies import Check
+from licensing.gateway import look_up_account
+from tests import factories
+
+
+@pytest.fixture
+def lookups_may_end():
+    return asyncio.Event()
+
+
+@pytest.fixture
+def commits():
+    """How many decisions there were in each."""
+    return []
+
+
+@pytest.fixture
+def gateway(application, commits, lookups_may_end):
+    """It looks up what is not cached when the test says so."""
+
+    async def look_up(many):
+        await lookups_may_end.wait()
+        return [await sync_to_async(look_up_account)(one.account_id, one.selectors, one.requesters) for one in many]
+
+    async def write(entries):
+        commits.append(len(entries))
+        return await record(entries)
+
+    gateway = application.gateway
+    gateway.quick_lookups = MicroBatch(look_up)
+    record, gateway.write = gateway.write, write
+    return gateway
+
+
+@pytest.fixture
+def check(gateway, api, account):
+    """Sends a check of a new item, or one of the items that were checked before."""
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    text = api.headers["Authorization"].removeprefix("Bearer ")
+
+    async def send(item):
+        now = timezone.now()
+        grant = await gateway.authenticate(text, now)
+        [answer] = await gateway.check(text, grant, [Check(("contentId", item.pk), "org_acme")], now)
+        assert answer.decision.allowed
+
+    send.items = [factories.content(account, policy_id=policy.pk) for _ in range(2)]
+    return send
+
+
+def test_a_check_that_is_looked_up_and_one_that_is_cached_share_a_commit(check, commits, lookups_may_end, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
+    cached, new = check.items
+
+    async def scenario():
+        lookups_may_end.set()
+        await check(cached)
+        lookups_may_end.clear()
+        both = asyncio.gather(check(cached), check(new))
+        await asyncio.sleep(0.01)
+        assert commits == [1]
+        lookups_may_end.set()
+        await both
+
+    async_to_sync(scenario)()
+    assert commits == [1, 2]
+
+
+def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_may_end):
+    cached, new = check.items
+
+    async def scenario():
+        lookups_may_end.set()
+        await check(cached)
+        lookups_may_end.clear()
+        hanging = asyncio.ensure_future(check(new))
+        await asyncio.wait_for(check(cached), timeout=10)
+        assert not hanging.done()
+        lookups_may_end.set()
+        await hanging
+
+    async_to_sync(scenario)()
+    assert commits == [1, 1, 1]
