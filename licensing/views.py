@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api_view import AccountListView, AccountView
+from accounts.permissions import require
 from analytics.usage import content_stats
 from config.api.resources import find
 from licensing import services
@@ -21,7 +22,9 @@ from licensing.serializers import (
     RollbackSerializer,
 )
 
-EXPAND = OpenApiParameter("expand", str, enum=["policy"], description="`policy` embeds the linked policy.")
+EXPAND = OpenApiParameter(
+    "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
+)
 
 
 def deleted(resource: Content | Policy, kind: str) -> Response:
@@ -34,6 +37,13 @@ class ContentView(AccountView):
 
     def owned(self) -> QuerySet[Content]:
         return Content.objects.of(self.account_id).select_related("policy")
+
+    def expanded(self) -> frozenset[str]:
+        """What to embed. A policy is as secret here as at /v1/policies. Raises InsufficientPermissions."""
+        expand = self.expansions("policy")
+        if expand:
+            require(self.grant, "policies:read")
+        return expand
 
     def one(self, item: Content, **context: Any) -> Response:
         context["stats"] = content_stats(item.account_id, item.pk)
@@ -48,7 +58,7 @@ class ContentList(ContentView, AccountListView):
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
     def get(self, request: Request) -> Response:
         """Newest first, without `stats`."""
-        return self.list(expand=self.expansions("policy"))
+        return self.list(expand=self.expanded())
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def post(self, request: Request) -> Response:
@@ -66,7 +76,7 @@ class ContentById(ContentView):
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def get(self, request: Request, id: str) -> Response:  # noqa: A002
         """With `stats`: how often the item was asked for, and what was answered."""
-        expand = self.expansions("policy")
+        expand = self.expanded()
         return self.one(find(self.owned(), id), expand=expand)
 
     @extend_schema(summary="Update content")

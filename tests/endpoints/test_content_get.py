@@ -3,6 +3,7 @@
 import pytest
 
 from tests import factories
+from tests.client import ApiClient
 from tests.endpoints.test_content_create import FIELDS
 
 
@@ -26,6 +27,14 @@ def test_the_policy_is_embedded_on_request_only(api, account):
 def test_without_a_policy_null_is_embedded(api, account):
     reply = api.get(f"/v1/content/{factories.content(account).pk}", expand="policy")
     assert (reply.status, reply["policy"]) == (200, None)
+
+
+@pytest.mark.parametrize("path", ["/v1/content", "/v1/content/cnt_none"])
+def test_a_policy_is_embedded_only_for_a_key_that_may_read_policies(account, path):
+    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+    reply = reader.get(path, expand="policy")
+    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    assert "policies:read" in reply.error["message"]
 
 
 @pytest.mark.parametrize("expand", ["", "polcy", "policy,stats", "policy,", "Policy"])
