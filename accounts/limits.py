@@ -224,6 +224,13 @@ class Limiter:
         [state] = self.take_many([take])
         return state
 
+    def known_here(self, take: Take) -> LimitState:
+        """What this process knows of a limit, and counts nothing. It asks nobody, so it never waits."""
+        counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
+        uncounted, now = [replace(take, cost=0)], int(time.time())
+        [state] = self.states(uncounted, uncounted, counters.take(uncounted, now), now)
+        return state
+
     def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
         """Counts requests of the same moment; those from one bucket pass in the order given."""
         now = int(time.time())

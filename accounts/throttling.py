@@ -55,6 +55,11 @@ def headers_of(state: LimitState) -> dict[str, str]:
     }
 
 
+def headers_for_stranger(address: Address | None) -> dict[str, str]:
+    """For what is answered on an event loop before anybody knows whose request it is, or whether it is one."""
+    return headers_of(limiter.known_here(take_of(None, address)))
+
+
 def peek(request: HttpRequest) -> LimitState:
     """The state of the limit that this request would count against, for replies that were made before it counted.
 

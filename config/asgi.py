@@ -23,13 +23,14 @@ from django.db import OperationalError, connection  # noqa: E402 - needs the set
 from django.utils import timezone  # noqa: E402
 
 from accounts.operators.uploads import purge  # noqa: E402
+from accounts.throttling import headers_for_stranger  # noqa: E402
 from analytics import folding  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
 from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
 from config.api.parsing import MAX_BYTES  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
-from licensing.asgi import CheckApplication  # noqa: E402
+from licensing.asgi import CheckApplication, Request  # noqa: E402
 from licensing.metrics import sample  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        await send_error(error, send)
+        await send_error(error, send, headers_for_stranger(Request(scope, checks.proxies).address))
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     length = str(len(body)).encode()

@@ -9,6 +9,8 @@ import orjson
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from config.api.middleware import parse_address
+
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
 IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # it has nothing to decode, and no query
@@ -82,6 +84,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """In the API's envelope: what cannot be parsed has no path, so it may have been meant for /v1."""
+        # Models, which must not be loaded before the application is.
+        from accounts.throttling import headers_for_stranger  # noqa: PLC0415
+
+        limits = headers_for_stranger(parse_address(self.client[0]) if self.client else None)
         error = {"code": "invalid_request", "message": msg, "type": "validation_error"}
         body = orjson.dumps({"error": error})
         lines = [
@@ -89,6 +95,7 @@ class BoundedProtocol(HttpToolsProtocol):
             "content-type: application/json",
             f"content-length: {len(body)}",
             f"x-request-id: req_{uuid7().hex}",
+            *(f"{name.lower()}: {value}" for name, value in limits.items()),
             "connection: close",
         ]
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)

@@ -46,14 +46,15 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-async def send_error(error: ApiError, send: Send) -> None:
-    """The envelope, to a client that has not kept its side: the connection ends."""
+async def send_error(error: ApiError, send: Send, limits: dict[str, str]) -> None:
+    """The envelope, with the headers of rate limits, to a client that has not kept its side: the connection ends."""
     body = render_json({"error": error.as_dict()})
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"x-request-id", request_id_of("").encode()),
         (b"connection", b"close"),
+        *((name.lower().encode(), value.encode()) for name, value in limits.items()),
     ]
     await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -92,6 +92,9 @@ def test_what_is_no_request_is_answered_in_the_envelope_with_an_id(sent):
     head, _, body = reply.partition(b"\r\n\r\n")
     assert head.startswith(b"400")
     assert re.search(rb"(?m)^x-request-id: req_[0-9a-f]{32}\r?$", head)
+    assert re.search(rb"(?m)^x-ratelimit-limit: 60\r?$", head)
+    assert re.search(rb"(?m)^x-ratelimit-remaining: \d+\r?$", head)
+    assert re.search(rb"(?m)^x-ratelimit-reset: \d{10}\r?$", head)
     assert orjson.loads(body)["error"]["code"] == "invalid_request"
 
 
