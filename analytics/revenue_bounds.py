@@ -6,7 +6,7 @@ rate from above; the other way round for what was given back. Ten keys that sure
 whoever cannot reach it is out. All sums are exact, and so is the list that is then added up by day.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -41,12 +41,9 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     """SQL for each key's earnings in millionths of the report's currency: `lowest` and `highest`."""
     condition, owners = owned(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()
-    touched, whole = (
-        f"CASE year {' '.join(f'WHEN {year} THEN {total}' for year, total in stretch)} END"
-        for stretch in (running(first, last), running(*whole_months(span)))
-    )
     day = "(hour AT TIME ZONE 'UTC')::date"
-    rows = f"""SELECT {name}_id AS key, currency, refund, {touched} AS touched, coalesce({whole}, 0) AS whole
+    rows = f"""SELECT {name}_id AS key, currency, refund, {total(first, last)} AS touched,
+        {total(*whole_months(span))} AS whole
       FROM analytics_{name}revenueyear WHERE {condition} AND year BETWEEN %s AND %s
       UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {UNFOLDED_REVENUE}
       WHERE {condition} AND {day} BETWEEN %s AND %s"""  # noqa: S608 - made of constants
@@ -70,9 +67,8 @@ def whole_months(span: Span) -> tuple[date, date]:
     return begin, end.replace(day=1) - timedelta(days=1)
 
 
-def running(first: date, last: date) -> Iterator[tuple[int, str]]:
-    """Of each year SQL for the total of the months from that of `first` to that of `last`."""
-    for year in range(first.year, last.year + 1):
-        total = MONTHS[last.month - 1] if year == last.year else MONTHS[-1]
-        before = f" - {MONTHS[first.month - 2]}" if year == first.year and first.month > 1 else ""
-        yield year, total + before
+def total(first: date, last: date) -> str:
+    """SQL for what a row has of the months from that of `first` to that of `last`."""
+    until = f"CASE year WHEN {last.year} THEN {MONTHS[last.month - 1]} ELSE {MONTHS[-1]} END"
+    before = f"CASE year WHEN {first.year} THEN {MONTHS[first.month - 2]} ELSE 0 END" if first.month > 1 else "0"
+    return f"CASE WHEN year BETWEEN {first.year} AND {last.year} THEN {until} - {before} ELSE 0 END"
