@@ -71,6 +71,13 @@ def items(account):
     return sorted((factories.content(account) for _ in range(12)), key=lambda item: item.pk)
 
 
+@pytest.fixture
+def swing():
+    """A dollar is half a euro in January, and two in June."""
+    for day, rate in (((2025, 1, 15), "2"), ((2025, 6, 15), "0.5")):
+        ExchangeRate.objects.create(day=date(*day), currency="USD", rate=rate)
+
+
 def earn(item, amount, day, **fields):
     ledger.add(item.account, amount, content=item, occurred_at=datetime(*day, 12, tzinfo=UTC), **fields)
 
@@ -92,9 +99,7 @@ def test_equals_at_the_tenth_place_are_listed_by_id(api, items):
     assert best(api) == [(items[11].pk, 6), *((item.pk, 5) for item in items[:9])]
 
 
-def test_rates_of_each_day_decide_and_not_amounts(api, items):
-    for day, rate in (((2025, 1, 15), "2"), ((2025, 6, 15), "0.5")):
-        ExchangeRate.objects.create(day=date(*day), currency="USD", rate=rate)
+def test_rates_of_each_day_decide_and_not_amounts(api, items, swing):
     for number, item in enumerate(items[:10]):
         earn(item, str(100 + number), (2025, 1, 15))
     earn(items[10], "40", (2025, 6, 15))
@@ -104,14 +109,22 @@ def test_rates_of_each_day_decide_and_not_amounts(api, items):
     assert best(api)[6] == (items[11].pk, 52.2)
 
 
-def test_what_was_given_back_counts_against_its_item_at_the_rate_of_its_own_day(api, items):
-    for day, rate in (((2025, 1, 15), "2"), ((2025, 6, 15), "0.5")):
-        ExchangeRate.objects.create(day=date(*day), currency="USD", rate=rate)
-    for item in items[1:]:
-        earn(item, "20", (2025, 1, 15))
-    earn(items[0], "100", (2025, 1, 15))
-    earn(items[0], "-30", (2025, 6, 15))
-    assert best(api) == [(item.pk, 10) for item in items[1:11]]
+def test_what_was_given_back_when_it_was_dear_makes_room_for_another(api, items, swing):
+    for item in items[:9]:
+        earn(item, "200", (2025, 1, 15))
+    earn(items[9], "100", (2025, 1, 15))
+    earn(items[9], "-30", (2025, 6, 15))
+    earn(items[10], "30", (2025, 4, 2), **euros())
+    assert best(api) == [*((item.pk, 100) for item in items[:9]), (items[10].pk, 30)]
+
+
+def test_what_was_given_back_when_it_was_cheap_leaves_its_item_in_the_list(api, items, swing):
+    for item in items[:10]:
+        earn(item, "90", (2025, 4, 2), **euros())
+    earn(items[10], "100", (2025, 4, 2), **euros())
+    earn(items[10], "-10", (2025, 1, 15))
+    earn(items[11], "1", (2025, 6, 15))
+    assert best(api) == [(items[10].pk, 95), *((item.pk, 90) for item in items[:9])]
 
 
 def test_a_loss_is_listed_where_fewer_than_ten_earned(api, items):
