@@ -1,5 +1,6 @@
 """The revenue report while money comes in: exact at every moment, and without a charge that was answered."""
 
+from datetime import timedelta
 from decimal import Decimal
 from threading import Barrier, Thread
 
@@ -42,7 +43,8 @@ def test_a_charged_check_is_in_the_report_with_its_reply(api, charged):
 
 def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_folded(api, account, charged):
     for _ in range(12):
-        ledger.add(account, "0.01", currency="EUR", content=factories.content(account), occurred_at=timezone.now())
+        item, before = factories.content(account), timezone.now() - timedelta(days=60)
+        ledger.add(account, "0.01", currency="EUR", content=item, occurred_at=before)
     assert api.post("/v1/access/check", charged)["allowed"]
     for _ in range(2):
         listed = api.get("/v1/analytics/revenue", period="year", currency="EUR")["byContent"]
