@@ -120,19 +120,30 @@ class Session:
             self.loop.remove_writer(self.socket)
 
     def read(self) -> None:
+        """Reads again if there is no result yet: of a connection that was reset uvloop tells once, and no more then.
+
+        What the server had sent before comes with the first read, that it is gone with the second.
+        """
         try:
             self.libpq.consume_input()
+            if not self.settle():
+                self.libpq.consume_input()
+                self.settle()
         except psycopg.OperationalError as error:
             self.fail(error)
             self.close()
-            return
+
+    def settle(self) -> bool:
+        """Whether this was the end of the statement's result, which is handed over then."""
         while not self.libpq.is_busy():
             result = self.libpq.get_result()
             if result is None:  # the server is ready for the next
-                if self.waiting is not None and not self.waiting.done():
-                    self.waiting.set_result(self.got)
-                return
+                if self.waiting is None or self.waiting.done():
+                    return False
+                self.waiting.set_result(self.got)
+                return True
             self.got = result
+        return False
 
     def fail(self, error: Exception) -> None:
         if self.waiting is not None and not self.waiting.done():

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.faults
 SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or (20 if ON_POSTGRESQL else 5))
 DATABASE_KILLS = 10
 LOAD_SECONDS = 1.0
+PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,10 @@ def loaded(ledger: Ledger, attempt: int, kill: Callable[[], None]) -> set[int]:
     with ledger.load() as load:
         load.wait_for(100)
         time.sleep(LOAD_SECONDS + 0.013 * attempt)
+        print(f"{load.per_second:.0f} a second up to the kill")
         kill()
+    slowest = max(load.exchanges, key=lambda exchange: exchange.ended - exchange.begun)
+    assert slowest.ended - slowest.begun < PATIENCE, f"nobody was told for long that it failed: {slowest}"
     return set(statuses(load.replies))
 
 
