@@ -7,6 +7,7 @@ from uuid import UUID
 
 from config.api import ids
 from config.api.amounts import to_millionths
+from licensing.compiled import Compiled
 from licensing.facts import HeldLicense
 from licensing.held import HeldLicenses, Term
 from licensing.models import License, LicenseStatus
@@ -26,26 +27,21 @@ class CompiledLicenses:
     """
 
     def __init__(self) -> None:
-        self.cached: dict[UUID, HeldLicenses] = {}
-        self.names = 0
+        self.cached: Compiled[UUID, HeldLicenses] = Compiled(lambda held: 1 + held.size, MAX_NAMES)
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, HeldLicenses]:
         """The licences of requesters by their revisions, those that are not cached by one query."""
         found = {
-            requester: self.cached[revision] for requester, revision in revisions.items() if revision in self.cached
+            requester: known
+            for requester, revision in revisions.items()
+            if (known := self.cached.get(revision)) is not None
         }
         missing = revisions.keys() - found.keys()
         if missing:
             for requester, held in find_licenses(missing).items():
                 found[requester] = held
-                self.keep(revisions[requester], held)
+                self.cached.put(revisions[requester], held)
         return found
-
-    def keep(self, revision: UUID, held: HeldLicenses) -> None:
-        if self.names > MAX_NAMES:
-            self.cached, self.names = {}, 0
-        self.cached[revision] = held
-        self.names += held.size
 
 
 compiled_licenses = CompiledLicenses()

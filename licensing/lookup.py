@@ -9,6 +9,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from accounts.models import Account
 from config.api import ids
+from licensing.compiled import Compiled
 from licensing.compiled_licenses import compiled_licenses
 from licensing.decisions import CompiledPolicy
 from licensing.items import Item, KnownRequester, description
@@ -16,7 +17,7 @@ from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
 
-COMPILED_RULES = 50_000  # kept in memory
+COMPILED_RULES = 50_000  # kept in memory; a policy counts as one more
 
 Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
@@ -49,21 +50,21 @@ class CompiledPolicies:
     """The revisions of policies, compiled. A revision never changes, so what is cached is never stale."""
 
     def __init__(self) -> None:
-        self.cached: dict[Revision, CompiledPolicy] = {}
+        self.cached: Compiled[Revision, CompiledPolicy] = Compiled(
+            lambda policy: 1 + len(policy.rules), COMPILED_RULES
+        )
 
     def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
         """All of them, those that are not cached by one query."""
         asked = set(wanted)
-        found = {revision: self.cached[revision] for revision in asked if revision in self.cached}
+        found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
         missing = asked - found.keys()
         if missing:
             key = Tuple(F("policy_id"), F("version"))
             for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
                 compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
                 found[row.policy_id, row.version] = compiled
-            if sum(len(policy.rules) for policy in self.cached.values()) > COMPILED_RULES:
-                self.cached = {}
-            self.cached |= found
+                self.cached.put((row.policy_id, row.version), compiled)
         return found
 
 
