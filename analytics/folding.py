@@ -2,6 +2,8 @@
 
 A row is deleted in the transaction that adds it to the rollups. Who reads both in one statement sees it once, and a
 fold that is cut short has not happened: the next one does it. So it need not wait for the disk either.
+
+A fold is mostly updates of rows all over the rollups, so their pages have room for new versions (migration 0011).
 """
 
 from datetime import date, timedelta

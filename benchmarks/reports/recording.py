@@ -14,8 +14,8 @@ from analytics.folding import fold
 from config.api import ids
 from config.api.timestamps import render_timestamp
 
-SIZES = (32, 100)
-DECISIONS = 100_000  # of a run: less than a recorder at this speed leaves for a fold (analytics.folding.EVERY)
+# Sizes of batches, and decisions of a run: what a recorder at that speed leaves for a fold (analytics.folding.EVERY).
+SIZES = {32: 150_000, 100: 250_000}
 
 
 class Rates:
@@ -71,11 +71,11 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
                 entries.append(Entry(ids.hex_of("dec", ids.new_id("dec")), content, case))
             return Batch(entries).statement()
 
-        for size in SIZES:
+        for size, decisions in SIZES.items():
             sides: dict[str, list[float]] = {"with rollups": [], "without": []}
             for _ in range(rounds):
                 for name, runs in sides.items():
-                    batches = [batch(size) for _ in range(DECISIONS // size)]
+                    batches = [batch(size) for _ in range(decisions // size)]
                     if name == "without":
                         batches = [(without_rollups(sql), parameters) for sql, parameters in batches]
                     began = time.perf_counter()
