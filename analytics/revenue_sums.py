@@ -111,8 +111,6 @@ def best_on_postgresql(
         candidates, of_candidates = likely(name, accounts, span, weights, count)
         # OFFSET 0 makes it the first join: the planner cannot know how few they are.
         condition, parameters = "key IN (SELECT key FROM likely) OFFSET 0", [*of_candidates, *parameters]
-    # A merge join would sort all rows by day on disk first.
-    cursor.execute("SELECT set_config('enable_mergejoin', 'off', true)")
     cursor.execute(
         f"""{candidates}
         SELECT key, earned FROM (
