@@ -158,9 +158,7 @@ class Content(models.Model):
 class Requester(models.Model):
     """Somebody who asks for content: the caller's own id and a name. Comes into being at the first check."""
 
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, db_index=False
-    )  # the constraint's index begins with it
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # the constraint's begins with it
     requester_id = models.CharField(max_length=255)
     name = models.CharField(max_length=255, null=True, blank=True)
     # A new one with every change of its licences (licensing.compiled_licenses); null for one that never had any.

@@ -1,6 +1,8 @@
 """Look-ups on the event loop, for the tests that compare them with those in a thread."""
 
 import asyncio
+from collections.abc import Callable
+from threading import Thread
 
 from licensing.async_lookup import AsyncLookup
 from licensing.lookup import Found, Wanted
@@ -17,6 +19,23 @@ def found_on_the_loop(*many: Wanted) -> list[Found | None]:
     first, second = (found := asyncio.run(find()))[: len(many)], found[len(many) :]
     assert first == second
     return first
+
+
+def found_while(change: Callable[[], None], wanted: Wanted) -> list[Found | None]:
+    """All that was found, again and again, while another thread made the changes."""
+    found: list[Found | None] = []
+
+    async def look() -> None:
+        lookup = AsyncLookup()
+        while writer.is_alive():
+            found.extend(await lookup.find_facts([wanted]))
+        close(lookup)
+
+    writer = Thread(target=change)
+    writer.start()
+    asyncio.run(look())
+    writer.join()
+    return found
 
 
 def close(lookup: AsyncLookup) -> None:

@@ -3,19 +3,16 @@
 It reads what is committed, on a connection of its own.
 """
 
-import asyncio
-from threading import Thread
-
 import pytest
 from django.conf import settings
 from django.db import connection
 
 from licensing import services
-from licensing.async_lookup import AsyncLookup, needs_no_thread
+from licensing.async_lookup import needs_no_thread
 from licensing.gateway import look_up_account
 from licensing.lookup import Found, Wanted, compiled_policies, current_epoch
 from tests import factories
-from tests.gateway.looking_up import close, found_on_the_loop
+from tests.gateway.looking_up import found_on_the_loop, found_while
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -98,24 +95,15 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     def test_an_item_never_comes_with_an_epoch_that_is_not_its_own(account, policy):
         item = factories.content(account, policy_id=policy.pk)
         begin, changes = current_epoch(account.pk), 100
-        seen = set()
 
         def change():
             for number in range(1, changes + 1):
                 services.update_content(item, {"category": str(number)})
             connection.close()
 
-        async def look():
-            lookup = AsyncLookup()
-            while writer.is_alive():
-                [found] = await lookup.find_facts([wanted(account, item.pk)])
-                [known] = found.items.values()
-                seen.add((found.epoch - begin, int(known.category or 0)))
-            close(lookup)
-
-        writer = Thread(target=change)
-        writer.start()
-        asyncio.run(look())
-        writer.join()
+        seen = set()
+        for found in found_while(change, wanted(account, item.pk)):
+            [known] = found.items.values()
+            seen.add((found.epoch - begin, int(known.category or 0)))
         assert len(seen) > 10
         assert all(epoch == category for epoch, category in seen)

@@ -6,7 +6,6 @@ Who is new, has a new name, or has licences that this process has not compiled i
 import asyncio
 import re
 from collections.abc import Sequence
-from threading import Thread
 
 import pytest
 from django.conf import settings
@@ -21,7 +20,7 @@ from licensing.licenses import revoke_license
 from licensing.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
 from licensing.models import Requester
 from tests import factories
-from tests.gateway.looking_up import close, found_on_the_loop
+from tests.gateway.looking_up import close, found_on_the_loop, found_while
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,7 +84,6 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         """With each licence comes a name; licences, name and item's category count the changes that there were."""
         item = factories.content(account)
         begin, changes = current_epoch(account.pk), 60
-        seen = set()
 
         def change():
             for number in range(1, changes + 1):
@@ -94,21 +92,12 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
                 services.update_content(item, {"category": str(number)})
             connection.close()
 
-        async def look():
-            lookup = AsyncLookup()
-            both = Wanted(account.pk, {("contentId", item.pk)}, {"org_acme": None})
-            while writer.is_alive():
-                [found] = await lookup.find_facts([both])
-                if found is not None:
-                    [known], [requester] = found.items.values(), found.requesters.values()
-                    licences = len(requester.licenses.terms)
-                    seen.add((found.epoch - begin, licences, int(requester.name), int(known.category or 0)))
-            close(lookup)
-
-        writer = Thread(target=change)
-        writer.start()
-        asyncio.run(look())
-        writer.join()
+        seen = set()
+        for found in found_while(change, Wanted(account.pk, {("contentId", item.pk)}, {"org_acme": None})):
+            if found is not None:
+                [known], [requester] = found.items.values(), found.requesters.values()
+                licences = len(requester.licenses.terms)
+                seen.add((found.epoch - begin, licences, int(requester.name), int(known.category or 0)))
         assert len(seen) > 10
         assert seen <= {(epoch, (epoch + 1) // 2, (epoch + 1) // 2, epoch // 2) for epoch in range(2 * changes + 1)}
 
