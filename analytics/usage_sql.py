@@ -7,7 +7,7 @@ many rows that are hangs on how many items and requesters there are, not on what
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from analytics.folding import UNFOLDED_USAGE
@@ -54,7 +54,10 @@ DIALECTS: dict[str, Any] = {"postgresql": PostgreSQL, "sqlite": SQLite}
 
 @dataclass
 class Parts:
-    """What a window is made of: whole months by year, days (from, to) of other months, parts of days."""
+    """What a window is made of: whole months by year, days (from, to) of other months, parts of days.
+
+    A month that is the only whole one of its year is among the other months.
+    """
 
     first_day: datetime  # of the whole days; none if that is not before last_day
     last_day: datetime  # the midnight after them
@@ -77,6 +80,10 @@ class Parts:
         while month < last:
             parts.add_month(month, bucket_after(month, "month"), recorded)
             month = bucket_after(month, "month")
+        for year in [year for year, months in parts.years.items() if len(months) == 1]:
+            # Who asked in that month are fewer than who asked in that year.
+            [number] = parts.years.pop(year)
+            parts.months[month_number(date(year, number, 1))] = (1, len(DAYS))
         return parts
 
     def add_month(self, month: datetime, after: datetime, recorded: tuple[datetime, datetime] | None) -> None:

@@ -4,6 +4,9 @@ A report over any window reads a row per item or requester and year (its months 
 a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there
 are, not on how often they asked. A column has the running total since the first of its row, so that any stretch is the
 difference of two. All times are UTC.
+
+In their tables the keys come first and the last month or day next (migration 0012): PostgreSQL takes a row apart from
+its first column up to the last one asked for, and a window up to now asks for the last days.
 """
 
 from typing import Any
@@ -75,39 +78,29 @@ class OfRequester(models.Model):
         abstract = True
 
 
-class ContentYear(Yearly, OfContent):
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "content", "year"], name="usage_of_content_in_year")]
+class ContentYear(Yearly, OfContent):  # type: ignore[misc]
+    pk = models.CompositePrimaryKey("account_id", "content_id", "year")
 
     def __str__(self) -> str:
         return f"{self.content_id} in {self.year}: {self.m12}"
 
 
-class ContentMonth(Monthly, OfContent):
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["account", "month", "content"], name="usage_of_content_in_month")
-        ]
+class ContentMonth(Monthly, OfContent):  # type: ignore[misc]
+    pk = models.CompositePrimaryKey("account_id", "month", "content_id")
 
     def __str__(self) -> str:
         return f"{self.content_id} in month {self.month}"
 
 
-class RequesterYear(Yearly, OfRequester):
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["account", "requester", "year"], name="usage_of_requester_in_year")
-        ]
+class RequesterYear(Yearly, OfRequester):  # type: ignore[misc]
+    pk = models.CompositePrimaryKey("account_id", "requester_id", "year")
 
     def __str__(self) -> str:
         return f"{self.requester_id} in {self.year}: {self.m12}"
 
 
-class RequesterMonth(Monthly, OfRequester):
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["account", "month", "requester"], name="usage_of_requester_in_month")
-        ]
+class RequesterMonth(Monthly, OfRequester):  # type: ignore[misc]
+    pk = models.CompositePrimaryKey("account_id", "month", "requester_id")
 
     def __str__(self) -> str:
         return f"{self.requester_id} in month {self.month}"

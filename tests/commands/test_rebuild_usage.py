@@ -78,7 +78,7 @@ def kept(*models):
     """What the rollups say."""
     said = {}
     for model in models:
-        names = {field.name for field in model._meta.fields} - {"id"}
+        names = {field.name for field in model._meta.fields} - {"id", "pk"}
         counts = {name for name in names if type(model._meta.get_field(name)) in COUNTS} - {"month", "year"}
         sums = {f"sum_{name}": Sum(name) for name in counts}
         said[model.__name__] = sorted(map(str, model.objects.order_by().values(*names - counts).annotate(**sums)))
