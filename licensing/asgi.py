@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from accounts.authentication import Grant, bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.limits import LimitState
+from accounts.limits import LimitState, limiter
 from accounts.permissions import require
-from accounts.throttling import refuse_beyond
+from accounts.throttling import refuse_beyond, take_of
 from config.api.asgi import Disconnected, Headers, Receive, Scope, Send, read_body
-from config.api.errors import ApiError, InvalidRequest, MissingApiKey, as_api_error
+from config.api.errors import ApiError, InvalidRequest, MissingApiKey, ServiceUnavailable, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
 from config.api.observing import log_access
 from config.api.parsing import MAX_BYTES, check_length, check_media_type, parse_object
@@ -126,7 +126,7 @@ class CheckApplication:
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
-            state = request.limit_state or await self.gateway.take(None, request.address, cost=0)
+            state = request.limit_state or await self.limit_of_address(request)
             head = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
             ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
@@ -142,6 +142,13 @@ class CheckApplication:
                 log_access("POST", request.path, status, seconds, request.grant)
         finally:
             request_id.reset(token)
+
+    async def limit_of_address(self, request: Request) -> LimitState:
+        """For the headers of what was answered before a limit was known."""
+        try:
+            return await self.gateway.take(None, request.address, cost=0)
+        except ServiceUnavailable:  # too many are waiting, perhaps with this one
+            return limiter.known_here(take_of(None, request.address))
 
     async def answer(self, request: Request, receive: Receive) -> Any:
         """The body of the reply. The order of checks is that of config.api.views.ApiView.initial."""
@@ -169,6 +176,12 @@ class CheckApplication:
             request.limit_state = await self.gateway.take(grant, None, cost=0)
             raise
         request.limit_state = await self.gateway.take(grant, request.address)
+        if not request.limit_state.allowed:
+            # What is refused leaves no record that would tell of another plan, or of a key that is no more.
+            request.grant = await self.gateway.confirm(text, timezone.now())
+            if request.grant.limits != grant.limits:
+                grant = request.grant
+                request.limit_state = await self.gateway.take(grant, request.address)
         refuse_beyond(request.limit_state)
         require(grant, "access:check")
         if request.query:

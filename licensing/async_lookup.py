@@ -56,7 +56,7 @@ class AsyncLookup:
         self.sessions = Sessions(PLANNED_ONCE)
 
     async def find_facts(self, many: Sequence[Wanted]) -> list[Found | None]:
-        """What there is of each; None where something must be written or compiled first, which is work for a thread.
+        """What there is of each; None where something must be compiled first, which is work for a thread.
 
         Each has to be one that `needs_no_thread`. Raises Django's OperationalError.
         """
@@ -98,17 +98,15 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         category = None if named_category is None else named_category.decode()
         described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
         items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
-    for requester_id, given_name in wanted.requesters.items():
+    for requester_id in wanted.requesters:
         epoch, *_, pk, known_name, revision = rows[wanted.account_id, requester_id]
         own_name = None if known_name is None else known_name.decode()
-        if pk is None or (given_name is not None and given_name != own_name):
-            return None
         licenses = None
         if revision is not None:
             licenses = compiled_licenses.cached.get(UUID(revision.decode()))
             if licenses is None:
                 return None
-        requesters[requester_id] = KnownRequester(int(pk), own_name, licenses)
+        requesters[requester_id] = KnownRequester(None if pk is None else int(pk), own_name, licenses)
     if epoch is None:
         return None  # without an account there is nothing to be exact of
     return Found(int(epoch), items, requesters)

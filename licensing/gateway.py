@@ -7,33 +7,40 @@ was decided on facts that still hold; a decision on others is made again.
 
 import logging
 from asyncio import Future, wait
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import wraps
-from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
 from accounts import keytext
 from accounts.async_limits import AsyncLimiter
-from accounts.authentication import Grant, check_well_formed, find_grant, note_use, uses_to_note
+from accounts.authentication import Grant, check_well_formed, uses_to_note
 from accounts.limits import LimitState, Take, limiter
 from accounts.permissions import require
 from accounts.throttling import take_of
-from analytics import recorder
 from analytics.async_recorder import AsyncRecorder
 from analytics.batches import Entry, Outcome, unfit
-from config.api.errors import ApiError, as_api_error
+from config.api.errors import ApiError
 from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
 from licensing.async_lookup import AsyncLookup, needs_no_thread
 from licensing.check_bodies import Check
-from licensing.checks import Answer, Preparer, check_access, not_found, settle
-from licensing.lookup import Found, Selector, Wanted, current_epoch, find_items, keep_requesters
+from licensing.checks import Answer, Preparer, not_found, settle
+from licensing.items import KnownRequester
+from licensing.lookup import Found, Wanted
 from licensing.metrics import HIT, MISS, looked_up, observed
 from licensing.snapshot import Snapshot
+from licensing.threaded import (
+    Named,
+    Unhurried,
+    check_now,
+    find_grants_now,
+    keep_requesters_now,
+    look_up_now,
+    note_uses_now,
+    record_now,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,14 +48,9 @@ MAX_ATTEMPTS = 2  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
 
-Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
-
-T = TypeVar("T")
-R = TypeVar("R")
-
 
 class Gateway:
-    """The checks of this process. Every method is called on the event loop, but for the `…_now` ones."""
+    """The checks of this process. Every method is called on the event loop."""
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
@@ -65,6 +67,9 @@ class Gateway:
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.last_quick: Future[Found | None] | None = None
+        self.requesters: MicroBatch[Named, dict[str, KnownRequester]] = MicroBatch(
+            InThread("requesters", keep_requesters_now)
+        )
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
@@ -165,18 +170,16 @@ class Gateway:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""
         snapshot = self.snapshot
         cached = Found(snapshot.epochs.get(account_id, -1), {}, {})
-        missing = Wanted(account_id, set(), {})
+        missing = Wanted(account_id, set(), set())
         for check in checks:
             item = snapshot.get(account_id, check.selector)
             if item is None:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            requester, name = cached.requesters.get(check.requester_id), check.requester_name
-            if requester is None:
-                requester = snapshot.get(account_id, check.requester_id)
-            if requester is None or (name is not None and name != requester.name):
-                missing.requesters[check.requester_id] = name or missing.requesters.get(check.requester_id)
+            requester = cached.requesters.get(check.requester_id) or snapshot.get(account_id, check.requester_id)
+            if requester is None or renamed(requester, check):
+                missing.requesters.add(check.requester_id)
             else:
                 cached.requesters[check.requester_id] = requester
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
@@ -185,13 +188,25 @@ class Gateway:
         looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
         found = await self.read(missing)
         if found.epoch == cached.epoch:
-            return Found(found.epoch, found.items | cached.items, found.requesters | cached.requesters)
-        if not cached.items and not cached.requesters:
-            return found
-        everything = Wanted(account_id, {check.selector for check in checks}, {})
+            found = Found(found.epoch, cached.items | found.items, cached.requesters | found.requesters)
+        elif cached.items or cached.requesters:
+            every = {check.selector for check in checks}, {check.requester_id for check in checks}
+            found = await self.read(Wanted(account_id, *every))
+        return await self.keep(account_id, checks, found)
+
+    async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
+        """Writes the requesters that are new or have a new name; who asks for no item that exists leaves no trace."""
+        named: dict[str, str | None] = {}
         for check in checks:
-            everything.requesters.setdefault(check.requester_id, check.requester_name)
-        return await self.read(everything)
+            known = found.requesters[check.requester_id]
+            if check.selector in found.items and (known.pk is None or renamed(known, check)):
+                named[check.requester_id] = check.requester_name or named.get(check.requester_id)
+        if not named:
+            return found
+        kept = await self.requesters.submit((account_id, named))
+        for requester_id, requester in kept.items():
+            self.snapshot.put(account_id, found.epoch, requester_id, requester)
+        return Found(found.epoch, found.items, found.requesters | kept)
 
     async def read(self, wanted: Wanted) -> Found:
         """Reads from the database, and keeps it."""
@@ -204,89 +219,16 @@ class Gateway:
         for selector in wanted.selectors & found.items.keys():
             self.snapshot.put(wanted.account_id, found.epoch, selector, found.items[selector])
         for requester_id in wanted.requesters:
-            self.snapshot.put(wanted.account_id, found.epoch, requester_id, found.requesters[requester_id])
+            if (requester := found.requesters[requester_id]).pk is not None:
+                self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
         return found
+
+
+def renamed(requester: KnownRequester, check: Check) -> bool:
+    return check.requester_name is not None and check.requester_name != requester.name
 
 
 def log_failure(future: Future[None]) -> None:
     """A use that could not be noted fails no request: the next one after a minute tries again."""
     if not future.cancelled() and (error := future.exception()) is not None:
         logger.warning("The last use of a key could not be written: %s", error)
-
-
-# --- In threads ----------------------------------------------------------------------------------------------------
-
-
-def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
-    """Keeps the thread's database connection from call to call; leaves one that broke."""
-
-    @wraps(call)
-    def wrapped(items: Sequence[T]) -> list[R]:
-        if connection.vendor == "postgresql" and not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()  # to the pool, which tries what it hands out
-        try:
-            return call(items)
-        except Exception:
-            connection.close_if_unusable_or_obsolete()
-            raise
-
-    return wrapped
-
-
-@on_own_connection
-def look_up_now(many: Sequence[Wanted]) -> list[Found]:
-    """One look-up for each account, shared by its requests."""
-    together: dict[str, tuple[set[Selector], dict[str, str | None]]] = {}
-    for wanted in many:
-        selectors, requesters = together.setdefault(wanted.account_id, (set(), {}))
-        selectors |= wanted.selectors
-        for requester_id, name in wanted.requesters.items():
-            requesters[requester_id] = name if name is not None else requesters.get(requester_id)
-    found = {account_id: look_up_account(account_id, *wanted) for account_id, wanted in together.items()}
-    return [found[wanted.account_id] for wanted in many]
-
-
-def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: dict[str, str | None]) -> Found:
-    epoch = current_epoch(account_id)  # first: what is read after it is at least as new
-    items = find_items(account_id, selectors)
-    return Found(epoch, items, keep_requesters(account_id, requesters) if requesters else {})
-
-
-@on_own_connection
-def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
-    grants: list[Grant | ApiError] = []
-    for text in texts:
-        try:
-            grants.append(find_grant(text))
-        except ApiError as error:
-            grants.append(error)
-    return grants
-
-
-@on_own_connection
-def note_uses_now(grants: Sequence[Grant]) -> list[None]:
-    for grant in {grant.key_id: grant for grant in grants}.values():
-        note_use(grant, timezone.now())
-    return [None] * len(grants)
-
-
-@on_own_connection
-def record_now(entries: Sequence[Entry]) -> list[Outcome]:
-    """One commit for all."""
-    return recorder.commit(entries)
-
-
-@on_own_connection
-def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError] | ApiError]:
-    return [check_one(*one) for one in many]
-
-
-def check_one(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
-    """Or why none of them was decided: a failure is nobody else's."""
-    try:
-        return check_access(account_id, checks, now)
-    except ApiError as error:
-        return error
-    except Exception as exc:
-        connection.close_if_unusable_or_obsolete()
-        return as_api_error(exc)

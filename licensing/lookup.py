@@ -25,16 +25,16 @@ Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its val
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be looked up for one request: its account's items and requesters (with the names given)."""
+    """What is to be looked up for one request: its account's items and requesters."""
 
     account_id: str
     selectors: set[Selector]
-    requesters: dict[str, str | None]
+    requesters: set[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What there is of it, all of one epoch of the account."""
+    """What there is of it, all of one epoch of the account; a requester that is not known has no `pk`."""
 
     epoch: int
     items: dict[Selector, Item]

@@ -11,7 +11,7 @@ from django.utils.datastructures import CaseInsensitiveMapping
 from accounts.models import Account
 from config.api.microbatch import InThread
 from licensing.asgi import CheckApplication
-from licensing.gateway import record_now
+from licensing.threaded import record_now
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.clock import clock  # noqa: F401 - a fixture

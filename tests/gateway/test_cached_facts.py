@@ -14,9 +14,9 @@ from config.api.microbatch import MicroBatch
 from licensing import services
 from licensing.check_bodies import Check
 from licensing.checks import prepare
-from licensing.gateway import record_now
 from licensing.licenses import revoke_license, update_license
 from licensing.lookup import current_epoch, find_items, find_requesters
+from licensing.threaded import record_now
 from tests import factories
 
 

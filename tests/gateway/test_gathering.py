@@ -9,7 +9,7 @@ from django.utils import timezone
 from config.api.microbatch import MicroBatch
 from licensing import gateway as module
 from licensing.check_bodies import Check
-from licensing.gateway import look_up_account
+from licensing.threaded import look_up_account
 from tests import factories
 
 

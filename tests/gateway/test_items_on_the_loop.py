@@ -9,8 +9,8 @@ from django.db import connection
 
 from licensing import services
 from licensing.async_lookup import needs_no_thread
-from licensing.gateway import look_up_account
 from licensing.lookup import Found, Wanted, compiled_policies, current_epoch
+from licensing.threaded import look_up_account
 from tests import factories
 from tests.gateway.looking_up import found_on_the_loop, found_while
 
@@ -20,7 +20,7 @@ NO_ITEM = "cnt_00000000000000000000000000"
 
 
 def wanted(account, *content_ids):
-    return Wanted(account.pk, {("contentId", content_id) for content_id in content_ids}, {})
+    return Wanted(account.pk, {("contentId", content_id) for content_id in content_ids}, set())
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def policy(account):
 
 
 def test_items_that_are_named_by_their_ids_need_no_thread(account):
-    assert needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM)}, {"org_acme": None}))
-    assert not needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, {}))
+    assert needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM)}, {"org_acme"}))
+    assert not needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, set()))
 
 
 if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
@@ -51,7 +51,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         item = factories.content(account, **{"policy_id": policy.pk, **fields})
         one = wanted(account, item.pk)
         [found] = found_on_the_loop(one)
-        assert found == look_up_account(account.pk, one.selectors, {})
+        assert found == look_up_account(account.pk, one.selectors, set())
         assert set(found.items) == one.selectors
 
     def test_many_items_are_each_found_at_their_place(account, policy):
@@ -59,8 +59,8 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         items = [factories.content(account, policy_id=policy.pk, tags=[f"tag{n}"]) for n in range(30)]
         one, other = wanted(account, *(item.pk for item in items)), wanted(account, items[7].pk, NO_ITEM)
         first, second = found_on_the_loop(one, other)
-        assert first == look_up_account(account.pk, one.selectors, {})
-        assert second == look_up_account(account.pk, other.selectors, {})
+        assert first == look_up_account(account.pk, one.selectors, set())
+        assert second == look_up_account(account.pk, other.selectors, set())
         assert list(second.items) == [("contentId", items[7].pk)]
 
     def test_another_accounts_item_is_not_found_and_its_own_account_finds_it(account, other_account, policy):
@@ -89,7 +89,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert list(kept.items) == [("contentId", bare.pk)]
 
     def test_an_account_that_is_gone_is_left_to_a_thread(account):
-        gone = Wanted("acc_00000000000000000000000000", {("contentId", NO_ITEM)}, {})
+        gone = Wanted("acc_00000000000000000000000000", {("contentId", NO_ITEM)}, set())
         assert found_on_the_loop(gone, wanted(account, NO_ITEM))[0] is None
 
     def test_an_item_never_comes_with_an_epoch_that_is_not_its_own(account, policy):

@@ -8,8 +8,8 @@ from asgiref.sync import async_to_sync
 from accounts.authentication import Grant, find_grant
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.check_bodies import Check
-from licensing.gateway import Found, Gateway
-from licensing.lookup import current_epoch, find_items, keep_requesters
+from licensing.gateway import Gateway
+from licensing.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}

@@ -1,11 +1,12 @@
 """Requesters that are looked up on the event loop (licensing.async_lookup) are those that a thread finds.
 
-Who is new, has a new name, or has licences that this process has not compiled is left to a thread.
+Who has licences that are not compiled is left to a thread, and so is writing who is new or has a new name.
 """
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -15,18 +16,20 @@ from config.api.microbatch import InThread, MicroBatch
 from licensing import services
 from licensing.async_lookup import FIND, AsyncLookup
 from licensing.check_bodies import Check
-from licensing.gateway import Gateway, look_up_account, look_up_now
+from licensing.gateway import Gateway
+from licensing.items import KnownRequester
 from licensing.licenses import revoke_license
 from licensing.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
 from licensing.models import Requester
+from licensing.threaded import keep_requesters_now, look_up_account, look_up_now
 from tests import factories
 from tests.gateway.looking_up import close, found_on_the_loop, found_while
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def wanted(account, requester_id="org_acme", name=None):
-    return Wanted(account.pk, set(), {requester_id: name})
+def wanted(account, requester_id="org_acme"):
+    return Wanted(account.pk, set(), {requester_id})
 
 
 def make(account, requester_id="org_acme", name=None):
@@ -41,20 +44,20 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     def test_a_requester_is_found_as_by_a_thread(account, requester_id, name):
         make(account, requester_id, name)
         [found] = found_on_the_loop(wanted(account, requester_id))
-        assert found == look_up_account(account.pk, (), {requester_id: None})
+        assert found == look_up_account(account.pk, (), {requester_id})
         assert found.requesters[requester_id].name == name
 
     def test_who_differs_only_in_case_or_spaces_is_somebody_else(account):
         ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
         rows = {name: make(account, name).pk for name in ids}
-        [found] = found_on_the_loop(Wanted(account.pk, set(), dict.fromkeys(ids)))
+        [found] = found_on_the_loop(Wanted(account.pk, set(), set(ids)))
         assert {name: known.pk for name, known in found.requesters.items()} == rows
 
     def test_items_and_requesters_of_several_checks_are_each_found_at_their_place(account):
         items = [factories.content(account) for _ in range(20)]
         names = [make(account, f"org_{number}").requester_id for number in range(20)]
         many = [
-            Wanted(account.pk, {("contentId", item.pk)}, {name: None, names[0]: None})
+            Wanted(account.pk, {("contentId", item.pk)}, {name, names[0]})
             for item, name in zip(items, names, strict=True)
         ]
         expected = [look_up_account(account.pk, one.selectors, one.requesters) for one in many]
@@ -62,15 +65,9 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
     def test_another_accounts_requester_of_the_same_name_is_not_found(account, other_account):
         make(account)
-        assert found_on_the_loop(wanted(other_account), wanted(account))[0] is None
-
-    def test_one_who_is_new_or_has_a_new_name_is_left_to_a_thread_that_writes_it(account):
-        make(account, name="Acme")
-        new, renamed, same = found_on_the_loop(
-            wanted(account, "org_new"), wanted(account, name="Ajax"), wanted(account, name="Acme")
-        )
-        assert (new, renamed) == (None, None)
-        assert same.requesters["org_acme"].name == "Acme"
+        stranger, owner = found_on_the_loop(wanted(other_account), wanted(account))
+        assert stranger.requesters == {"org_acme": KnownRequester(None, None)}
+        assert owner.requesters["org_acme"].pk
 
     def test_licences_that_are_compiled_are_found_until_they_change(account):
         held = factories.license(account)
@@ -93,7 +90,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
             connection.close()
 
         seen = set()
-        for found in found_while(change, Wanted(account.pk, {("contentId", item.pk)}, {"org_acme": None})):
+        for found in found_while(change, Wanted(account.pk, {("contentId", item.pk)}, {"org_acme"})):
             if found is not None:
                 [known], [requester] = found.items.values(), found.requesters.values()
                 licences = len(requester.licenses.terms)
@@ -124,18 +121,22 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     # --- All of a check's look-up ------------------------------------------------------------------------------------
 
     class Threads:
-        """Stands in for the gateway's thread; counts how often it is used."""
+        """Stand in for the gateway's; count how often they are used."""
 
         def __init__(self) -> None:
             self.used = 0
-            self.lookups = MicroBatch(InThread("lookups", self.look_up))
+            self.lookups = self.counted(look_up_now)
+            self.requesters = self.counted(keep_requesters_now)
 
-        def look_up(self, many: Sequence[Wanted]) -> list[Found]:
-            self.used += 1
-            try:
-                return look_up_now(many)
-            finally:
-                connection.close()
+        def counted(self, call: Callable[[Sequence[Any]], list[Any]]) -> MicroBatch:
+            def counting(many: Sequence[Any]) -> list[Any]:
+                self.used += 1
+                try:
+                    return call(many)
+                finally:
+                    connection.close()
+
+            return MicroBatch(InThread("counted", counting))
 
     @pytest.fixture
     def threads():
@@ -147,7 +148,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
         async def find(check):
             gateway = Gateway()
-            gateway.lookups = threads.lookups
+            gateway.lookups, gateway.requesters = threads.lookups, threads.requesters
             try:
                 return await gateway.look_up(account.pk, [check])
             finally:

@@ -1,0 +1,77 @@
+"""Who asks, as the gateway knows them: keys and their plans, which nothing is recorded of, and requesters."""
+
+import pytest
+
+from accounts import services as accounts
+from accounts.models import ApiKey
+from config.api.microbatch import MicroBatch
+from licensing.models import Requester
+from tests import factories
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+
+
+@pytest.fixture
+def check(api, item):
+    return lambda requester="org_acme": api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+
+
+@pytest.fixture
+def used_up(account, check, clock):
+    """An account that may send one request a minute, and has sent it."""
+    accounts.update_account(account, {"plan": "enterprise", "requests_per_minute": 1, "requests_per_day": 10})
+    assert check().status == 200
+    assert check().status == 429
+
+
+def limit_of(reply):
+    return int(reply.headers["X-RateLimit-Limit"])
+
+
+def test_a_greater_plan_lets_the_next_check_in(account, check, used_up):
+    accounts.update_account(account, {"requests_per_minute": 3})
+    reply = check()
+    assert (reply.status, limit_of(reply)) == (200, 3)
+
+
+def test_what_a_greater_plan_lets_in_is_counted_once(account, check, used_up):
+    accounts.update_account(account, {"requests_per_minute": 3})
+    assert [check().status for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_key_that_was_revoked_beyond_its_limit_is_refused_for_that(account, check, used_up):
+    accounts.revoke_api_key(ApiKey.objects.get(account=account))
+    assert check().error["code"] == "invalid_api_key"
+
+
+def test_a_limiter_with_no_room_for_one_more_is_an_error_of_the_api(application, check):
+    async def never(many):
+        raise AssertionError(many)
+
+    application.gateway.limits = MicroBatch(never, max_waiting=0)
+    reply = check()
+    assert (reply.status, reply.error["code"], limit_of(reply)) == (503, "service_unavailable", 60)
+
+
+@pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
+def test_an_item_that_does_not_exist_brings_no_requester_into_being(api, account, path):
+    check = {"contentId": "cnt_unknown", "requester": "nobody"}
+    api.post(path, check if path.endswith("check") else {"checks": [check]})
+    assert not Requester.objects.filter(account=account).exists()
+
+
+def test_an_item_that_does_not_exist_gives_nobody_a_new_name(api, account, check):
+    check({"id": "org_acme", "name": "Acme"})
+    api.post("/v1/access/check", {"contentId": "cnt_unknown", "requester": {"id": "org_acme", "name": "Wrong"}})
+    assert Requester.objects.get(account=account).name == "Acme"
+    assert check()["requester"]["name"] == "Acme"
+
+
+def test_a_new_name_holds_for_all_checks_of_its_batch(api, item, check):
+    check("org_acme")
+    checks = [{"contentId": item.pk, "requester": who} for who in ("org_acme", {"id": "org_acme", "name": "Acme"})]
+    reply = api.post("/v1/access/check/batch", {"checks": checks})
+    assert [result["requester"]["name"] for result in reply["data"]] == ["Acme", "Acme"]
