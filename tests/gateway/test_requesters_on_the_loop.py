@@ -93,8 +93,8 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         for found in found_while(change, Wanted(account.pk, {("contentId", item.pk)}, {"org_acme"})):
             if found is not None:
                 [known], [requester] = found.items.values(), found.requesters.values()
-                licences = len(requester.licenses.terms)
-                seen.add((found.epoch - begin, licences, int(requester.name), int(known.category or 0)))
+                licences = len(requester.licenses.terms) if requester.licenses else 0
+                seen.add((found.epoch - begin, licences, int(requester.name or 0), int(known.category or 0)))
         assert len(seen) > 10
         assert seen <= {(epoch, (epoch + 1) // 2, (epoch + 1) // 2, epoch // 2) for epoch in range(2 * changes + 1)}
 
