@@ -39,7 +39,13 @@ class AccountView(ApiView):
         with acting_as(self.actor):
             if key is None:
                 return super().write(handler, request, *args, **kwargs)
-            return super().write(lambda *_, **__: answer_once(request, key, act), request)
+            return super().write(lambda *_, **__: answer_once(request, key, act, self.check_replay), request)
+
+    def check_replay(self, reply: bytes) -> None:
+        """Raises an ApiError for a kept reply that this request's key may not have, though the endpoint is open to it.
+
+        For endpoints whose handler asks more of the key than `permissions_required`.
+        """
 
 
 class ReadingPost(AccountView):

@@ -91,8 +91,13 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
     return record, mine
 
 
-def answer_once(request: Request, key: str, act: Callable[[], Response]) -> HttpResponse:
-    """The reply of `act`, or of the request that used this key before. Call it inside a transaction."""
+def answer_once(
+    request: Request, key: str, act: Callable[[], Response], check_replay: Callable[[bytes], None]
+) -> HttpResponse:
+    """The reply of `act`, or of the request that used this key before. Call it inside a transaction.
+
+    `check_replay` gets the body of a kept reply before anybody sees it, and raises for what this request may not have.
+    """
     digest = fingerprint(request)
     grant: Any = request.auth
     record, mine = claim(grant.account_id, key, digest)
@@ -109,6 +114,7 @@ def answer_once(request: Request, key: str, act: Callable[[], Response]) -> Http
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
+    check_replay(reply)
     replays.inc()
     return HttpResponse(
         reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}

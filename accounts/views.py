@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -29,6 +30,9 @@ class ApiKeyView(AccountView):
     def created(self, made: tuple[ApiKey, str]) -> Response:
         key, text = made
         return Response(CreatedApiKeySerializer(key, context={"key_text": text}).data, status=201)
+
+    def check_replay(self, reply: bytes) -> None:
+        services.check_no_more_than(self.grant, orjson.loads(reply)["permissions"])
 
 
 class ApiKeys(ApiKeyView, AccountListView):

@@ -195,11 +195,17 @@ def everything_stored() -> bytes:
     return b"\n".join(bytes(v) if isinstance(v, bytes | memoryview) else str(v).encode() for v in values)
 
 
-@pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/api-keys/{key}/rotate"])
-def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, ids, path, caplog):
+KEY_MAKERS = pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/api-keys/{key}/rotate"])
+
+
+def make_key(path, ids, sender):
     body = {} if path.endswith("rotate") else {"name": "x", "type": "secret"}
-    first = api.post(path.format(**ids), body, headers=KEY)
-    again = api.post(path.format(**ids), body, headers=KEY)
+    return sender.post(path.format(**ids), body, headers=KEY)
+
+
+@KEY_MAKERS
+def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, ids, path, caplog):
+    first, again = (make_key(path, ids, api) for _ in range(2))
     text = first["key"]
     assert (again["key"], again["id"], is_replay(again)) == (text, first["id"], True)
     assert ApiClient(text).get("/v1/content").status == 200
@@ -208,3 +214,21 @@ def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, i
     assert text[:13].encode() in stored  # the prefix is
     assert text[13:].encode() not in stored
     assert text[13:] not in caplog.text
+
+
+@KEY_MAKERS
+def test_no_replay_hands_out_a_key_that_may_do_more_than_the_one_that_asks(api, account, ids, path):
+    made = make_key(path, ids, api)
+    reply = make_key(path, ids, ApiClient(factories.key_text(account, permissions=["api_keys:manage"])))
+    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    assert "*" in reply.error["message"]
+    assert made["key"].encode() not in reply.content
+    assert is_replay(make_key(path, ids, api))
+
+
+def test_another_key_may_have_a_replay_of_what_it_could_create(account):
+    body = {"name": "x", "type": "secret", "permissions": ["content:read"]}
+    permissions = ["api_keys:manage", "content:read"]
+    clients = [ApiClient(factories.key_text(account, permissions=permissions)) for _ in range(2)]
+    first, again = (client.post("/v1/api-keys", body, headers=KEY) for client in clients)
+    assert (again.status, again.content, is_replay(again)) == (201, first.content, True)
