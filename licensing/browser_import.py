@@ -147,7 +147,10 @@ def shown(work: Import, row: Row, columns: dict[str, str]) -> list[str]:
     """What a row gives each field, as text."""
     if row.problem is not None:
         return [row.problem]
-    body = work.mapping.body(row.values)
+    try:
+        body = work.mapping.body(row.values)
+    except ApiError as error:
+        return [reason(error)]
     cells = []
     for target in columns:
         name, _, key = target.partition(".")

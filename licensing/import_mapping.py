@@ -1,11 +1,11 @@
 """From a file's columns to content's fields: a row as a request to the API would send it."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from config.api.errors import InvalidRequest
+from config.api.parsing import parse_value
 from licensing.serializers import IS_METADATA_KEY, ContentSerializer
 
 FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
@@ -39,14 +39,15 @@ def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:
 
 
 def from_text(target: str, text: str) -> Any:
-    """The JSON value that a CSV cell stands for. What cannot be one stays text, for the field to refuse."""
+    """The JSON value that a CSV cell stands for. Raises InvalidRequest for JSON that no body may have."""
     if target in TAGS and not text.lstrip().startswith("["):
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
+            return parse_value(text, target)
+        except InvalidRequest as error:
+            message = error.message.replace("The body", "The cell")
+            raise InvalidRequest(message, param=error.param or target) from None
     if target == "metadata.wordCount" and IS_INTEGER(text.strip()):
         return int(text)
     return text
@@ -61,7 +62,10 @@ class Mapping:
     is_csv: bool
 
     def body(self, row: dict[str, Any]) -> dict[str, Any]:
-        """An empty CSV cell gives nothing, a JSON null what it does in a request. A default fills both."""
+        """An empty CSV cell gives nothing, a JSON null what it does in a request. A default fills both.
+
+        Raises InvalidRequest for a cell that cannot be read.
+        """
         body: dict[str, Any] = {}
         for target, column in self.columns.items():
             if column not in row:

@@ -140,6 +140,28 @@ def parse_plain(raw: bytes) -> dict[str, Any] | None:
     return None
 
 
+def decoded(text: str, by: json.JSONDecoder) -> Any:
+    """What the JSON says. Raises InvalidRequest; neither depth nor the characters of texts are looked at."""
+    try:
+        return by.decode(text)
+    except RecursionError:
+        raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from None
+
+
+def parse_value(text: str, path: str = "") -> Any:
+    """Any JSON that stands elsewhere than in a body, read as strictly as one; `path` is where, for `param`.
+
+    Raises InvalidRequest, and ValidationFailed for a U+0000 in a text. The messages call it "The body".
+    """
+    value = decoded(text, DECODER)
+    check_values(value, path, 0)
+    return value
+
+
 def parse_object(raw: bytes, *, exact: bool = False) -> dict[str, Any]:
     """The JSON object in `raw`; if `exact`, with Decimals where it has numbers with a point or an exponent.
 
@@ -154,14 +176,7 @@ def parse_object(raw: bytes, *, exact: bool = False) -> dict[str, Any]:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidRequest("The body is not UTF-8.") from None
-    try:
-        value = (EXACT if exact else DECODER).decode(text)
-    except RecursionError:
-        raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
-    except json.JSONDecodeError as error:
-        raise InvalidRequest(
-            f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
-        ) from None
+    value = decoded(text, EXACT if exact else DECODER)
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     # Only an escape can bring in half a surrogate pair or U+0000.

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django import forms
+from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.operators.fields import Lines, as_told
+from config.api.errors import InvalidRequest
+from config.api.parsing import check_values, parse_value
 from licensing.models import Content
 from licensing.serializers import ContentSerializer
 from licensing.services import METADATA_COLUMNS
@@ -24,12 +27,31 @@ METADATA = {column: name for name, column in METADATA_COLUMNS.items()}
 FURTHER = "metadata_extra"
 
 
+class StrictJson(forms.JSONField):
+    """JSON as strictly read as a body of the API. What cannot be read is shown again as it was written."""
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and value not in self.empty_values:
+            try:
+                return parse_value(value)
+            except InvalidRequest as error:
+                raise forms.ValidationError(error.message.replace("The body", "This")) from None
+        return super().to_python(value)
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            self.to_python(data)
+        except forms.ValidationError:
+            return InvalidJSONInput(data)
+        return super().bound_data(data, initial)
+
+
 class ContentForm(forms.ModelForm):
     """What an operator says of an item."""
 
     tags = Lines(help_text="One on each line. Policies and licences can be about them.")
     metadata_tags = Lines(label="Tags in the metadata", help_text="One on each line. The API keeps them apart.")
-    metadata_extra = forms.JSONField(
+    metadata_extra = StrictJson(
         required=False,
         label="Further metadata",
         help_text="A JSON object of strings, numbers and booleans.",
@@ -54,7 +76,7 @@ class ContentForm(forms.ModelForm):
 def content_fields(form: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
     """What a service takes. `form` has what was given or changed, `further` the metadata keys that the item has.
 
-    Raises a serializer's ValidationError.
+    Raises ApiError, and a serializer's ValidationError.
     """
     body: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -67,5 +89,6 @@ def content_fields(form: Mapping[str, Any], further: Mapping[str, Any]) -> dict[
             metadata |= {**dict.fromkeys(further), **value}
     if metadata:
         body["metadata"] = metadata
+    check_values(body, "", 0)
     fields: dict[str, Any] = ContentSerializer(partial=True).run_validation(body)
     return fields

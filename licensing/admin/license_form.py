@@ -8,6 +8,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.operators.fields import Amount, Currency, Lines, as_told
 from config.api.amounts import plain
+from config.api.parsing import check_values
 from licensing.license_serializers import LicenseSerializer
 from licensing.models import License
 
@@ -77,7 +78,7 @@ class LicenseForm(forms.ModelForm):
 def license_fields(form: Mapping[str, Any], cleaned: Mapping[str, Any]) -> dict[str, Any]:
     """What a service takes. `form` has what was given or changed, `cleaned` everything: money comes in pairs.
 
-    Raises a serializer's ValidationError.
+    Raises ApiError, and a serializer's ValidationError.
     """
     body = {NAMES[name]: as_told(value) for name, value in form.items() if name in NAMES}
     for name, told in MONEY.items():
@@ -85,5 +86,6 @@ def license_fields(form: Mapping[str, Any], cleaned: Mapping[str, Any]) -> dict[
             amount = cleaned.get(f"{name}_amount")
             money = {"amount": plain(amount), "currency": cleaned[f"{name}_currency"]} if amount is not None else None
             body[told] = money
+    check_values(body, "", 0)
     fields: dict[str, Any] = LicenseSerializer(partial=True).run_validation(body)
     return fields

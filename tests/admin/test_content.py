@@ -101,7 +101,18 @@ def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
         ("external_id", "2026/a-1", "There is an item with the externalId"),
         ("metadata_extra", '{"a b": 1}', "A key has 1 to 64 of"),
         ("metadata_extra", "[1]", "Must be a JSON object."),
+        ("metadata_extra", "{", "This is not JSON"),
+        ("metadata_extra", '{"a": "\\ud800"}', "This has half of a surrogate pair"),
+        ("metadata_extra", '{"a": "\\u0000"}', "must not contain the character U+0000"),
+        ("metadata_extra", '{"a": NaN}', "This is not JSON: it has NaN"),
+        ("metadata_extra", '{"a": 1e400}', "This has a number that is too large"),
+        ("metadata_extra", '{"a": 9223372036854775808}', "does not fit into 64 bits"),
+        ("metadata_extra", '{"a": ' + "9" * 5000 + "}", "does not fit into 64 bits"),
+        ("metadata_extra", '{"a": ' + "[" * 40 + "]" * 40 + "}", "nested deeper than 32"),
+        ("metadata_extra", '{"a": ' + "[" * 100_000, "nested deeper than 32"),
+        ("metadata_extra", '{"a": 1, "a": 2}', "has a key twice"),
         ("tags", "x" * 101, "100 characters"),
+        ("tags", "a\0b", "must not contain the character U+0000"),
     ],
 )
 def test_what_the_api_would_refuse_is_refused_at_the_field(admin, account, items, field, value, message):

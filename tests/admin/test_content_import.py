@@ -131,6 +131,20 @@ def test_other_columns_stay_aside_until_they_are_wanted(admin, bring):
     assert Content.objects.get().metadata_extra == {"edition": "2nd"}
 
 
+@pytest.mark.parametrize("name", ["items.csv", "items.jsonl"])
+@pytest.mark.parametrize("value", ["NaN", "1e400", '"\\ud800"', "9" * 5000, "[" * 900 + "]" * 900])
+def test_metadata_that_no_body_may_have_is_told_in_the_preview(admin, bring, name, value):
+    metadata = f'{{"s": {value}}}'
+    rows = {
+        "items.csv": 'externalId,title,metadata\n1,A,\n2,B,"' + metadata.replace('"', '""') + '"\n',
+        "items.jsonl": '{"externalId": "1", "title": "A"}\n{"externalId": "2", "title": "B", "metadata": ' + metadata + "}",
+    }
+    address = bring(rows[name], name)
+    assert (tally(admin, address)["created"], tally(admin, address)["failed"]) == (1, 1)
+    admin.post(address, {"import": "1"})
+    assert [item.external_id for item in Content.objects.all()] == ["1"]
+
+
 def test_json_lines_come_gzipped_too(admin, bring):
     address = bring(gzip.compress(b'{"externalId": "j", "title": "J", "metadata": {"author": "A"}}\n'), "x.jsonl.gz")
     admin.post(address, {"import": "1"})

@@ -73,6 +73,7 @@ def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
         ({"price_amount": "-1", "price_currency": "EUR"}, "price_amount", "at least 0"),
         ({"expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "later than startsAt"),
         ({"requester_own_id": " "}, "requester_own_id", "required"),
+        ({"tags": "a\0b"}, "tags", "must not contain the character U+0000"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_the_field(admin, account, fields, field, message):

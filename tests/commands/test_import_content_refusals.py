@@ -71,6 +71,30 @@ def test_a_line_that_is_no_row_is_reported(load: Import, row: bytes, problem: st
 
 
 @pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ('{"s": NaN}', "metadata: The cell is not JSON: it has NaN."),
+        ('{"s": 1e400}', "metadata: The cell has a number that is too large."),
+        ('{"s": %d}' % 10**30, "metadata: The cell has an integer that does not fit into 64 bits."),
+        ('{"s": "\\ud800"}', "metadata: The cell has half of a surrogate pair, which is no character."),
+        ('{"s": "\\u0000"}', "metadata.s: Text must not contain the character U+0000."),
+        ('{"s": 1, "s": 2}', "s: The cell has a key twice in one object."),
+        ('{"s": ' + "[" * 40 + "]" * 40 + "}", "metadata: The cell is nested deeper than 32 levels."),
+        ('{"s": ' + "[" * 20_000, "metadata: The cell is nested deeper than 32 levels."),
+        ('{"s":', "metadata: The cell is not JSON: Expecting value (line 1, column 6)."),
+        ("[1]", "metadata: Must be an object."),
+    ],
+)
+def test_metadata_that_no_body_may_have_is_reported_and_the_others_go_in(
+    load: Import, account: Account, cell: str, problem: str
+) -> None:
+    quoted = cell.replace('"', '""')
+    run = load("a.csv", f'externalId,title,metadata\n1,A,\n2,B,"{quoted}"\n3,C,"{{""s"": 1}}"\n')
+    assert sorted(items(account)) == ["1", "3"]
+    assert run.errors == [f"line 3: {problem}"]
+
+
+@pytest.mark.parametrize(
     ("row", "problem"),
     [
         (b"2,\xe9t\xe9", "Is not UTF-8."),
@@ -114,6 +138,7 @@ def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
         ("a.csv", b"\xff\xfet\0", [], "not UTF-8"),
         ("a.csv", "externalId,title\n1,A\n", ["--default=policyId=pol_none"], "policyId: There is no policy"),
         ("a.csv", "externalId,title\n1,A\n", ["--default=metadata.wordCount=-1"], "metadata.wordCount"),
+        ("a.csv", "externalId,title\n1,A\n", ['--default=metadata={"s": NaN}'], "metadata: The cell is not JSON"),
         ("a.txt", "externalId,title\n1,A\n", [], "Say --format"),
         ("a.csv.gz", gzip.compress(b"externalId,title\n1,A\n" * 2000, mtime=0)[:-20], [], "cannot be read"),
     ],
