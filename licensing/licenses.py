@@ -4,6 +4,7 @@ A licence's price is in the ledger at its start, from the moment that it is issu
 to what the licence says: a change of its price, start or type takes the former entry back and writes another.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -50,7 +51,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     now = timezone.now()
     fields = {"starts_at": now, **fields}
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
-    check_scope(account_id, fields)
+    check_scope(account_id, fields, None)
     issued = License(account_id=account_id, created=now, updated=now, **fields)
     check_term(issued)
     issued.requester, _ = Requester.objects.get_or_create(
@@ -77,7 +78,7 @@ def update_license(held: License, fields: Fields) -> License:
     fields = dict(fields)
     if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:
         raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
-    check_scope(locked.account_id, fields)
+    check_scope(locked.account_id, fields, locked)
     if "requester_name" in fields:
         rename(locked.requester, fields.pop("requester_name"))
     for attribute, value in fields.items():
@@ -134,10 +135,15 @@ def check_term(held: License) -> None:
         raise ValidationFailed("Must be later than startsAt.", param="expiresAt")
 
 
-def check_scope(account_id: str, fields: Fields) -> None:
-    """Takes repetitions out. Raises ValidationFailed, which names the first id that is none of the account's."""
-    check_owned(Content.objects.of(account_id), "cnt", fields.get("content_ids"), "contentIds", "content item")
-    check_owned(Policy.objects.of(account_id), "pol", fields.get("policy_ids"), "policyIds", "policy")
+def check_scope(account_id: str, fields: Fields, held: License | None) -> None:
+    """Takes repetitions out. Raises ValidationFailed, which names the first id that is none of the account's.
+
+    What the licence names already may have been deleted since: it can be sent back as it was read.
+    """
+    items, policies = fields.get("content_ids") or [], fields.get("policy_ids") or []
+    had_items, had_policies = (held.content_ids, held.policy_ids) if held else ([], [])
+    check_owned(Content.objects.of(account_id), "cnt", items, had_items, "contentIds", "content item")
+    check_owned(Policy.objects.of(account_id), "pol", policies, had_policies, "policyIds", "policy")
     for name in {"content_ids", "policy_ids", "tags"} & fields.keys():
         fields[name] = list(dict.fromkeys(fields[name]))
 
@@ -163,11 +169,13 @@ def check_room(requester: Requester) -> None:
         )
 
 
-def check_owned(owned: QuerySet, prefix: str, named: list[str] | None, param: str, what: str) -> None:
-    if not named:
-        return
-    real = {one for one in named if ids.decode(prefix, one) is not None}
-    known = set(owned.filter(pk__in=real).values_list("pk", flat=True))
+def check_owned(
+    owned: QuerySet, prefix: str, named: list[str], had: Iterable[str], param: str, what: str
+) -> None:
+    known = set(had)
+    real = {one for one in named if one not in known and ids.decode(prefix, one) is not None}
+    if real:
+        known.update(owned.filter(pk__in=real).values_list("pk", flat=True))
     for index, one in enumerate(named):
         if one not in known:
             raise ValidationFailed(f"There is no {what} {one[:100]!r}.", param=f"{param}[{index}]")

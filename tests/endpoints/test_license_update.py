@@ -66,6 +66,19 @@ def test_what_was_read_can_be_sent_back(api, held):
     assert reply.body == {**held, "updated": reply["updated"]}
 
 
+def test_what_was_read_can_be_sent_back_after_what_it_names_was_deleted(api, account, change):
+    item, policy, other = factories.content(account).pk, factories.policy(account).pk, factories.content(account).pk
+    held = change(contentIds=[item], policyIds=[policy]).body
+    for path in (f"/v1/content/{item}", f"/v1/policies/{policy}", f"/v1/content/{other}"):
+        assert api.delete(path).status == 200
+    assert change(**held).body["contentIds"] == [item]
+    assert change(policyIds=[policy])["policyIds"] == [policy]
+    reply = change(contentIds=[item, other])
+    assert (reply.status, reply.error["param"]) == (422, "contentIds[1]")
+    assert change(contentIds=[])["contentIds"] == []
+    assert change(contentIds=[item]).status == 422
+
+
 @pytest.mark.parametrize(
     ("name", "cleared"),
     [
