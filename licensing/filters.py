@@ -2,7 +2,6 @@
 
 from analytics.models import AccessEvent
 from config.api.filters import (
-    EQUALITY,
     ORDER,
     Operand,
     OperatorFilterSet,
@@ -79,8 +78,8 @@ class DecisionFilters(OperatorFilterSet):
         "contentId": Operand(identifier("cnt"), "content_id"),
         "requesterId": Operand(text, "requester__requester_id"),
         "policyId": Operand(identifier("pol"), "policy_id"),
-        "allowed": Operand(boolean, operators=("eq", "ne")),
-        "reason": Operand(choice(Reason), operators=EQUALITY),
+        "allowed": Operand(boolean),
+        "reason": Operand(choice(Reason)),
         "created": Operand(timestamp, operators=ORDER),
     }
 

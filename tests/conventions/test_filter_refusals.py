@@ -76,6 +76,7 @@ def test_only_dates_and_numbers_have_an_order(api, path):
         ("/v1/policies", "version", "x"),
         ("/v1/access/decisions", "allowed", "True"),
         ("/v1/access/decisions", "allowed", "1"),
+        ("/v1/access/decisions", "allowed[in]", "true,1"),
         ("/v1/access/decisions", "reason", "bored"),
         ("/v1/access/decisions", "contentId", "x"),
     ],

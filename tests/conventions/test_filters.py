@@ -60,7 +60,7 @@ DECISIONS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "contentId": (["{c}", "{d}", "{c}", "{n}"], EQUALITY),
     "requesterId": (["org_a", "org_b", "org_b", "org_d"], EQUALITY),
     "policyId": (["{p}", "{q}", "{p}", None], EQUALITY),
-    "allowed": ([True, False, False, False], ("eq", "ne")),
+    "allowed": ([True, False, False, False], EQUALITY),
     "reason": ([None, "policy_denied", "no_license", "no_policy"], EQUALITY),
     "created": (MOMENTS, ORDER),
 }
