@@ -4,21 +4,20 @@ What differs is found in one statement (analytics.differences) and added in shor
 which the recorder gets to them. An interrupted rebuild leaves no row worse than it was; run again, it does the rest.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max, Min
-from django.utils import timezone
+from django.db.models import Min
 
 from analytics import differences, models
 from analytics.differences import Dialect, Difference
 from analytics.retention import alone, horizon
-from analytics.rollups import adapted, prepared
-from analytics.windows import bucket_after, floor
+from analytics.rollups import adapted, month_number, prepared
+from analytics.windows import YEARS, bucket_after, floor
 
 CHUNK = 1_000  # rows that a transaction holds
 TABLE = "analytics_difference"
@@ -63,49 +62,61 @@ def rebuild(
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
     dialect, key = Dialect(connection.vendor), prepared(models.HourlyUsage, "account_id", account)
-    found = span(account)
-    if found is None:
-        return
-    month, last = max(floor(found[0], "month"), floor(since, "month")) if since else floor(found[0], "month"), found[1]
-    while month <= last:
-        name, following = f"{month:%Y-%m}", bucket_after(month, "month")
+    coming = months(account, since)
+    month = next(coming, None)
+    while month is not None:
+        name = f"{month:%Y-%m}"
         if not purged or month >= purged:
             yield name, differences.hourly(key, month, dialect)
             yield name, differences.monthly("content", key, month, dialect)
             yield name, differences.monthly("requester", key, month, dialect)
         for one in ("tier", "requester", "content"):
             yield name, differences.revenue(one, key, month, dialect)
-        if following.year > month.year or following > last:
+        following = next(coming, None)
+        if following is None or following.year > month.year:
             for one in ("content", "requester"):
-                if not purged or following > purged:
+                if not purged or datetime(month.year + 1, 1, 1, tzinfo=UTC) > purged:
                     yield f"{month.year}", differences.yearly(one, key, month.year, purged, dialect)
                 if connection.vendor == "postgresql":
                     yield f"{month.year}", differences.revenue_year(one, key, month.year, dialect)
         month = following
 
 
-def span(account: str) -> tuple[datetime, datetime] | None:
-    """The first and the last moment of which there are events, entries or figures."""
+def months(account: str, since: datetime | None) -> Iterator[datetime]:
+    """The months from that of `since` on of which there are events, entries or figures, oldest first.
 
-    def of(column: str, *of_models: Any) -> list[Any]:
-        return [end for model in of_models for end in ends(model, account, column)]
-
-    moments = (
-        of("created", models.AccessEvent) + of("hour", models.HourlyUsage) + of("occurred_at", models.LedgerEntry)
-    )
-    for number in of("month", models.ContentMonth, models.RequesterMonth):
-        moments.append(datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC))
+    A licence may begin centuries from now, so those between are not gone through. A year with nothing but totals of
+    years comes by its first month. What is past the years of reports is left alone.
+    """
     of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
-    for year in of("year", *of_years):
-        moments.append(datetime(year, 1, 1, tzinfo=UTC))  # a year's rows are looked at with its last month
-    for day in of("day", models.TierRevenue, models.RequesterRevenue, models.ContentRevenue):
-        moments.append(datetime(day.year, day.month, day.day, tzinfo=UTC))
-    return (min(moments), max(*moments, timezone.now())) if moments else None
+    owned = (model._default_manager.filter(account_id=account) for model in of_years)
+    years = {year for rows in owned for year in rows.values_list("year", flat=True).distinct()}
+    begin = floor(since, "month") if since else datetime.min.replace(tzinfo=UTC)
+    while (month := month_from(account, begin, years)) is not None and month.year < YEARS.stop:
+        yield month
+        years.discard(month.year)
+        begin = bucket_after(month, "month")
 
 
-def ends(model: Any, account: str, column: str) -> list[Any]:
-    found = model.objects.filter(account_id=account).aggregate(first=Min(column), last=Max(column))
-    return [] if found["first"] is None else [found["first"], found["last"]]
+def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime | None:
+    """The first month from `begin` (a month) on with anything in it; `years` are those with something, too."""
+
+    def first(column: str, least: Any, *of_models: Any) -> list[Any]:
+        later = {"account_id": account, f"{column}__gte": least}
+        found = [model.objects.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
+        return [one for one in found if one is not None]
+
+    days = first("day", begin.date(), models.TierRevenue, models.RequesterRevenue, models.ContentRevenue)
+    numbers = first("month", month_number(begin), models.ContentMonth, models.RequesterMonth)
+    moments = [
+        *first("created", begin, models.AccessEvent),
+        *first("hour", begin, models.HourlyUsage),
+        *first("occurred_at", begin, models.LedgerEntry),
+        *(datetime(day.year, day.month, 1, tzinfo=UTC) for day in days),
+        *(datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC) for number in numbers),
+        *(max(datetime(year, 1, 1, tzinfo=UTC), begin) for year in years if year >= begin.year),
+    ]
+    return floor(min(moments), "month") if moments else None
 
 
 def settle(difference: Difference, account: str, apply: bool) -> int:

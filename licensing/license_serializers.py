@@ -44,7 +44,7 @@ class LicenseSerializer(StrictSerializer):
         source="policy_ids",
         help_text="and items under one of these policies.",
     )
-    startsAt = Timestamp(required=False, source="starts_at", help_text="Now, unless given.")
+    startsAt = Timestamp(required=False, source="starts_at", help_text="Now, unless given. In the years 2000 to 2999.")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
     price = Money(required=False, allow_null=True, help_text="Enters the ledger at `startsAt`.")
     pricePerAccess = Money(

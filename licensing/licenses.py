@@ -5,7 +5,7 @@ to what the licence says: a change of its price, start or type takes the former 
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from django.db.models import Case, CharField, Count, QuerySet, Sum, Value, When
 from django.utils import timezone
 
 from accounts import audit, epochs
+from analytics.adjustments import EARLIEST
 from analytics.ledger import add_entries
 from analytics.models import EntryType, LedgerEntry
 from config.api import ids
@@ -26,6 +27,8 @@ Fields = dict[str, Any]
 # Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
 MAX_LICENSES = 10_000
 MAX_NAMES = 100_000  # of items, tags and policies, in the scopes of all of them
+# A price is booked at the licence's start, and what is booked can never be moved.
+STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
 
 
 def owned_licenses(account_id: str) -> QuerySet[License]:
@@ -53,6 +56,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
     check_scope(account_id, fields, None)
     issued = License(account_id=account_id, created=now, updated=now, **fields)
+    check_start(issued)
     check_term(issued)
     issued.requester, _ = Requester.objects.get_or_create(
         account_id=account_id, requester_id=requester_id, defaults={"name": name}
@@ -74,7 +78,7 @@ def update_license(held: License, fields: Fields) -> License:
     locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
         raise InUse("This licence is revoked, which is final. Issue another one.")
-    before, booked, names = locked.audited(), booking(locked), names_of(locked)
+    before, booked, names, start = locked.audited(), booking(locked), names_of(locked), locked.starts_at
     fields = dict(fields)
     if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:
         raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
@@ -83,6 +87,8 @@ def update_license(held: License, fields: Fields) -> License:
         rename(locked.requester, fields.pop("requester_name"))
     for attribute, value in fields.items():
         setattr(locked, attribute, value)
+    if locked.starts_at != start:
+        check_start(locked)
     check_term(locked)
     locked.updated = timezone.now()
     locked.save()
@@ -128,6 +134,11 @@ def rename(requester: Requester, name: str | None) -> None:
 
 
 # --- Terms -----------------------------------------------------------------------------------------------------------
+
+
+def check_start(held: License) -> None:
+    if not EARLIEST <= held.starts_at < STARTS_BEFORE:
+        raise ValidationFailed("Must be in the years 2000 to 2999 (UTC).", param="startsAt")
 
 
 def check_term(held: License) -> None:

@@ -30,6 +30,7 @@ from analytics.usage import content_stats, usage_report
 from analytics.windows import Window
 from config.api.amounts import TotalField
 from config.api.errors import ApiError
+from tests import ledger
 from tests.analytics.recording import record_all, some_events, utc
 
 COUNTS = (BigIntegerField, IntegerField, TotalField)
@@ -167,6 +168,30 @@ def test_it_can_begin_with_a_month(events):
     HourlyUsage.objects.all().delete()
     run("--since", "2026-01")
     assert HourlyUsage.objects.earliest("hour").hour >= utc("2026-01-01")
+
+
+def test_only_months_of_which_there_is_something_are_gone_through(account, events):
+    for moment in ("1900-05-01", "2999-12-31", "9999-12-31"):
+        ledger.add(account, "5", occurred_at=utc(moment))
+    TierRevenue.objects.all().delete()
+    out, progress = StringIO(), StringIO()
+    call_command("rebuild_usage", stdout=out, stderr=progress)
+    reached = [line.partition(" of ")[0] for line in progress.getvalue().splitlines() if line[0] != " "]
+    assert [name for name in reached if "-" in name] == [
+        "1900-05", "2025-10", "2025-11", "2025-12", "2026-01", "2026-02", "2999-12",
+    ]  # fmt: skip
+    assert {day.year for day in TierRevenue.objects.values_list("day", flat=True)} == {1900, 2025, 2026, 2999}
+
+
+@pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])
+def test_a_year_of_which_there_is_nothing_but_totals_is_gone_through(events, model):
+    row = model.objects.order_by("pk")[0]
+    row.pk, row.year = None, 2019
+    row.save()
+    for options in (("--check", "--since", "2019-06"), ()):
+        [difference] = run(*options)[0]["differences"]
+        assert (difference["period"], difference["rollup"]) == ("2019", model.__name__.lower())
+    assert run("--check")[1] is False
 
 
 @pytest.mark.parametrize("options", [("--since", "January"), ("--account", "acc_x")])

@@ -88,6 +88,10 @@ OTHER = "cnt_00000000000000000000000000"
         ({"policyIds": [OTHER]}, "policyIds[0]"),
         ({"startsAt": "tomorrow"}, "startsAt"),
         ({"startsAt": "2026-01-01T00:00:00"}, "startsAt"),
+        ({"startsAt": "0202-01-01"}, "startsAt"),
+        ({"startsAt": "1999-12-31T23:59:59.999999Z"}, "startsAt"),
+        ({"startsAt": "3000-01-01"}, "startsAt"),
+        ({"startsAt": "9999-12-31"}, "startsAt"),
         ({"expiresAt": "2001-01-01"}, "expiresAt"),
         ({"startsAt": "2026-01-01", "expiresAt": "2026-01-01"}, "expiresAt"),
         ({"price": {"amount": -1, "currency": "EUR"}}, "price.amount"),
@@ -138,7 +142,8 @@ def test_it_names_the_requester_and_without_a_name_leaves_it(create, api, accoun
 
 def test_a_licence_from_the_past_is_expired_if_its_end_is_over(create):
     assert create(startsAt="2020-01-01", expiresAt="2021-01-01")["status"] == "expired"
-    assert create(startsAt="2999-01-01")["status"] == "active"
+    assert create(startsAt="2000-01-01", expiresAt="2001-01-01")["status"] == "expired"
+    assert create(startsAt="2999-12-31T23:59:59.999999Z")["status"] == "active"
 
 
 # --- The price -------------------------------------------------------------------------------------------------------

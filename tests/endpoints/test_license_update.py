@@ -1,6 +1,7 @@
 """PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (contract §11)."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from decimal import Decimal
 from threading import Barrier, Thread
 
@@ -9,6 +10,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
+from licensing.models import License
 from tests import factories
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -105,6 +107,7 @@ def test_arrays_are_replaced(change, account):
     [
         ({"requesterId": "org_b"}, "requesterId"),
         ({"startsAt": None}, "startsAt"),
+        ({"startsAt": "0202-01-01"}, "startsAt"),
         ({"expiresAt": "2026-01-31"}, "expiresAt"),
         ({"startsAt": "2999-02-01"}, "expiresAt"),
         ({"contentIds": ["cnt_x"]}, "contentIds[0]"),
@@ -117,6 +120,12 @@ def test_a_wrong_value_is_named_and_changes_nothing(change, api, held, fields, p
     reply = change(**fields)
     assert (reply.status, reply.error["param"]) == (422, param)
     assert api.get(f"/v1/licenses/{held['id']}").body == held
+
+
+def test_a_start_that_was_taken_once_can_be_sent_back(change, held):
+    License.objects.update(starts_at=datetime(1999, 1, 1, tzinfo=UTC))
+    assert change(startsAt="1999-01-01", tags=["tax"])["startsAt"] == "1999-01-01T00:00:00.000000Z"
+    assert change(startsAt="1999-01-02").status == 422
 
 
 def test_status_is_the_services_to_set(change):
