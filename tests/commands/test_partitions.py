@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from analytics import partitions
@@ -62,4 +62,12 @@ def test_retention_leaves_the_month_under_way(decide):
     decide()
     call_command("make_partitions")
     call_command("purge_events", keep_days=0)
+    assert AccessEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize("days", ["-1", "-40", "36501", "1000000000", "9" * 30])
+def test_retention_for_a_time_that_makes_no_sense_is_refused(decide, days):
+    decide()
+    with pytest.raises(CommandError, match="--keep-days takes 0 to 36,500 days"):
+        call_command("purge_events", f"--keep-days={days}")
     assert AccessEvent.objects.count() == 1

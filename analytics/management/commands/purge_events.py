@@ -1,11 +1,13 @@
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from analytics.retention import purge_events
 from config.commands import ServiceCommand
+
+MOST_DAYS = 36_500
 
 
 class Command(ServiceCommand):
@@ -16,6 +18,8 @@ class Command(ServiceCommand):
         parser.add_argument("--keep-days", type=int, required=True, help="At least this many days are kept.")
 
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        if not 0 <= options["keep_days"] <= MOST_DAYS:
+            raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
         purged = purge_events(timezone.now() - timedelta(days=options["keep_days"]))
         if isinstance(purged, int):
             return f"Deleted {purged} decisions.", {"deleted": purged}
