@@ -35,6 +35,13 @@ def test_a_revoked_key_is_refused(api, account, ids, endpoint):
     assert "revoked" in reply.error["message"]
 
 
+def test_a_key_is_revoked_whatever_the_time_says(api, account, clock):
+    key, text = factories.api_key(account)
+    api.delete(f"/v1/api-keys/{key.pk}")
+    clock.advance(seconds=-5)
+    assert refused(ApiClient(text).get("/v1/content"), "invalid_api_key")
+
+
 @each_endpoint_with_key()
 def test_an_expired_key_is_refused(account, ids, endpoint, clock):
     text = factories.key_text(account, expires_at=clock.now)
