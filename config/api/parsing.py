@@ -17,7 +17,7 @@ ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
 CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
 READABLE = {"utf-8", "utf8", "us-ascii"}
-LARGEST_EXPONENT = 307  # 1e308 and more is too large, as a few of the largest floats are
+LEAST_INFINITE = Decimal(2**1024 - 2**970)  # from here on a number is rounded to an infinite float
 
 
 def parse_integer(digits: str) -> int:
@@ -39,8 +39,8 @@ def parse_decimal(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation:  # an exponent past any range
-        value = Decimal("Infinity")
-    if not value.is_finite() or (value and value.adjusted() > LARGEST_EXPONENT):
+        value = Decimal(float(text))
+    if value.copy_abs() >= LEAST_INFINITE:
         raise InvalidRequest("The body has a number that is too large.")
     return value
 

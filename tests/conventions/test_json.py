@@ -96,6 +96,28 @@ def test_numbers_that_fit_are_kept_exactly(api, number):
     assert reply["metadata"]["number"] == number
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "1"}])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        ("1.5e308", 201),
+        ("-1.7976931348623157e308", 201),
+        ("1.7976931348623158079372897140530341507993413271003782693617377898044e308", 201),
+        ("1.7976931348623158079372897140530341507993413271003782693617377898045e308", 400),
+        ("1.8e308", 400),
+        ("-1e309", 400),
+        ("1e99999999999999999999", 400),
+        ("0.1" + "0" * 100_000, 201),
+        ("1e-99999999999999999999", 201),
+        ("0e99999999999999999999", 201),
+    ],
+)
+def test_a_number_is_as_large_as_a_float_can_be(api, number, status, headers):
+    reply = api.post("/v1/content", f'{{"title": "x", "metadata": {{"n": {number}}}}}'.encode(), headers=headers)
+    assert reply.status == status
+    assert status == 400 or reply["metadata"]["n"] == float(number)
+
+
 @pytest.mark.parametrize("text", ["\U0001f600", "\\ud83d\\ude00", "é", "\\u00e9", "\u2028", "\ufffe", "\x7f"])
 def test_any_other_character_is_kept(api, text):
     reply = api.post("/v1/content", f'{{"title": "a{text}"}}'.encode())
