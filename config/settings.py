@@ -210,6 +210,7 @@ REST_FRAMEWORK = {
     ],  # for the OpenAPI document; see config.api.parsing
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.rendering.AlwaysJSON",
     "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
+    "NON_FIELD_ERRORS_KEY": "\0",  # what no field of a body can be called
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.ApiSchema",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,

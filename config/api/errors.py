@@ -9,6 +9,7 @@ from django.db import InternalError as DatabaseInternalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
 from config.api.rendering import render_json
 
@@ -126,7 +127,7 @@ def first_error(detail: Any, path: str = "") -> tuple[str, str]:
         key, nested = next(iter(detail.items()))
         if isinstance(key, int):
             return first_error(nested, f"{path}[{key}]")
-        if key == "non_field_errors":
+        if key == api_settings.NON_FIELD_ERRORS_KEY:
             return first_error(nested, path)
         if key.startswith("["):
             return first_error(nested, f"{path}{key}")

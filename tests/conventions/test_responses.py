@@ -133,6 +133,19 @@ def test_malformed_bodies_carry_the_headers(api, ids, endpoint):
     assert is_error(wrong, 415, "unsupported_media_type")
 
 
+@each_with_body()
+def test_a_field_that_the_resource_does_not_have_is_a_422_that_names_it(api, ids, endpoint):
+    for name in ("unknown", "non_field_errors", "detail", "[0]"):
+        reply = endpoint.send(api, ids, json={**endpoint.body, name: 1})
+        assert is_error(reply, 422, "invalid_request")
+        assert reply.error["param"] == name
+
+
+def test_a_key_of_the_metadata_is_named_whatever_it_is_called(api):
+    reply = api.post("/v1/content", {"title": "x", "metadata": {"non_field_errors": []}})
+    assert (reply.status, reply.error["param"]) == (422, "metadata.non_field_errors")
+
+
 def test_a_host_that_is_not_served_is_a_400_in_json(api):
     reply = api.get("/v1/content", headers={"Host": "elsewhere.example"})
     assert is_error(reply, 400, "invalid_request")
