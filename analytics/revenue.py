@@ -88,8 +88,8 @@ def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: 
         projected_monthly=projected(total, window, now),
         series=list(series.items()),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
-        by_requester=top("requester", accounts, span, weights),
-        by_content=top("content", accounts, span, weights),
+        by_requester=top("requester", accounts, span, weights, currency),
+        by_content=top("content", accounts, span, weights, currency),
     )
 
 
@@ -117,8 +117,8 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
     return Rates.load({currency, *(code for _, code in foreign)}, min(days), max(days))
 
 
-def top(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> list[Earner]:
-    earned = best(name, accounts, span, weights, TOP)
+def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
+    earned = best(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda one: (-one.revenue, one.id))

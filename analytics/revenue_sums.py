@@ -73,13 +73,18 @@ def as_date(day: date | str) -> date:
     return date.fromisoformat(day) if isinstance(day, str) else day
 
 
-def best(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> dict[Any, Decimal]:
-    """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id."""
+def best(
+    name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+) -> dict[Any, Decimal]:
+    """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id.
+
+    In `currency`. Entries that came since the weights were found may be left out, but are never added unconverted.
+    """
     if not weights:
         return {}
     with in_memory(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            earned = best_on_postgresql(cursor, name, accounts, span, weights, count)
+            earned = best_on_postgresql(cursor, name, accounts, span, weights, currency, count)
         else:
             cursor.execute(*rows_of(name, accounts, span))
             earned = best_on_sqlite(cursor, name, weights, count)
@@ -95,11 +100,11 @@ IN_ORDER = {
 
 
 def best_on_postgresql(
-    cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
+    cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Any, Decimal]:
     """In millionths."""
-    worth, rates, values = "amount", "", []
-    if set(weights.values()) != {Decimal(1)}:
+    worth, rates, values = "amount", "WHERE currency = %s", [currency]  # others may have come since
+    if {code for _, code in weights} != {currency}:
         worth = "amount * weight"
         types = "%s::date[], %s::text[], %s::numeric[]"
         rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"

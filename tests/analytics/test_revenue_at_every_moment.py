@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from analytics.folding import fold
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
+from analytics.revenue import rates_for
 from tests import factories, ledger
 from tests.client import ApiClient
 
@@ -50,6 +51,22 @@ def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_folded(api, ac
         listed = api.get("/v1/analytics/revenue", period="year", currency="EUR")["byContent"]
         assert [(one["id"], one["revenue"]) for one in listed[:1]] == [(charged["contentId"], 0.05)]
         fold()
+
+
+@pytest.mark.parametrize("period", ["7d", "year"])
+def test_an_entry_of_another_currency_that_comes_meanwhile_is_not_added_up_unconverted(
+    api, account, monkeypatch, period
+):
+    named = {"content": factories.content(account), "requester": ledger.requester(account)}
+    ledger.add(account, "1", currency="USD", occurred_at=timezone.now(), **named)
+
+    def rates_for_after_another_entry(sums, currency):
+        ledger.add(account, "100", currency="EUR", occurred_at=timezone.now(), **named)
+        return rates_for(sums, currency)
+
+    monkeypatch.setattr("analytics.revenue.rates_for", rates_for_after_another_entry)
+    body = api.get("/v1/analytics/revenue", period=period).body
+    assert [one["revenue"] for name in ("byContent", "byRequester") for one in body[name]] == [1, 1]
 
 
 def test_a_refund_names_the_decision_and_takes_all_else_from_its_charge(api, charged):
