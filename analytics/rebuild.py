@@ -86,7 +86,7 @@ def months(account: str, since: datetime | None) -> Iterator[datetime]:
     """The months from that of `since` on of which there are events, entries or figures, oldest first.
 
     A licence may begin centuries from now, so those between are not gone through. A year with nothing but totals of
-    years comes by its first month. What is past the years of reports is left alone.
+    years comes by its last month. What is past the years of reports is left alone.
     """
     of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
     owned = (model._default_manager.filter(account_id=account) for model in of_years)
@@ -114,7 +114,7 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
         *first("occurred_at", begin, models.LedgerEntry),
         *(datetime(day.year, day.month, 1, tzinfo=UTC) for day in days),
         *(datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC) for number in numbers),
-        *(max(datetime(year, 1, 1, tzinfo=UTC), begin) for year in years if year >= begin.year),
+        *(datetime(year, 12, 1, tzinfo=UTC) for year in years if year >= begin.year),
     ]
     return floor(min(moments), "month") if moments else None
 

@@ -156,7 +156,7 @@ def shown(work: Import, row: Row, columns: dict[str, str]) -> list[str]:
         name, _, key = target.partition(".")
         value = body.get(name)
         value = value.get(key) if key and isinstance(value, dict) else value
-        cells.append(text_of(value)[:200])
+        cells.append(text_of(value)[:200].encode(errors="replace").decode())  # half a surrogate pair has no bytes
     return cells
 
 

@@ -180,9 +180,7 @@ def check_room(requester: Requester) -> None:
         )
 
 
-def check_owned(
-    owned: QuerySet, prefix: str, named: list[str], had: Iterable[str], param: str, what: str
-) -> None:
+def check_owned(owned: QuerySet, prefix: str, named: list[str], had: Iterable[str], param: str, what: str) -> None:
     known = set(had)
     real = {one for one in named if one not in known and ids.decode(prefix, one) is not None}
     if real:

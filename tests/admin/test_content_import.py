@@ -136,8 +136,8 @@ def test_other_columns_stay_aside_until_they_are_wanted(admin, bring):
 def test_metadata_that_no_body_may_have_is_told_in_the_preview(admin, bring, name, value):
     metadata = f'{{"s": {value}}}'
     rows = {
-        "items.csv": 'externalId,title,metadata\n1,A,\n2,B,"' + metadata.replace('"', '""') + '"\n',
-        "items.jsonl": '{"externalId": "1", "title": "A"}\n{"externalId": "2", "title": "B", "metadata": ' + metadata + "}",
+        "items.csv": 'externalId,title,metadata\n1,A,\n2,B,"{}"\n'.format(metadata.replace('"', '""')),
+        "items.jsonl": f'{{"externalId":"1","title":"A"}}\n{{"externalId":"2","title":"B","metadata":{metadata}}}\n',
     }
     address = bring(rows[name], name)
     assert (tally(admin, address)["created"], tally(admin, address)["failed"]) == (1, 1)

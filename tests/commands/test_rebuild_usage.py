@@ -177,17 +177,16 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
     out, progress = StringIO(), StringIO()
     call_command("rebuild_usage", stdout=out, stderr=progress)
     reached = [line.partition(" of ")[0] for line in progress.getvalue().splitlines() if line[0] != " "]
-    assert [name for name in reached if "-" in name] == [
-        "1900-05", "2025-10", "2025-11", "2025-12", "2026-01", "2026-02", "2999-12",
-    ]  # fmt: skip
+    expected = sorted({"1900-05", *(f"{event.created:%Y-%m}" for event in events), "2999-12"})
+    assert [name for name in reached if "-" in name] == expected
     assert {day.year for day in TierRevenue.objects.values_list("day", flat=True)} == {1900, 2025, 2026, 2999}
 
 
 @pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])
 def test_a_year_of_which_there_is_nothing_but_totals_is_gone_through(events, model):
     row = model.objects.order_by("pk")[0]
-    row.pk, row.year = None, 2019
-    row.save()
+    row.year = 2019
+    row.save(force_insert=True)
     for options in (("--check", "--since", "2019-06"), ()):
         [difference] = run(*options)[0]["differences"]
         assert (difference["period"], difference["rollup"]) == ("2019", model.__name__.lower())
