@@ -103,7 +103,8 @@ def best_on_postgresql(
     cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Any, Decimal]:
     """In millionths."""
-    worth, rates, values = "amount", "WHERE currency = %s", [currency]  # others may have come since
+    worth, rates = "amount", "WHERE currency = %s"  # others may have come since
+    values: list[Any] = [currency]
     if {code for _, code in weights} != {currency}:
         worth = "amount * weight"
         types = "%s::date[], %s::text[], %s::numeric[]"
