@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -18,11 +20,15 @@ from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
 from accounts.operators.links import list_url
+from accounts.operators.stale_forms import digest
 
 LIMITS_HELP = "For the enterprise plan alone: the others have their own."
 
 
 class PlanForm(forms.Form):
+    """`as_opened` is what the page was opened at: who changes one of the limits does not undo another's change."""
+
+    as_opened = forms.CharField(widget=forms.HiddenInput)
     plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
     requests_per_minute = forms.IntegerField(
         required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
@@ -61,7 +67,13 @@ class AccountAdmin(ServiceAdmin):
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
+        def stands(now: Account) -> str:
+            return digest(self.editable_state(now, PlanForm.base_fields))
+
+        @transaction.atomic
         def perform(fields: dict[str, Any]) -> str:
+            if fields.pop("as_opened") != stands(self.locked(account)):
+                raise ValidationError("Somebody else changed the plan or its limits meanwhile. Open this page again.")
             changed = services.update_account(account, fields)
             per_minute, per_day = changed.limits
             self.log_change(
@@ -89,6 +101,7 @@ class AccountAdmin(ServiceAdmin):
             button="Change the plan",
             form=PlanForm,
             initial={
+                "as_opened": stands(account),
                 "plan": account.plan,
                 "requests_per_minute": account.requests_per_minute,
                 "requests_per_day": account.requests_per_day,

@@ -1,5 +1,6 @@
 """What the audit log tells of operators and roles, which are Django's own models and have no services."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -9,6 +10,7 @@ from django.http import HttpRequest
 from accounts import audit
 from accounts.models import StaffScope
 from accounts.operators.history import AuditedHistory
+from accounts.operators.stale_forms import StaleFormGuard
 
 
 class AuditedOperator:
@@ -55,10 +57,15 @@ def permissions_of(granted: Any) -> list[str]:
     return [f"{app}.{codename}" for app, codename in pairs]
 
 
-class AuditedAdmin(AuditedHistory):
+class AuditedAdmin(StaleFormGuard, AuditedHistory):
     """For a ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
 
     audited_as: Any  # AuditedOperator or AuditedRole
+
+    def editable_state(self, obj: Any, fields: Iterable[str]) -> dict[str, Any]:
+        """What the inlines and the fields of many rows say is in it, too."""
+        state: dict[str, Any] = self.audited_as(obj).audited()
+        return state
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         stored = type(obj).objects.get(pk=obj.pk) if change else None

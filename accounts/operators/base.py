@@ -24,10 +24,12 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from accounts.operators import tickets
+from accounts.operators.fields import changed_values
 from accounts.operators.history import AuditedHistory
 from accounts.operators.paging import BoundedPaginator
 from accounts.operators.refusals import REFUSALS, Refused, refusal, show_refusal
 from accounts.operators.scope import request_scope
+from accounts.operators.stale_forms import StaleFormGuard
 
 
 def without_window(field: Any) -> Any:
@@ -143,19 +145,19 @@ class ScopedAdmin(ModelAdmin):
         return super().has_delete_permission(request)
 
 
-class ServiceAdmin(AuditedHistory, ScopedAdmin):
+class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
     """Writes by the services: `create` and `update` call them, with what the form says.
 
     What they refuse (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an
     `update` nothing can be edited.
     """
 
-    change_form_after_template = "operators/ticket.html"
     api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
 
     # The fields have the new object's id too, as `id`: see accounts.operators.tickets.
     create: Callable[[HttpRequest, dict[str, Any]], Model]
-    # The last are the fields that were changed alone: what somebody else changed meanwhile stays.
+    # The last are the fields that the operator changed alone. What somebody else changed while the form was open is
+    # refused before: see accounts.operators.stale_forms.
     update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -165,12 +167,11 @@ class ServiceAdmin(AuditedHistory, ScopedAdmin):
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
         saved = obj
         try:
             if not change:
                 saved = self.create(request, {**form.cleaned_data, "id": request.new_id})  # type: ignore[attr-defined]
-            elif self.update and changed:
+            elif self.update and (changed := changed_values(form)):
                 saved = self.update(request, obj, changed)
         except REFUSALS as error:
             raise refusal(error, self.api_names) from error

@@ -1,5 +1,10 @@
-"""Form fields of what the API has too, and what they say as the API would be told it."""
+"""Form fields of what the API has too, and what they say as the API would be told it.
 
+The API keeps strings as they come; a form trims what it reads, and a browser has no newlines in a field of one line.
+What nobody touched stays as it is stored all the same: `is_untouched`, `Lines.kept`.
+"""
+
+import re
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +14,16 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 from config.api.amounts import plain
 from config.api.currencies import CURRENCIES
 from config.api.timestamps import render_timestamp
+
+
+def lines(text: str) -> list[str]:
+    """The values of a text that has one on each line."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def one_line(text: str) -> str:
+    """What a browser makes of the value of a field of one line."""
+    return re.sub(r"[\r\n]", "", text)
 
 
 class Lines(forms.CharField):
@@ -22,10 +37,12 @@ class Lines(forms.CharField):
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
-        return [line.strip() for line in (value or "").splitlines() if line.strip()]
+        return lines(value or "")
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return (initial or []) != self.to_python(data)
+    def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
+        """What was read, with each line that is stored already as it is stored."""
+        as_stored = {line.strip(): line for line in stored or []}
+        return read and [as_stored.get(line, line) for line in read]
 
 
 class Amount(forms.DecimalField):
@@ -46,6 +63,28 @@ class Currency(forms.ChoiceField):
 
     def clean(self, value: Any) -> Any:
         return super().clean(value) or None
+
+
+def is_untouched(bound: forms.BoundField) -> bool:
+    """Whether a field of text came back as the page had it: what is stored and what was sent read alike."""
+    field, widget = bound.field, bound.field.widget
+    if not isinstance(widget, forms.TextInput | forms.Textarea) or isinstance(field, forms.JSONField):
+        return False  # their own has_changed trims nothing
+    text = widget.format_value(field.prepare_value(bound.initial)) or ""
+    shown = re.sub(r"\r\n|\r|\n", "\r\n", text) if isinstance(widget, forms.Textarea) else one_line(text)
+    try:
+        return bool(field.to_python(shown) == field.to_python(bound.data))
+    except forms.ValidationError:
+        return False
+
+
+def changed_values(form: forms.BaseForm) -> dict[str, Any]:
+    """What the fields say that were changed; of a list, each line that was not is as it is stored."""
+    return {
+        name: form[name].field.kept(form[name].initial, value) if isinstance(form.fields[name], Lines) else value
+        for name, value in form.cleaned_data.items()
+        if name in form.changed_data
+    }
 
 
 def as_told(value: Any) -> Any:

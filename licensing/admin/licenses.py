@@ -99,6 +99,9 @@ class LicenseAdmin(ServiceAdmin):
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
         return licenses.issue_license(account.pk, {**license_fields(given, fields), "id": fields["id"]})
 
+    def locked(self, obj: License) -> License:
+        return licenses.lock(obj)
+
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         request.cleaned = form.cleaned_data  # type: ignore[attr-defined]
         return super().save_form(request, form, change)

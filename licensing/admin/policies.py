@@ -1,9 +1,9 @@
 """Policies: rules edited in rows, checked while saving, saved after a page that says what changes and for how much."""
 
+from copy import copy
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
@@ -17,6 +17,7 @@ from unfold.enums import ActionVariant
 
 from accounts.operators.base import ServiceAdmin
 from accounts.operators.confirmation import confirm
+from accounts.operators.fields import changed_values
 from accounts.operators.filters import RelatedFilter
 from accounts.operators.links import list_url
 from accounts.operators.pages import page
@@ -79,10 +80,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         return services.create_policy(fields.pop("account").pk, fields)
 
     def update(self, request: HttpRequest, obj: Policy, fields: dict[str, Any]) -> Policy:
-        locked = Policy.objects.select_for_update().get(pk=obj.pk)
-        if locked.version != obj.version:  # since the form compared them
-            raise ValidationError(f"Version {locked.version} was saved at the same moment. Open the policy again.")
-        return services.update_policy(locked, fields)
+        return services.update_policy(obj, fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """The form; while nobody has confirmed what it changes, it asks for that instead of being saved."""
@@ -142,6 +140,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
         number = 0 if adding else items_of(former).count()
+        later = copy(former)
+        for name, value in changed_values(form).items():
+            setattr(later, name, value)
         context = {
             "effects": []
             if adding
@@ -149,7 +150,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
                 f"{items_sentence(number)}: the next check of each is decided by the new version.",
                 f"Version {former.version} is kept, and can be returned to.",
             ],
-            "lines": [] if adding else differences(former, form.instance),
+            "lines": [] if adding else differences(former, later),
             "findings": self.findings(form),
             "carried": carried(request),
             "button": next((name for name in ("_continue", "_addanother") if name in request.POST), "_save"),

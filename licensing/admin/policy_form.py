@@ -49,7 +49,6 @@ class RulesWidget(forms.Widget):
     def __init__(self) -> None:
         super().__init__()
         self.errors: dict[tuple[int | None, str], str] = {}
-        self.based_on = ""  # the version that the form was opened at
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         if "rules-json" in data:
@@ -73,7 +72,6 @@ class RulesWidget(forms.Widget):
             "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
             "empty": self.shown("__n__", NEW_ROW),
             "classes": CLASSES,
-            "based_on": self.based_on,
             "most": MAX_RULES,
         }
         return context
@@ -187,10 +185,6 @@ class PolicyForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.asked = self.data.get(EDIT, "") if self.is_bound else ""
-        version = "" if self.instance._state.adding else str(self.instance.version)
-        self.based_on = self.data.get("based_on", "") if self.is_bound else version
-        if "rules" in self.fields:  # who only views has none
-            self.fields["rules"].widget.based_on = self.based_on
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -199,19 +193,10 @@ class PolicyForm(forms.ModelForm):
         return name
 
     def clean_description(self) -> str | None:
-        description = self.cleaned_data["description"]
-        if description and len(description) > 2000:
+        description = (self.cleaned_data["description"] or "").replace("\r\n", "\n")
+        if len(description) > 2000:
             raise forms.ValidationError("Must have at most 2,000 characters.")
         return description or None
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if not self.instance._state.adding and self.based_on != str(self.instance.version):
-            raise forms.ValidationError(
-                f"Version {self.instance.version} was saved while you were editing version {self.based_on or '?'}. "
-                "Open the policy again, lest that be undone."
-            )
-        return cleaned
 
     def is_valid(self) -> bool:
         """Whether it is to be saved as it is."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.decorators import action
 
@@ -13,7 +14,7 @@ from accounts.operators.links import change_url
 from accounts.operators.pages import page
 from licensing import services
 from licensing.admin.policy_pages import items_of, items_sentence
-from licensing.models import PolicyRevision
+from licensing.models import Policy, PolicyRevision
 from licensing.wording import Line, differences, told
 
 PAGE = 20
@@ -63,12 +64,14 @@ class PolicyVersions:
         if revision is None or version == policy.version:
             raise Http404
 
+        @transaction.atomic
         def perform(fields: dict[str, Any]) -> str:
-            if fields["now"] != policy.version:
+            locked = Policy.objects.select_for_update().get(pk=policy.pk)
+            if fields["now"] != locked.version:
                 raise ValidationError(
-                    f"Meanwhile it is version {policy.version}. Open this page again, for what would change now."
+                    f"Meanwhile it is version {locked.version}. Open this page again, for what would change now."
                 )
-            saved = services.rollback_policy(policy, version)
+            saved = services.rollback_policy(locked, version)
             self.log_change(request, saved, f"Rolled back to version {version}, as version {saved.version}.")
             return f"{saved.name} says what version {version} said. This is version {saved.version}."
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from accounts.operators.fields import lines, one_line
+
 LISTS = ("licenseType", "requesterId", "contentType", "category", "tags", "permission", "ip")
 MOMENTS = ("after", "before")
 CONDITION_FIELDS = ("default", "hasValidLicense", *LISTS, *MOMENTS)
@@ -17,11 +19,6 @@ IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy takes, so that the one too many is told of
 
 Row = dict[str, str]  # the text of each of FIELDS; what is not given is empty
-
-
-def lines(text: str) -> list[str]:
-    """The values of a field that takes one a line."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def values(wanted: Any) -> list[Any]:
@@ -98,17 +95,18 @@ def number(text: str) -> int | str:
 
 
 def as_it_was(rule: dict[str, Any], original: str) -> dict[str, Any]:
-    """The original where the rule says the same: a value is the list of it, an empty list is none."""
+    """The original where the rule says the same, or the parts of it that do: a value is the list of it, an empty list
+    is none, and both are read as a form reads them."""
     try:
         former = orjson.loads(original)
-        same = row_of(former)
+        shown = row_of(former)
+        said = meaning(rule_of({**shown, "message": one_line(shown["message"]), "original": ""}))
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
         return rule
-    if meaning(rule) == meaning(rule_of({**same, "original": ""})):
+    says = meaning(rule)
+    if says == said:
         return former
-    if meaning(rule)["conditions"] == meaning(rule_of({**same, "original": ""}))["conditions"]:
-        return {**rule, "conditions": former["conditions"]}
-    return rule
+    return {name: former[name] if name in said and says[name] == said[name] else rule[name] for name in rule}
 
 
 def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:

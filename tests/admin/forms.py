@@ -18,8 +18,11 @@ class FormReader(HTMLParser):
         name = given.get("name") or ""
         if tag == "input" and name and given.get("type") not in ("submit", "button"):
             ticked = given.get("type") in ("checkbox", "radio")
+            value = given.get("value") or ("on" if ticked else "")
+            if given.get("type") != "hidden":
+                value = value.replace("\r", "").replace("\n", "")  # a field of one line has none
             if not ticked or "checked" in given:
-                self.values.setdefault(name, []).append(given.get("value") or ("on" if ticked else ""))
+                self.values.setdefault(name, []).append(value)
         elif tag == "select":
             self.select = name
         elif tag == "option" and self.select and "selected" in given:
@@ -49,4 +52,16 @@ def submit(client: Any, address: str, **fields: Any) -> Any:
     """Opens the page, fills the fields in and sends its form; the reply to that."""
     opened = client.get(address)
     assert opened.status_code == 200, (opened.status_code, opened.headers.get("Location"))
-    return client.post(address, {**form_values(opened.content.decode()), **fields})
+    return client.post(address, as_sent({**form_values(opened.content.decode()), **fields}))
+
+
+def as_sent(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the ends of lines that browsers send."""
+
+    def crlf(value: Any) -> Any:
+        return "\r\n".join(value.splitlines()) if isinstance(value, str) else value
+
+    return {
+        name: [crlf(one) for one in value] if isinstance(value, list) else crlf(value)
+        for name, value in fields.items()
+    }

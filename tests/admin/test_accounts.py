@@ -3,11 +3,12 @@
 import pytest
 from django.urls import reverse
 
+from accounts import services
 from accounts.models import Account
 from accounts.operators.links import change_url
 from accounts.operators.services import create_operator
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import form_values, submit
 from tests.client import ApiClient
 
 ADD = reverse("admin:accounts_account_add")
@@ -44,6 +45,15 @@ def test_a_plan_that_makes_no_sense_changes_nothing_and_says_why(admin, account)
     assert "An enterprise account, and no other, has limits of its own." in reply.content.decode()
     account.refresh_from_db()
     assert account.plan == "enterprise"
+
+
+def test_a_plan_that_somebody_else_changed_meanwhile_is_not_undone(admin, account):
+    opened = form_values(admin.get(plan(account)).content.decode())
+    services.update_account(account, {"requests_per_minute": 7})
+    reply = admin.post(plan(account), {**opened, "requests_per_day": "9"})
+    assert "Somebody else changed the plan or its limits meanwhile" in reply.content.decode()
+    account.refresh_from_db()
+    assert account.limits == (7, 1_000_000)
 
 
 def test_an_account_gets_another_name_and_nothing_else(admin, account):

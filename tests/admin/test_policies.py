@@ -4,8 +4,6 @@ import re
 
 import orjson
 import pytest
-from django.contrib.admin import site
-from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from accounts.operators.links import change_url
@@ -212,19 +210,11 @@ def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
     assert "error_rules-1-priority" in html
 
 
-def test_what_somebody_else_saved_meanwhile_is_not_overwritten(admin, policy):
-    values = form_values(html_of(admin.get(change_url(policy))))
-    services.update_policy(policy, {"rules": [DENY_ALL]})
-    html = html_of(admin.post(change_url(policy), {**values, "name": "Mine", "_save": "1"}))
-    assert "Version 2 was saved while you were editing version 1" in html
-    assert Policy.objects.get().name == "Commercial use"
-
-
-def test_of_two_who_save_at_the_same_moment_the_second_is_told(policy):
-    services.update_policy(Policy.objects.get(), {"name": "First"})
-    with pytest.raises(ValidationError, match="Version 2 was saved at the same moment"):
-        site._registry[Policy].update(None, policy, {"name": "Second"})
-    assert Policy.objects.get().name == "First"
+def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwritten(admin, policy, item):
+    reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
+    services.update_policy(policy, {"name": "Theirs"})
+    assert "Somebody changed this policy" in html_of(confirm(admin, reply))
+    assert (Policy.objects.get().version, rules_of(policy)) == (2, policy.rules)
 
 
 # --- Lint and confirmation -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from licensing.models import Policy
 from licensing.wording import describe, rule_differences
 from tests import factories
 from tests.admin.forms import form_values, submit
+from tests.admin.racing import both, meeting
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
 
 
@@ -78,6 +79,16 @@ def test_a_rollback_sent_twice_writes_one_version(admin, policy):
     first, again = (admin.post(rollback(policy, 1), fields) for _ in range(2))
     assert first.status_code == 302
     assert "Meanwhile it is version 3" in again.content.decode()
+    assert Policy.objects.get().version == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_rollbacks_at_the_same_moment_write_one_version(staff, sign_in, policy, monkeypatch):
+    clients = [sign_in(staff(is_superuser=True)) for _ in range(2)]
+    fields = form_values(clients[0].get(rollback(policy, 1)).content.decode())
+    monkeypatch.setattr(services, "rollback_policy", meeting(services.rollback_policy))
+    replies = both(*(lambda client=client: client.post(rollback(policy, 1), fields) for client in clients))
+    assert sorted(reply.status_code for reply in replies) == [200, 302]
     assert Policy.objects.get().version == 3
 
 

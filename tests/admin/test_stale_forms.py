@@ -1,0 +1,167 @@
+"""A form that was open while somebody else changed the same thing saves nothing, and says how to go on."""
+
+import pytest
+from django.contrib.auth.models import Group, User
+
+from accounts import services as accounts
+from accounts.models import AuditEntry
+from accounts.operators.audited import AuditedOperator, AuditedRole
+from accounts.operators.links import change_url
+from accounts.operators.scope import set_scope
+from licensing import licenses, services
+from tests import factories
+from tests.admin.forms import as_sent, form_values, submit
+from tests.admin.racing import both, meeting
+
+STALE = "while you had it open"
+
+
+def open_form(client, obj):
+    return as_sent(form_values(client.get(change_url(obj)).content.decode()))
+
+
+def save(client, obj, opened, **fields):
+    return client.post(change_url(obj), {**opened, **fields, "_save": "Save"})
+
+
+def state(obj):
+    stored = type(obj).objects.get(pk=obj.pk)
+    return {User: AuditedOperator, Group: AuditedRole}.get(type(obj), lambda same: same)(stored).audited()
+
+
+def operator(account):
+    user = User.objects.create_user("eve", is_staff=True)
+    set_scope(user, accounts=[account])
+    return user
+
+
+def role(account):
+    made = Group.objects.create(name="Temporary")
+    made.permissions.set(Group.objects.get(name="Viewer").permissions.all())
+    return made
+
+
+def deactivate(user):
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+# What it is, what somebody else does to it meanwhile, and what the operator changes on the page that was open.
+EDITED = {
+    "an archived item": (
+        factories.content,
+        lambda item: services.update_content(item, {"status": "archived"}),
+        {"category": "law"},
+    ),
+    "metadata of an item": (
+        lambda account: factories.content(account, metadata={"edition": 1}),
+        lambda item: services.update_content(item, {"metadata": {"pages": 7}}),
+        {"metadata_extra": '{"edition": 2}'},
+    ),
+    "a licence": (
+        factories.license,
+        lambda held: licenses.update_license(held, {"tags": ["sport"]}),
+        {"license_type": "editorial"},
+    ),
+    "a policy": (
+        factories.policy,
+        lambda policy: services.update_policy(policy, {"rules": [factories.DENY_ALL]}),
+        {"name": "Mine"},
+    ),
+    "an account": (
+        lambda account: account,
+        lambda account: accounts.update_account(account, {"name": "Theirs"}),
+        {"name": "Mine"},
+    ),
+    "an operator": (operator, deactivate, {"email": "eve@example.com"}),
+    "an operator's accounts": (operator, set_scope, {"email": "eve@example.com"}),
+    "a role": (role, lambda group: group.permissions.clear(), {"name": "Mine"}),
+}
+
+
+@pytest.fixture(params=EDITED, ids=str)
+def edited(request, account):
+    make, meanwhile, mine = EDITED[request.param]
+    obj = make(account)
+    return obj, lambda: meanwhile(obj), mine
+
+
+def test_what_somebody_else_changed_meanwhile_is_not_undone(admin, edited):
+    obj, meanwhile, mine = edited
+    opened = open_form(admin, obj)
+    meanwhile()
+    theirs, entries = state(obj), AuditEntry.objects.count()
+    reply = save(admin, obj, opened, **mine)
+    assert STALE in reply.content.decode()
+    assert state(obj) == theirs
+    assert AuditEntry.objects.count() == entries
+
+
+def test_what_was_entered_is_still_there_and_still_not_saved(admin, edited):
+    obj, meanwhile, mine = edited
+    opened = open_form(admin, obj)
+    meanwhile()
+    shown = form_values(save(admin, obj, opened, **mine).content.decode())
+    assert {name: shown[name] for name in mine} == {name: [value] for name, value in mine.items()}
+    assert STALE in save(admin, obj, as_sent(shown)).content.decode()
+
+
+def test_the_page_opened_anew_saves_beside_what_was_changed(admin, edited):
+    obj, meanwhile, mine = edited
+    meanwhile()
+    theirs = state(obj)
+    assert submit(admin, change_url(obj), _save="Save", **mine).status_code == 302
+    now = state(obj)
+    assert now != theirs
+    assert {name for name in theirs if now.get(name) != theirs[name]} <= {
+        "metadata.category", "metadata.edition", "metadata.pages", "licenseType", "name", "version", "email",
+    }  # fmt: skip
+
+
+def test_the_refusal_leads_to_the_page_as_it_is_now(admin, account):
+    item = factories.content(account)
+    opened = open_form(admin, item)
+    services.update_content(item, {"title": "Theirs"})
+    html = save(admin, item, opened, category="law").content.decode()
+    assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open it as it is now</a>' in html
+
+
+def test_a_form_that_does_not_say_what_it_was_opened_at_is_refused(admin, account):
+    item = factories.content(account, title="Kept")
+    opened = open_form(admin, item)
+    del opened["as_opened"]
+    assert STALE in save(admin, item, opened, title="Mine").content.decode()
+    assert state(item)["title"] == "Kept"
+
+
+@pytest.mark.parametrize("kind", ["an account on another plan", "an item sent again as it was", "a requester renamed"])
+def test_what_the_form_is_not_about_does_not_stop_it(admin, account, kind):
+    if kind == "an account on another plan":
+        obj, mine = factories.account("Former", plan="starter"), {"name": "Mine"}
+        opened = open_form(admin, obj)
+        accounts.update_account(obj, {"plan": "professional"})
+    elif kind == "an item sent again as it was":
+        obj, mine = factories.content(account, title="Same"), {"category": "law"}
+        opened = open_form(admin, obj)
+        services.update_content(obj, {"title": "Same"})
+    else:
+        obj, mine = factories.license(account), {"license_type": "editorial"}
+        opened = open_form(admin, obj)
+        factories.license(account, requester_name="Acme Labs")
+    assert save(admin, obj, opened, **mine).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["content", "license", "policy"])
+def test_of_two_who_save_at_the_same_moment_the_second_is_told(staff, sign_in, account, monkeypatch, kind):
+    module, name, fields = {
+        "content": (services, "update_content", ({"title": "One"}, {"category": "law"})),
+        "license": (licenses, "update_license", ({"license_type": "one"}, {"tags": "sport"})),
+        "policy": (services, "update_policy", ({"name": "One"}, {"description": "Other"})),
+    }[kind]
+    obj = getattr(factories, kind)(account)
+    clients = [sign_in(staff(is_superuser=True)) for _ in fields]
+    opened = open_form(clients[0], obj)
+    monkeypatch.setattr(module, name, meeting(getattr(module, name)))
+    replies = both(*(lambda c=c, f=f: save(c, obj, opened, **f) for c, f in zip(clients, fields, strict=True)))
+    assert sorted(reply.status_code for reply in replies) == [200, 302]
+    assert AuditEntry.objects.filter(resource_id=obj.pk, action=f"{kind}.updated").count() == 1
