@@ -80,11 +80,12 @@ def is_untouched(bound: forms.BoundField) -> bool:
 
 def changed_values(form: forms.BaseForm) -> dict[str, Any]:
     """What the fields say that were changed; of a list, each line that was not is as it is stored."""
-    return {
-        name: form[name].field.kept(form[name].initial, value) if isinstance(form.fields[name], Lines) else value
-        for name, value in form.cleaned_data.items()
-        if name in form.changed_data
-    }
+    values = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
+    for name in values:
+        field = form.fields[name]
+        if isinstance(field, Lines):
+            values[name] = field.kept(form[name].initial, values[name])
+    return values
 
 
 def as_told(value: Any) -> Any:
