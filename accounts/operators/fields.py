@@ -80,12 +80,12 @@ def is_untouched(bound: forms.BoundField) -> bool:
 
 def changed_values(form: forms.BaseForm) -> dict[str, Any]:
     """What the fields say that were changed; of a list, each line that was not is as it is stored."""
-    values = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
-    for name in values:
-        field = form.fields[name]
-        if isinstance(field, Lines):
-            values[name] = field.kept(form[name].initial, values[name])
-    return values
+
+    def read(name: str) -> Any:
+        field, value = form.fields[name], form.cleaned_data[name]
+        return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
+
+    return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 
 
 def as_told(value: Any) -> Any:
