@@ -5,9 +5,11 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
 from accounts.models import AuditEntry
+from accounts.operators.links import change_url
 from accounts.operators.scope import set_scope
 from licensing import services
 from tests import auditlog, factories
+from tests.admin.forms import submit
 
 LOG = reverse("admin:accounts_auditentry_changelist")
 VIEW = "accounts.view_auditentry"
@@ -136,7 +138,7 @@ def test_making_an_operator_and_giving_them_a_role_is_logged(admin, fields_of_an
     group = Group.objects.create(name="Desk")
     admin.post(reverse("admin:auth_user_add"), {**fields_of_an_operator, **new_password()})
     user = User.objects.get(username="grace")
-    admin.post(reverse("admin:auth_user_change", args=[user.pk]), {**fields_of_an_operator, "groups": [group.pk]})
+    submit(admin, change_url(user), groups=[group.pk])
     made, changed = auditlog.entries(resource_type="operator", resource_id=str(user.pk))
     assert (made.action, made.changes["username"]) == ("operator.created", [None, "grace"])
     assert (changed.action, changed.changes) == ("operator.updated", {"roles": [[], ["Desk"]]})
@@ -145,7 +147,7 @@ def test_making_an_operator_and_giving_them_a_role_is_logged(admin, fields_of_an
 def test_a_role_is_logged_from_making_to_deletion(admin):
     admin.post(reverse("admin:auth_group_add"), {"name": "Desk"})
     group = Group.objects.get(name="Desk")
-    admin.post(reverse("admin:auth_group_change", args=[group.pk]), {"name": "Night desk"})
+    submit(admin, change_url(group), name="Night desk")
     admin.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
     made = auditlog.entries(resource_type="role")
     assert [entry.action for entry in made] == ["role.created", "role.updated", "role.deleted"]
@@ -174,7 +176,7 @@ def test_ones_own_new_password_is_logged_too(staff, sign_in):
 
 
 def test_an_account_changed_in_the_admin_is_logged(admin, account):
-    admin.post(reverse("admin:accounts_account_change", args=[account.pk]), {"name": "Renamed"})
+    submit(admin, change_url(account), name="Renamed")
     [entry] = auditlog.entries(action="account.updated")
     assert entry.changes == {"name": ["Publisher", "Renamed"]}
     assert entry.actor_type == "operator"
