@@ -18,7 +18,9 @@ from config.api.timestamps import render_timestamp
 
 def lines(text: str) -> list[str]:
     """The values of a text that has one on each line."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [
+        line.strip() for line in re.split(r"[\r\n]", text) if line.strip()
+    ]  # splitlines() splits at more than that
 
 
 def one_line(text: str) -> str:
@@ -41,8 +43,10 @@ class Lines(forms.CharField):
 
     def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """What was read, with each line that is stored already as it is stored."""
-        as_stored = {line.strip(): line for line in stored or []}
-        return read and [as_stored.get(line, line) for line in read]
+        spellings: dict[str, list[str]] = {}
+        for line in reversed(stored or []):
+            spellings.setdefault(line.strip(), []).append(line)
+        return read and [spellings[line].pop() if spellings.get(line) else line for line in read]
 
 
 class Amount(forms.DecimalField):

@@ -1,5 +1,6 @@
 """What a browser would send: the fields of a page's form as they stand, with those changed that a test fills in."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -59,7 +60,7 @@ def as_sent(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with the ends of lines that browsers send."""
 
     def crlf(value: Any) -> Any:
-        return "\r\n".join(value.splitlines()) if isinstance(value, str) else value
+        return re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value
 
     return {
         name: [crlf(one) for one in value] if isinstance(value, list) else crlf(value)

@@ -45,6 +45,13 @@ def test_the_other_lines_of_a_list_stay_when_one_is_added_and_one_is_taken_away(
     assert changed(item) == {"tags"}
 
 
+@pytest.mark.parametrize("stored", [["law", "law ", "x"], ["law ", " law"], ["a\u2028b "], ["law "] * 2])
+def test_lines_that_read_alike_stay_each_as_it_is(admin, account, stored):
+    item = factories.content(account, tags=stored)
+    assert submit(admin, change_url(item), tags="\n".join([*stored, "added"])).status_code == 302
+    assert Content.objects.get(pk=item.pk).tags == [*stored, "added"]
+
+
 def test_what_is_emptied_is_gone_all_the_same(admin, item):
     assert submit(admin, change_url(item), author="", tags="", metadata_tags="").status_code == 302
     now = Content.objects.get(pk=item.pk)
