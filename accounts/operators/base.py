@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import DataError, IntegrityError
 from django.db.models import BinaryField, ForeignKey, Model, QuerySet
 from django.forms import ModelForm
@@ -187,6 +187,8 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
+        if "_saveasnew" in request.POST:  # which Django does wherever somebody asks, with a form that has no ticket
+            raise BadRequest("A copy cannot be saved.")
         new_id = None
         if object_id is None and self.has_add_permission(request):
             ticket = request.POST.get("ticket", "")

@@ -8,7 +8,8 @@ from accounts.operators import tickets
 from accounts.operators.links import change_url
 from analytics.models import LedgerEntry
 from licensing.models import Content, License, Policy
-from tests.admin.forms import form_values
+from tests import factories
+from tests.admin.forms import form_values, submit
 
 FORMS = {
     Account: {"name": "The Tide"},
@@ -55,6 +56,12 @@ def test_so_does_one_sent_twice_at_the_same_moment(admin, form, model, monkeypat
     again = admin.post(address, fields)
     assert (again.status_code, model.objects.count()) == (302, before + 1)
     assert again.headers["Location"] == change_url(model.objects.order_by("-pk")[0])
+
+
+def test_a_form_that_edits_makes_no_copy(admin, account):
+    item = factories.content(account)
+    assert submit(admin, change_url(item), account=account.pk, _saveasnew="1").status_code == 400
+    assert Content.objects.count() == 1
 
 
 @pytest.mark.parametrize("ticket", ["", "made-up", "key"])
