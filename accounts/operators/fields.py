@@ -17,10 +17,8 @@ from config.api.timestamps import render_timestamp
 
 
 def lines(text: str) -> list[str]:
-    """The values of a text that has one on each line."""
-    return [
-        line.strip() for line in re.split(r"[\r\n]", text) if line.strip()
-    ]  # splitlines() splits at more than that
+    """The values of a text that has one on each line, as browsers end lines: splitlines() knows more ends."""
+    return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
 
 
 def one_line(text: str) -> str:
