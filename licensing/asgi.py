@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
@@ -150,6 +151,16 @@ class CheckApplication:
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
             return limiter.known_here(take_of(None, request.address))
 
+    async def grant_now(self, text: str, known: Grant) -> Grant:
+        """For what finds no room: refused, it leaves no record that would tell of another plan or of a revoked key.
+
+        Where the key cannot be read what is known stands: the limit is used up, whatever the database does.
+        """
+        try:
+            return await self.gateway.confirm(text, timezone.now())
+        except (ServiceUnavailable, OperationalError, InterfaceError):
+            return known
+
     async def answer(self, request: Request, receive: Receive) -> Any:
         """The body of the reply. The order of checks is that of config.api.views.ApiView.initial."""
         if not is_served(request.host):
@@ -177,11 +188,9 @@ class CheckApplication:
             raise
         request.limit_state = await self.gateway.take(grant, request.address)
         if not request.limit_state.allowed:
-            # What is refused leaves no record that would tell of another plan, or of a key that is no more.
-            request.grant = await self.gateway.confirm(text, timezone.now())
-            if request.grant.limits != grant.limits:
-                grant = request.grant
-                request.limit_state = await self.gateway.take(grant, request.address)
+            known, grant = grant, await self.grant_now(text, grant)
+            if grant.limits != known.limits:
+                request.grant, request.limit_state = grant, await self.gateway.take(grant, request.address)
         refuse_beyond(request.limit_state)
         require(grant, "access:check")
         if request.query:

@@ -196,13 +196,17 @@ class Gateway:
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
         """Writes the requesters that are new or have a new name; who asks for no item that exists leaves no trace."""
-        named: dict[str, str | None] = {}
+        named: dict[str, str | None] = {}  # of several names that a batch gives somebody the last holds
+        new: set[str] = set()
         for check in checks:
-            known = found.requesters[check.requester_id]
-            if check.selector in found.items and (known.pk is None or renamed(known, check)):
-                named[check.requester_id] = check.requester_name or named.get(check.requester_id)
-        if not named:
+            if check.selector in found.items:
+                known, requester_id = found.requesters[check.requester_id], check.requester_id
+                named[requester_id] = check.requester_name or named.get(requester_id)
+                if known.pk is None or renamed(known, check):
+                    new.add(requester_id)
+        if not new:
             return found
+        named = {requester_id: named[requester_id] for requester_id in new}
         kept = await self.requesters.submit((account_id, named))
         for requester_id, requester in kept.items():
             self.snapshot.put(account_id, found.epoch, requester_id, requester)

@@ -34,6 +34,7 @@ def put_back(apps, schema_editor):
             f" SELECT {columns} FROM analytics_{name}_before ORDER BY {', '.join(key)}"
         )
         schema_editor.execute(f"DROP TABLE analytics_{name}_before")
+        schema_editor.execute(f"ANALYZE analytics_{name}")
 
 
 def period_of(name):

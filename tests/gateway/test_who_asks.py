@@ -1,6 +1,7 @@
 """Who asks, as the gateway knows them: keys and their plans, which nothing is recorded of, and requesters."""
 
 import pytest
+from django.db import OperationalError
 
 from accounts import services as accounts
 from accounts.models import ApiKey
@@ -47,6 +48,14 @@ def test_a_key_that_was_revoked_beyond_its_limit_is_refused_for_that(account, ch
     assert check().error["code"] == "invalid_api_key"
 
 
+def test_beyond_its_limit_a_check_is_refused_for_that_though_the_key_cannot_be_read(application, check, used_up):
+    async def fail(many):
+        raise OperationalError
+
+    application.gateway.keys = MicroBatch(fail)
+    assert check().error["code"] == "rate_limit_exceeded"
+
+
 def test_a_limiter_with_no_room_for_one_more_is_an_error_of_the_api(application, check):
     async def never(many):
         raise AssertionError(many)
@@ -70,8 +79,12 @@ def test_an_item_that_does_not_exist_gives_nobody_a_new_name(api, account, check
     assert check()["requester"]["name"] == "Acme"
 
 
-def test_a_new_name_holds_for_all_checks_of_its_batch(api, item, check):
-    check("org_acme")
-    checks = [{"contentId": item.pk, "requester": who} for who in ("org_acme", {"id": "org_acme", "name": "Acme"})]
+@pytest.mark.parametrize("names", [[None, "Acme"], ["Acme", None], ["Ajax", "Acme"]])
+@pytest.mark.parametrize("known", [None, "Acme"])
+def test_the_last_name_that_a_batch_gives_somebody_is_kept(api, item, check, known, names):
+    check({"id": "org_acme", "name": known} if known else "org_acme")
+    who = [{"id": "org_acme", "name": name} if name else "org_acme" for name in names]
+    checks = [{"contentId": item.pk, "requester": one} for one in who]
     reply = api.post("/v1/access/check/batch", {"checks": checks})
-    assert [result["requester"]["name"] for result in reply["data"]] == ["Acme", "Acme"]
+    assert [result["requester"]["name"] for result in reply["data"]] == [name or "Acme" for name in names]
+    assert check()["requester"]["name"] == "Acme"
