@@ -55,9 +55,13 @@ def headers_of(state: LimitState) -> dict[str, str]:
     }
 
 
-def headers_for_stranger(address: Address | None) -> dict[str, str]:
+def state_for_stranger(address: Address | None) -> LimitState:
     """For what is answered on an event loop before anybody knows whose request it is, or whether it is one."""
-    return headers_of(limiter.known_here(take_of(None, address)))
+    return limiter.known_here(take_of(None, address))
+
+
+def headers_for_stranger(address: Address | None) -> dict[str, str]:
+    return headers_of(state_for_stranger(address))
 
 
 def peek(request: HttpRequest) -> LimitState:

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.authentication import Grant, bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.limits import LimitState, limiter
+from accounts.limits import LimitState
 from accounts.permissions import require
-from accounts.throttling import refuse_beyond, take_of
+from accounts.throttling import refuse_beyond, state_for_stranger
 from config.api.asgi import Disconnected, Headers, Receive, Scope, Send, read_body
 from config.api.errors import ApiError, InvalidRequest, MissingApiKey, ServiceUnavailable, as_api_error
 from config.api.middleware import TrustedProxies, request_id, request_id_of
@@ -149,7 +149,7 @@ class CheckApplication:
         try:
             return await self.gateway.take(None, request.address, cost=0)
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
-            return limiter.known_here(take_of(None, request.address))
+            return state_for_stranger(request.address)
 
     async def grant_now(self, text: str, known: Grant) -> Grant:
         """For what finds no room: refused, it leaves no record that would tell of another plan or of a revoked key.

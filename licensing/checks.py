@@ -5,7 +5,7 @@ three with fresh facts, in the caller's transaction; licensing.gateway does them
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -28,7 +28,7 @@ from licensing.decisions import CompiledPolicy, Decision, Reason, decide
 from licensing.facts import Facts
 from licensing.held import vouched_for
 from licensing.items import Item, KnownRequester, recorded_license
-from licensing.lookup import current_epoch, find_items, find_requesters, keep_requesters
+from licensing.lookup import Selector, current_epoch, find_items, find_requesters, keep_requesters
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -228,10 +228,7 @@ class Stale(Exception):
 def attempt(account_id: str, checks: Sequence[Check], now: datetime, epoch: int) -> list[Answer | ApiError]:
     """Raises Stale for an epoch that is over."""
     items = find_items(account_id, {check.selector for check in checks})
-    lasting: dict[str, str | None] = {}
-    for check in checks:
-        if not check.dry_run and check.selector in items:
-            lasting[check.requester_id] = check.requester_name or lasting.get(check.requester_id)
+    lasting = lasting_requesters(checks, items)
     requesters = keep_requesters(account_id, lasting)
     requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
     preparer = Preparer(now, ids.hex_of("acc", account_id), epoch)
@@ -255,6 +252,18 @@ def attempt(account_id: str, checks: Sequence[Check], now: datetime, epoch: int)
     for place, outcome in zip(places, outcomes, strict=True):
         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
     return answers
+
+
+def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
+    """Whom the decisions on these checks are to be recorded of, with the last name that was given to each.
+
+    Who asks for no item that exists, or only rehearses, leaves no trace.
+    """
+    named: dict[str, str | None] = {}
+    for check in checks:
+        if not check.dry_run and check.selector in items:
+            named[check.requester_id] = check.requester_name or named.get(check.requester_id)
+    return named
 
 
 def rehearse(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:

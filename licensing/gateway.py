@@ -26,7 +26,7 @@ from config.api.microbatch import InThread, MicroBatch
 from config.api.middleware import Address
 from licensing.async_lookup import AsyncLookup, needs_no_thread
 from licensing.check_bodies import Check
-from licensing.checks import Answer, Preparer, not_found, settle
+from licensing.checks import Answer, Preparer, lasting_requesters, not_found, settle
 from licensing.items import KnownRequester
 from licensing.lookup import Found, Wanted
 from licensing.metrics import HIT, MISS, looked_up, observed
@@ -178,7 +178,7 @@ class Gateway:
             else:
                 cached.items[check.selector] = item
             requester = cached.requesters.get(check.requester_id) or snapshot.get(account_id, check.requester_id)
-            if requester is None or renamed(requester, check):
+            if requester is None or requester.is_renamed_by(check.requester_name):
                 missing.requesters.add(check.requester_id)
             else:
                 cached.requesters[check.requester_id] = requester
@@ -195,19 +195,15 @@ class Gateway:
         return await self.keep(account_id, checks, found)
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
-        """Writes the requesters that are new or have a new name; who asks for no item that exists leaves no trace."""
-        named: dict[str, str | None] = {}  # of several names that a batch gives somebody the last holds
-        new: set[str] = set()
-        for check in checks:
-            if check.selector in found.items:
-                known, requester_id = found.requesters[check.requester_id], check.requester_id
-                named[requester_id] = check.requester_name or named.get(requester_id)
-                if known.pk is None or renamed(known, check):
-                    new.add(requester_id)
+        """Writes the requesters that are new or have a new name."""
+        new = {
+            requester_id: name
+            for requester_id, name in lasting_requesters(checks, found.items).items()
+            if (known := found.requesters[requester_id]).pk is None or known.is_renamed_by(name)
+        }
         if not new:
             return found
-        named = {requester_id: named[requester_id] for requester_id in new}
-        kept = await self.requesters.submit((account_id, named))
+        kept = await self.requesters.submit((account_id, new))
         for requester_id, requester in kept.items():
             self.snapshot.put(account_id, found.epoch, requester_id, requester)
         return Found(found.epoch, found.items, found.requesters | kept)
@@ -226,10 +222,6 @@ class Gateway:
             if (requester := found.requesters[requester_id]).pk is not None:
                 self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
         return found
-
-
-def renamed(requester: KnownRequester, check: Check) -> bool:
-    return check.requester_name is not None and check.requester_name != requester.name
 
 
 def log_failure(future: Future[None]) -> None:

@@ -43,11 +43,7 @@ def from_text(target: str, text: str) -> Any:
     if target in TAGS and not text.lstrip().startswith("["):
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
-        try:
-            return parse_value(text, target)
-        except InvalidRequest as error:
-            message = error.message.replace("The body", "The cell")
-            raise InvalidRequest(message, param=error.param or target) from None
+        return parse_value(text, "The cell", target)
     if target == "metadata.wordCount" and IS_INTEGER(text.strip()):
         return int(text)
     return text

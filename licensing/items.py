@@ -47,6 +47,10 @@ class KnownRequester:
     name: str | None
     licenses: HeldLicenses | None = None
 
+    def is_renamed_by(self, name: str | None) -> bool:
+        """Whether a name that was given is another; None: none was given."""
+        return name is not None and name != self.name
+
 
 def recorded_license(held: HeldLicense) -> dict[str, Any]:
     """A licence of the service's as an event keeps it."""

@@ -132,7 +132,7 @@ def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[st
         known |= find_requesters(account_id, new)
     for requester_id in sorted(known):
         name, row = named[requester_id], known[requester_id]
-        if name is not None and row.name != name:
+        if row.is_renamed_by(name):
             Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
             known[requester_id] = replace(row, name=name)
     return known

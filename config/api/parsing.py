@@ -152,13 +152,16 @@ def decoded(text: str, by: json.JSONDecoder) -> Any:
         ) from None
 
 
-def parse_value(text: str, path: str = "") -> Any:
+def parse_value(text: str, called: str, path: str = "") -> Any:
     """Any JSON that stands elsewhere than in a body, read as strictly as one; `path` is where, for `param`.
 
-    Raises InvalidRequest, and ValidationFailed for a U+0000 in a text. The messages call it "The body".
+    Raises InvalidRequest, whose message calls the text as told.
     """
-    value = decoded(text, DECODER)
-    check_values(value, path, 0)
+    try:
+        value = decoded(text, DECODER)
+        check_values(value, path, 0)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message.replace("The body", called), param=error.param or path or None) from None
     return value
 
 

@@ -33,9 +33,9 @@ class StrictJson(forms.JSONField):
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str) and value not in self.empty_values:
             try:
-                return parse_value(value)
+                return parse_value(value, "This")
             except InvalidRequest as error:
-                raise forms.ValidationError(error.message.replace("The body", "This")) from None
+                raise forms.ValidationError(error.message) from None
         return super().to_python(value)
 
     def bound_data(self, data: Any, initial: Any) -> Any:

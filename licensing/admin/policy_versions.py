@@ -14,7 +14,7 @@ from accounts.operators.links import change_url
 from accounts.operators.pages import page
 from licensing import services
 from licensing.admin.policy_pages import items_of, items_sentence
-from licensing.models import Policy, PolicyRevision
+from licensing.models import PolicyRevision
 from licensing.wording import Line, differences, told
 
 PAGE = 20
@@ -66,7 +66,7 @@ class PolicyVersions:
 
         @transaction.atomic
         def perform(fields: dict[str, Any]) -> str:
-            locked = Policy.objects.select_for_update().get(pk=policy.pk)
+            locked = self.locked(policy)
             if fields["now"] != locked.version:
                 raise ValidationError(
                     f"Meanwhile it is version {locked.version}. Open this page again, for what would change now."
