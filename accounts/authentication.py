@@ -11,6 +11,7 @@ from rest_framework.authentication import BaseAuthentication
 
 from accounts import keytext
 from accounts.models import ApiKey
+from accounts.permissions import require
 from config.api import ids
 from config.api.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
 from config.api.middleware import Address
@@ -64,6 +65,27 @@ class Grant:
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The use of a key from an address, for what needs a permission."""
+
+    grant: Grant
+    address: Address | None
+    permission: str
+
+    def check_at(self, epoch: int, now: datetime) -> None:
+        """Reads the key again if the account is at another epoch than the grant, and checks key, address, permission.
+
+        Call it inside the transaction, after reading `epoch`: then nothing is decided at an epoch for a key that had
+        ended by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
+        """
+        if epoch != self.grant.epoch:
+            grant = reload_grant(self.grant)
+            grant.check(now)
+            grant.check_address(self.address)
+            require(grant, self.permission)
+
+
 def bearer_token(header: str) -> str:
     """Raises MissingApiKey where the header carries no bearer token."""
     scheme, _, token = header.strip().partition(" ")
@@ -84,6 +106,14 @@ def find_grant(text: str) -> Grant:
     check_well_formed(text)
     # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
     key = ApiKey.objects.select_related("account").filter(digest=keytext.digest(text)).first()
+    if key is None:
+        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+    return Grant.of(key)
+
+
+def reload_grant(grant: Grant) -> Grant:
+    """The grant of the same key as it is now. Raises InvalidApiKey if the key is no longer there."""
+    key = ApiKey.objects.select_related("account").filter(pk=grant.key_id).first()
     if key is None:
         raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
     return Grant.of(key)

@@ -53,7 +53,8 @@ class LimitState(Struct, frozen=True, gc=False):
 
 
 class Take(Struct, frozen=True, gc=False):
-    """A request for `cost` passes from a bucket; of 0 only to look."""
+    """A request for `cost` passes from a bucket; of 0 only to look: allowed if what has been counted is no more than
+    the limits are by now."""
 
     bucket: str
     windows: tuple[Window, ...]
@@ -261,7 +262,10 @@ class Limiter:
         states = []
         for take in takes:
             granted, before = of[take.bucket]
-            allowed = served[take.bucket] + take.cost <= granted
+            if take.cost == 0:
+                allowed = all(count <= window.limit for window, count in zip(take.windows, before, strict=True))
+            else:
+                allowed = served[take.bucket] + take.cost <= granted
             if allowed:
                 served[take.bucket] += take.cost
             used = [count + served[take.bucket] for count in before]

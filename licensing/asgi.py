@@ -1,5 +1,6 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -13,21 +14,28 @@ from django.utils import timezone
 from accounts.authentication import Grant, bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits import LimitState
-from accounts.permissions import require
 from accounts.throttling import refuse_beyond, state_for_stranger
 from config.api.asgi import Disconnected, Headers, Receive, Scope, Send, read_body
-from config.api.errors import ApiError, InvalidRequest, MissingApiKey, ServiceUnavailable, as_api_error
+from config.api.errors import (
+    ApiError,
+    InvalidRequest,
+    MissingApiKey,
+    RateLimitExceeded,
+    ServiceUnavailable,
+    as_api_error,
+)
 from config.api.middleware import TrustedProxies, request_id, request_id_of
 from config.api.observing import log_access
 from config.api.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from config.api.rendering import render_json
 from config.api.views import check_query, check_utf8
-from licensing.check_bodies import parse_batch, parse_check
-from licensing.gateway import Gateway
+from licensing.check_bodies import Check, has_draft, parse_batch, parse_check
+from licensing.gateway import Gateway, Sender
 from licensing.metrics import BATCH, CHECK, count_answers, count_request
 from licensing.presenting import present, present_batch
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
+MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
 # Header lines, as they are sent.
 COMMON_HEADERS = (
     "content-type: application/json\r\n"
@@ -57,7 +65,7 @@ def joined(headers: Headers) -> dict[bytes, bytes]:
     return {name: b",".join(several) for name, several in values.items()}
 
 
-class Request:
+class Request(Sender):
     """The head of a request: its headers by lower-case name, and what is found out on the way."""
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
@@ -68,9 +76,8 @@ class Request:
         if len(self.headers) < len(scope["headers"]):  # some are repeated
             self.headers = joined(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
-        self.address = proxies.client_of(peer, self.header(b"x-forwarded-for"))
-        self.grant: Grant | None = None
-        self.limit_state: LimitState | None = None
+        super().__init__("", proxies.client_of(peer, self.header(b"x-forwarded-for")))
+        self.body: bytes | None = None
         # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
         protocol = self.headers.get(b"x-forwarded-proto")
         if protocol is not None and proxies.include(peer):
@@ -151,64 +158,71 @@ class CheckApplication:
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
             return state_for_stranger(request.address)
 
-    async def grant_now(self, text: str, known: Grant) -> Grant:
-        """For what finds no room: refused, it leaves no record that would tell of another plan or of a revoked key.
-
-        Where the key cannot be read what is known stands: the limit is used up, whatever the database does.
-        """
-        try:
-            return await self.gateway.confirm(text, timezone.now())
-        except (ServiceUnavailable, OperationalError, InterfaceError):
-            return known
-
     async def answer(self, request: Request, receive: Receive) -> Any:
         """The body of the reply. The order of checks is that of config.api.views.ApiView.initial."""
         if not is_served(request.host):
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         try:
-            text = bearer_token(request.header(b"authorization"))
-            grant = request.grant = await self.gateway.authenticate(text, timezone.now())
+            request.text = bearer_token(request.header(b"authorization"))
+            grant = self.gateway.cached_grant(request.text)
+            if grant is None:
+                grant = await self.gateway.read_grant(request)
+            try:
+                return await self.answer_for(grant, request, receive)
+            except ApiError as error:
+                return await self.answer_for(await self.newer_grant(request, error), request, receive)
         except MissingApiKey:
             request.limit_state = await self.gateway.take(None, request.address)
             refuse_beyond(request.limit_state)
             raise
-        try:
-            return await self.answer_authenticated(request, receive, text, grant)
-        except ApiError as error:
-            # No record confirms the key of what is refused for another reason.
-            if error.status_code < 500 and error.status_code not in (401, 429):
-                await self.gateway.confirm(text, timezone.now())
-            raise
 
-    async def answer_authenticated(self, request: Request, receive: Receive, text: str, grant: Grant) -> Any:
+    async def newer_grant(self, request: Request, refusal: ApiError) -> Grant:
+        """The key's grant, if it has changed since the cached one by which the request was refused.
+
+        A refusal leaves no record, which would tell that the key has been revoked or may do more by now. Raises the
+        refusal if it stands, also that of a limit which is used up while the key cannot be read.
+        """
+        if refusal.status_code >= 500 or request.is_confirmed or request.grant is None:
+            raise refusal
         try:
-            grant.check_address(request.address)
-        except ApiError:
-            request.limit_state = await self.gateway.take(grant, None, cost=0)
+            grant = await self.gateway.read_grant(request)
+        except (ServiceUnavailable, OperationalError, InterfaceError):
+            if isinstance(refusal, RateLimitExceeded):
+                raise refusal from None
             raise
-        request.limit_state = await self.gateway.take(grant, request.address)
-        if not request.limit_state.allowed:
-            known, grant = grant, await self.grant_now(text, grant)
-            if grant.limits != known.limits:
-                request.grant, request.limit_state = grant, await self.gateway.take(grant, request.address)
-        refuse_beyond(request.limit_state)
-        require(grant, "access:check")
+        if grant.epoch == request.grant.epoch:
+            raise refusal
+        return grant
+
+    async def answer_for(self, grant: Grant, request: Request, receive: Receive) -> Any:
+        await self.gateway.admit(request, grant, timezone.now())
         if request.query:
             query = request.query.decode("latin-1")
             check_utf8(query)
             check_query(parse_qs(query, keep_blank_values=True).items(), frozenset())
         check_media_type(request.header(b"content-type"))
-        body = await read_body(request.scope, receive, MAX_BYTES)
-        check_length(len(body))
-        fields = parse_object(body)
-        if request.path == CHECK:
-            check = parse_check(fields)
-            [answer] = answers = await self.gateway.check(text, grant, [check], timezone.now())
-            count_answers(answers)
-            if isinstance(answer, ApiError):
-                raise answer
-            return present(answer, explain=check.explain)
-        checks = parse_batch(fields)
-        answers = await self.gateway.check(text, grant, checks, timezone.now())
+        if request.body is None:
+            request.body = await read_body(request.scope, receive, MAX_BYTES)
+        check_length(len(request.body))
+        is_single = request.path == CHECK
+        checks = await self.parse(grant.account_id, request.body, parse_one if is_single else parse_batch)
+        answers = await self.gateway.check(request, checks, timezone.now())
         count_answers(answers)
-        return present_batch(answers, checks)
+        if not is_single:
+            return present_batch(answers, checks)
+        [answer], [check] = answers, checks
+        if isinstance(answer, ApiError):
+            raise answer
+        return present(answer, explain=check.explain)
+
+    async def parse(self, account_id: str, body: bytes, parse: Callable[[dict[str, Any]], list[Check]]) -> list[Check]:
+        """The checks of a body: on the event loop if that takes next to nothing, otherwise in a thread."""
+        if len(body) <= MAX_QUICK_BYTES:
+            fields = parse_object(body)
+            if not has_draft(fields):
+                return parse(fields)
+        return await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
+
+
+def parse_one(fields: dict[str, Any]) -> list[Check]:
+    return [parse_check(fields)]

@@ -1,5 +1,6 @@
 """/v1/access: checks, and the decisions that they left (contract §10)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,13 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api_view import AccountListView, AccountView
+from accounts.authentication import Caller
 from analytics.models import AccessEvent
 from config.api.errors import ApiError
 from config.api.parsing import read_object
 from config.api.resources import find
-from licensing.check_bodies import BatchBody, CheckBody, parse_batch, parse_check
+from licensing.check_bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.check_serializers import BatchedDecisionSerializer, DecisionSerializer
-from licensing.checks import check_access
+from licensing.checks import Answer, check_access
 from licensing.filters import DecisionFilters
 from licensing.metrics import count_reply
 from licensing.presenting import present, present_batch
@@ -31,6 +33,11 @@ class CountedChecks(AccountView):
         response = super().dispatch(request, *args, **kwargs)
         count_reply(response)
         return response
+
+    def check(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
+        address = self.request._request.client_address  # type: ignore[attr-defined]
+        caller = Caller(self.grant, address, "access:check")
+        return check_access(self.account_id, checks, timezone.now(), caller)
 
 
 class AccessCheck(CountedChecks):
@@ -46,7 +53,7 @@ class AccessCheck(CountedChecks):
     def post(self, request: Request) -> Response:
         """May this requester have this item? Answers 200 for allow and for deny, when the decision is on disk."""
         check = parse_check(read_object(request._request))
-        [answer] = check_access(self.account_id, [check], timezone.now())
+        [answer] = self.check([check])
         if isinstance(answer, ApiError):
             raise answer
         return Response(present(answer, explain=check.explain))
@@ -71,7 +78,7 @@ class AccessCheckBatch(CountedChecks):
     def post(self, request: Request) -> Response:
         """One request for the plan limit. The decisions come in the order of `checks`."""
         checks = parse_batch(read_object(request._request))
-        answers = check_access(self.account_id, checks, timezone.now())
+        answers = self.check(checks)
         return Response(present_batch(answers, checks))
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from uuid_utils import uuid7
 
 from accounts import epochs
+from accounts.authentication import Caller
 from analytics import recorder
 from analytics.batches import Case, Charge, Claim, Entry, Outcome
 from config.api import ids
@@ -205,18 +206,21 @@ def settle(answer: Answer, outcome: Outcome) -> Answer:
 
 
 @transaction.atomic
-def check_access(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+def check_access(
+    account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None = None
+) -> list[Answer | ApiError]:
     """The answer to each check, in their order; NotFound in the place of one whose item does not exist.
 
     A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind. ValidationFailed
-    says that SQLite cannot add up what these checks cost; then none of them is recorded.
+    says that SQLite cannot add up what these checks cost; then none of them is recorded. Raises what refuses `caller`
+    if its key has changed since it was authenticated; an operator (None) has no key.
     """
     try:
         try:
             with transaction.atomic():  # which lets go of requesters, for they come after the account
-                return attempt(account_id, checks, now, current_epoch(account_id))
+                return attempt(account_id, checks, now, current_epoch(account_id), caller)
         except Stale:
-            return attempt(account_id, checks, now, epochs.hold(account_id))
+            return attempt(account_id, checks, now, epochs.hold(account_id), caller)
     except recorder.TOO_MUCH:
         raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
@@ -225,8 +229,12 @@ class Stale(Exception):
     """The account has changed since its facts were read."""
 
 
-def attempt(account_id: str, checks: Sequence[Check], now: datetime, epoch: int) -> list[Answer | ApiError]:
+def attempt(
+    account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
+) -> list[Answer | ApiError]:
     """Raises Stale for an epoch that is over."""
+    if caller is not None:
+        caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
     lasting = lasting_requesters(checks, items)
     requesters = keep_requesters(account_id, lasting)

@@ -7,7 +7,7 @@ was decided on facts that still hold; a decision on others is made again.
 
 import logging
 from asyncio import Future, wait
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -15,14 +15,14 @@ from django.db import connection
 
 from accounts import keytext
 from accounts.async_limits import AsyncLimiter
-from accounts.authentication import Grant, check_well_formed, uses_to_note
+from accounts.authentication import Caller, Grant, check_well_formed, uses_to_note
 from accounts.limits import LimitState, Take, limiter
 from accounts.permissions import require
-from accounts.throttling import take_of
+from accounts.throttling import refuse_beyond, take_of
 from analytics.async_recorder import AsyncRecorder
 from analytics.batches import Entry, Outcome, unfit
 from config.api.errors import ApiError
-from config.api.microbatch import InThread, MicroBatch
+from config.api.microbatch import InThread, MicroBatch, Turns
 from config.api.middleware import Address
 from licensing.async_lookup import AsyncLookup, needs_no_thread
 from licensing.check_bodies import Check
@@ -39,6 +39,7 @@ from licensing.threaded import (
     keep_requesters_now,
     look_up_now,
     note_uses_now,
+    parse_now,
     record_now,
 )
 
@@ -47,6 +48,18 @@ logger = logging.getLogger(__name__)
 MAX_ATTEMPTS = 2  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
+
+
+class Sender:
+    """Who sent a request, and what admitted it."""
+
+    def __init__(self, text: str, address: Address | None) -> None:
+        self.text = text  # of the key
+        self.address = address
+        self.grant: Grant | None = None
+        self.limit_state: LimitState | None = None
+        self.is_counted = False  # against the plan's limit
+        self.is_confirmed = False  # its key was read from the database since it came
 
 
 class Gateway:
@@ -75,28 +88,51 @@ class Gateway:
         self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("unhurried", check_now), max_items=20, max_waiting=1_000
         )
+        self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
+            InThread("parsing", parse_now), max_items=1, max_waiting=1_000
+        )
+        self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
 
     # --- Who asks ----------------------------------------------------------------------------------------------------
 
-    async def authenticate(self, text: str, now: datetime) -> Grant:
-        """The key's grant, cached or not. Raises InvalidApiKey; a malformed key costs no query."""
+    def cached_grant(self, text: str) -> Grant | None:
+        """The key's grant as of the newest epoch of its account that this process knows of."""
         grant = self.snapshot.grant(keytext.digest(text))
-        if grant is None:
-            looked_up[MISS] += 1
-            return await self.confirm(text, now)
-        looked_up[HIT] += 1
-        grant.check(now)
+        looked_up[MISS if grant is None else HIT] += 1
         return grant
 
-    async def confirm(self, text: str, now: datetime) -> Grant:
-        """The key's grant as it is now: for a reply that no record confirms (see `check`). Raises InvalidApiKey."""
-        check_well_formed(text)
-        found = await self.keys.submit(text)
+    async def read_grant(self, sender: Sender) -> Grant:
+        """The key's grant as it is now. Raises InvalidApiKey; a malformed key costs no query."""
+        check_well_formed(sender.text)
+        found = await self.keys.submit(sender.text)
         if isinstance(found, ApiError):
             raise found
-        self.snapshot.put_grant(keytext.digest(text), found)
-        found.check(now)
+        self.snapshot.put_grant(keytext.digest(sender.text), found)
+        sender.is_confirmed = True
         return found
+
+    async def admit(self, sender: Sender, grant: Grant, now: datetime) -> None:
+        """Lets the request in, or raises what refuses it: key, address, plan limit, permission, in this order.
+
+        A request counts once, however often its key is read again; then it has to fit the limits of the day's plan.
+        """
+        sender.grant = grant
+        grant.check(now)
+        try:
+            grant.check_address(sender.address)
+        except ApiError:
+            sender.limit_state = await self.take(grant, None, cost=0)
+            raise
+        sender.limit_state = state = await self.take(grant, None, cost=0 if sender.is_counted else 1)
+        refuse_beyond(state)
+        sender.is_counted = True
+        require(grant, "access:check")
+
+    async def admit_again(self, sender: Sender, now: datetime) -> Grant:
+        """As `admit`, by the newest grant that is known."""
+        grant = self.cached_grant(sender.text) or await self.read_grant(sender)
+        await self.admit(sender, grant, now)
+        return grant
 
     async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
         take = take_of(grant, address, cost)
@@ -105,13 +141,29 @@ class Gateway:
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
-    async def check(self, text: str, grant: Grant, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
-        """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk."""
-        if uses_to_note(grant, now):
-            self.uses.submit(grant).add_done_callback(log_failure)
+    async def parse(self, account_id: str, parse: Callable[[], list[Check]]) -> list[Check]:
+        """Parses in a thread what may take long. Raises ApiError."""
+        async with self.turns_to_parse.of(account_id):
+            parsed = await self.parsing.submit(parse)
+        if isinstance(parsed, ApiError):
+            raise parsed
+        return parsed
+
+    async def check(self, sender: Sender, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+        """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk.
+
+        The request has been admitted. What admits it and what decides it are of one epoch, which the record confirms:
+        a key that has ended, or may no longer do this, gets no decision, however long its body took to arrive.
+        """
+        grant = admitted(sender)
+        grant.check(now)  # it may have expired since its head came
         if not any(check.dry_run for check in checks):
             for _ in range(MAX_ATTEMPTS):
                 found = await self.look_up(grant.account_id, checks)
+                if found.epoch != grant.epoch:
+                    grant = await self.admit_again(sender, now)
+                    if found.epoch != grant.epoch:
+                        continue
                 answers, places, entries = self.decide(grant, checks, found, now)
                 if not entries:
                     break
@@ -119,17 +171,25 @@ class Gateway:
                 if not any(outcome.stale for outcome in outcomes):
                     for place, outcome in zip(places, outcomes, strict=True):
                         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
+                    self.note_use(grant, now)
                     return answers
                 if not all(outcome.postponed for outcome in outcomes if outcome.stale):
                     self.snapshot.advance(grant.account_id, found.epoch + 1)
-                require(await self.authenticate(text, now), "access:check")  # the key may be what has changed
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
         # than its checks are decided makes them wait for each other.
-        require(await self.confirm(text, now), "access:check")
-        unhurried = await self.unhurried.submit((grant.account_id, checks, now))
+        grant = await self.read_grant(sender)
+        await self.admit(sender, grant, now)
+        async with self.turns.of(grant.account_id):
+            caller = Caller(grant, sender.address, "access:check")
+            unhurried = await self.unhurried.submit((caller, checks, now))
         if isinstance(unhurried, ApiError):
             raise unhurried
+        self.note_use(grant, now)
         return unhurried
+
+    def note_use(self, grant: Grant, now: datetime) -> None:
+        if uses_to_note(grant, now):
+            self.uses.submit(grant).add_done_callback(log_failure)
 
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
@@ -222,6 +282,12 @@ class Gateway:
             if (requester := found.requesters[requester_id]).pk is not None:
                 self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
         return found
+
+
+def admitted(sender: Sender) -> Grant:
+    if sender.grant is None:
+        raise AssertionError("the request was not admitted")
+    return sender.grant
 
 
 def log_failure(future: Future[None]) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db import connection
 from django.utils import timezone
 
-from accounts.authentication import Grant, find_grant, note_use
+from accounts.authentication import Caller, Grant, find_grant, note_use
 from analytics import recorder
 from analytics.batches import Entry, Outcome
 from config.api.errors import ApiError, as_api_error
@@ -17,7 +17,7 @@ from licensing.checks import Answer, check_access
 from licensing.items import KnownRequester
 from licensing.lookup import Found, Selector, Wanted, current_epoch, find_items, find_requesters, keep_requesters
 
-Unhurried = tuple[str, Sequence[Check], datetime]  # what check_access takes
+Unhurried = tuple[Caller, Sequence[Check], datetime]
 Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
 
 T = TypeVar("T")
@@ -98,12 +98,23 @@ def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError] | ApiEr
     return [check_one(*one) for one in many]
 
 
-def check_one(account_id: str, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
+def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
     """Or why none of them was decided: a failure is nobody else's."""
     try:
-        return check_access(account_id, checks, now)
+        return check_access(caller.grant.account_id, checks, now, caller)
     except ApiError as error:
         return error
     except Exception as exc:
         connection.close_if_unusable_or_obsolete()
         return as_api_error(exc)
+
+
+def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
+    """Bodies that take long to parse, or what is wrong with each."""
+    parsed: list[list[Check] | ApiError] = []
+    for parse in many:
+        try:
+            parsed.append(parse())
+        except ApiError as error:
+            parsed.append(error)
+    return parsed

@@ -4,11 +4,12 @@ All that arrive while a call is under way share the next, so the busier the serv
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
-from config.api.errors import ServiceUnavailable
+from config.api.errors import RateLimitExceeded, ServiceUnavailable
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,3 +85,31 @@ class InThread(Generic[T, R]):
 
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
         return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
+
+
+class Turns:
+    """One turn at a time for each owner, in the order asked: nobody's long work queues up before everybody else's.
+
+    Beyond `max_waiting` for one owner nothing more is taken in.
+    """
+
+    def __init__(self, max_waiting: int) -> None:
+        self.max_waiting = max_waiting
+        self.locks: dict[Hashable, tuple[asyncio.Lock, int]] = {}  # with how many hold or await it
+
+    @asynccontextmanager
+    async def of(self, owner: Hashable) -> AsyncIterator[None]:
+        """Raises RateLimitExceeded if too many of the owner are waiting."""
+        lock, users = self.locks.get(owner) or (asyncio.Lock(), 0)
+        if users > self.max_waiting:
+            raise RateLimitExceeded("Too many checks of this account wait for their turn.", retry_after=1)
+        self.locks[owner] = lock, users + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            _, users = self.locks[owner]
+            if users == 1:
+                del self.locks[owner]
+            else:
+                self.locks[owner] = lock, users - 1

@@ -50,8 +50,9 @@ def check(gateway, api, account):
 
     async def send(item):
         now = timezone.now()
-        grant = await gateway.authenticate(text, now)
-        [answer] = await gateway.check(text, grant, [Check(("contentId", item.pk), "org_acme")], now)
+        sender = module.Sender(text, None)
+        await gateway.admit_again(sender, now)
+        [answer] = await gateway.check(sender, [Check(("contentId", item.pk), "org_acme")], now)
         assert answer.decision.allowed
 
     send.items = [factories.content(account, policy_id=policy.pk) for _ in range(2)]

@@ -8,7 +8,7 @@ from asgiref.sync import async_to_sync
 from accounts.authentication import Grant, find_grant
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.check_bodies import Check
-from licensing.gateway import Gateway
+from licensing.gateway import Gateway, Sender
 from licensing.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
@@ -67,9 +67,10 @@ def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, che
         return (await alone([earlier, *many]))[1:]
 
     async def run():
-        confirmed = await gateway.confirm(text, NEXT[0])
+        sender = Sender(text, None)
+        await gateway.admit(sender, await gateway.read_grant(sender), NEXT[0])
         monkeypatch.setattr(gateway.records, "call", after_another)
-        answers = await gateway.check(text, confirmed, checks, NEXT[0])
+        answers = await gateway.check(sender, checks, NEXT[0])
         return answers, [gateway.snapshot.get(grant.account_id, check.selector) for check in checks]
 
     answers, cached = async_to_sync(run)()
