@@ -1,0 +1,44 @@
+"""`manage.py serve` that decides at any epoch of the key: the race against keys that end must find it out."""
+
+import os
+import sys
+from typing import Any
+
+import django
+from django.core.management import execute_from_command_line
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from licensing.gateway import Gateway  # noqa: E402 - needs the models
+from licensing.lookup import Found  # noqa: E402
+
+
+class AnyEpoch(int):
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = int.__hash__
+
+
+look_up, decide = Gateway.look_up, Gateway.decide
+
+
+async def look_up_at_any_epoch(gateway: Gateway, *arguments: Any) -> Found:
+    found = await look_up(gateway, *arguments)
+    return Found(AnyEpoch(found.epoch), found.items, found.requesters)
+
+
+def decide_at_the_epoch(gateway: Gateway, grant: Any, checks: Any, found: Found, now: Any) -> Any:
+    return decide(gateway, grant, checks, Found(int(found.epoch), found.items, found.requesters), now)
+
+
+# Worker processes import this module, too, and only the first of all runs what follows.
+Gateway.look_up = look_up_at_any_epoch  # type: ignore[method-assign]
+Gateway.decide = decide_at_the_epoch  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    execute_from_command_line(["manage.py", "serve", *sys.argv[1:]])

@@ -1,0 +1,170 @@
+"""A race of keys' ends against checks that dawdle: what begins after an end's reply gets no decision in any process.
+
+FAULT_KEYS sets how many keys are ended, by revoking and rotating in turn.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.factories import ALLOW_ALL
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment, deployed
+from tests.services import postgres, valkey
+
+pytestmark = pytest.mark.faults
+
+KEYS = int(os.environ.get("FAULT_KEYS") or 80)
+ACCOUNTS = 4  # at the same time
+WORKERS = 3
+FORGETFUL = ("-m", "tests.faults.forgetful_server")
+addresses = count()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A server of three processes; on SQLite of one."""
+    directory = tmp_path_factory.mktemp("several")
+    if not ON_POSTGRESQL:
+        with deployed(directory) as deployment:
+            yield deployment
+        return
+    with (
+        postgres(fsync=False) as database,
+        valkey() as redis,
+        deployed(directory, workers=WORKERS, postgres=database, valkey=redis) as deployment,
+    ):
+        yield deployment
+
+
+class Slow:
+    """A connection to one worker that sends a request's head first and its body when it is told to."""
+
+    def __init__(self, server: Deployment) -> None:
+        self.connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+        self.connection.connect()
+
+    def begin(self, key: str, path: str, body: bytes) -> None:
+        number = next(addresses)  # refused requests count against their address
+        self.body = body
+        self.connection.putrequest("POST", path)
+        self.connection.putheader("Authorization", f"Bearer {key}")
+        self.connection.putheader("Content-Type", "application/json")
+        self.connection.putheader("Content-Length", str(len(body)))
+        self.connection.putheader("X-Forwarded-For", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
+        self.connection.endheaders()
+
+    def end(self) -> int:
+        """The status of the reply."""
+        self.connection.send(self.body)
+        with self.connection.getresponse() as reply:
+            reply.read()
+            return reply.status
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def kinds(item: str, requester: str) -> list[tuple[str, bytes]]:
+    """A path and a body for each kind of request."""
+    check = {"contentId": item, "requester": requester}
+    single, batch = "/v1/access/check", "/v1/access/check/batch"
+    return [
+        (single, json.dumps(check).encode()),
+        (batch, json.dumps({"requester": requester, "checks": [{"contentId": item}] * 3}).encode()),
+        (single, json.dumps({**check, "dryRun": True}).encode()),
+        (single, json.dumps({**check, "dryRun": True, "policy": {"rules": [ALLOW_ALL]}}).encode()),
+        (single, json.dumps({**check, "contentId": "cnt_unknown"}).encode()),
+        (single, b"{"),
+    ]
+
+
+class Publisher:
+    """An account whose keys are ended one by one, with a connection to each worker."""
+
+    def __init__(self, server: Deployment, key: str) -> None:
+        self.key = key
+        self.workers: list[tuple[httpx.Client, Slow]] = []
+        for _ in server.each_worker_alone():
+            client = server.client(key, limits=httpx.Limits(max_connections=1))
+            assert client.get("/livez").status_code == 200
+            self.workers.append((client, Slow(server)))
+        owner = self.workers[0][0]
+        policy = owner.post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
+        self.item: str = owner.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+
+    def end_keys(self, number: int) -> Counter[int]:
+        """How often each status was the reply to what was sent with a key after its end."""
+        statuses: Counter[int] = Counter()
+        for turn in range(number):
+            statuses += self.end_key(turn)
+        return statuses
+
+    def end_key(self, turn: int) -> Counter[int]:
+        owner, _ = self.workers[turn % len(self.workers)]
+        created = owner.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
+        for _, slow in self.workers:
+            slow.begin(created["key"], *kinds(self.item, "before")[0])
+            assert slow.end() == 200
+
+        self.end(owner, created["id"], by_rotation=turn % 2 == 1)
+        every = kinds(self.item, "after")
+        for place, (_, slow) in enumerate(self.workers):
+            slow.begin(created["key"], *every[(turn + place) % len(every)])
+        for client, _ in self.workers:
+            told = client.post("/v1/access/check", json={"contentId": self.item, "requester": "another"})
+            assert told.status_code == 200
+        return Counter(slow.end() for _, slow in self.workers)
+
+    @staticmethod
+    def end(owner: httpx.Client, key_id: str, *, by_rotation: bool) -> None:
+        if by_rotation:
+            assert owner.post(f"/v1/api-keys/{key_id}/rotate", json={}).status_code == 201
+        else:
+            assert owner.delete(f"/v1/api-keys/{key_id}").status_code == 200
+
+    def recorded(self) -> int:
+        """Decisions that ended keys have left."""
+        found: dict[str, Any] = self.workers[0][0].get("/v1/access/decisions?requesterId=after").json()
+        return found["totalCount"]
+
+    def close(self) -> None:
+        for client, slow in self.workers:
+            client.close()
+            slow.close()
+
+
+def race(server: Deployment, keys: int) -> tuple[Counter[int], int]:
+    """The statuses of what ended keys asked for, and how many decisions they have left."""
+    publishers = [Publisher(server, key) for key, _ in server.accounts(ACCOUNTS)]
+    with ThreadPoolExecutor(ACCOUNTS) as threads:
+        statuses = sum(threads.map(lambda one: one.end_keys(keys // ACCOUNTS), publishers), Counter())
+    recorded = sum(one.recorded() for one in publishers)
+    for one in publishers:
+        one.close()
+    return statuses, recorded
+
+
+def test_no_ended_key_gets_a_decision(several: Deployment) -> None:
+    several.start()
+    processes = WORKERS if ON_POSTGRESQL else 1
+    assert race(several, KEYS) == ({401: KEYS // ACCOUNTS * ACCOUNTS * processes}, 0)
+
+
+def test_the_race_finds_out_a_server_that_does_not_compare_epochs(several: Deployment) -> None:
+    several.kill()
+    several.start(FORGETFUL)
+    try:
+        statuses, recorded = race(several, 40)
+    finally:
+        several.kill()
+    assert statuses[200] > 0
+    assert recorded > 0
