@@ -34,8 +34,17 @@ def expect(ok: bool, what: str) -> None:
 class ServerProcess:
     """A command that serves until it is stopped, in a process group of its own."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: dict[str, str], ready: str, log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: dict[str, str],
+        ready: str,
+        log: Path,
+        checkout: Path = ROOT,
+    ) -> None:
         self.name, self.command, self.environment, self.ready, self.log = name, command, environment, ready, log
+        self.checkout = checkout
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,7 +56,7 @@ class ServerProcess:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command,
-                cwd=ROOT,
+                cwd=self.checkout,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -42,12 +42,20 @@ UNLICENSED = {"id": "org_acme", "name": "Acme"}
 class Installation:
     """This service with a database, an account and a key of its own; on SQLite where there are no services.
 
-    `application` is what uvicorn serves in the place of `manage.py serve`.
+    `application` is what uvicorn serves in the place of `manage.py serve`; `checkout` is the code that runs.
     """
 
     def __init__(
-        self, name: str, directory: Path, services: Services | None, *, workers: int = 1, application: str = ""
+        self,
+        name: str,
+        directory: Path,
+        services: Services | None,
+        *,
+        workers: int = 1,
+        application: str = "",
+        checkout: Path = ROOT,
     ) -> None:
+        self.checkout = checkout
         self.name, self.directory, self.services = name, directory / name, services
         self.directory.mkdir()
         self.port = free_port()
@@ -67,13 +75,13 @@ class Installation:
         if application:
             command = uvicorn(application, self.port)
         self.server = ServerProcess(
-            name, command, self.environment, f"{self.url}/readyz", self.directory / "server.log"
+            name, command, self.environment, f"{self.url}/readyz", self.directory / "server.log", checkout
         )
 
     def manage(self, *command: str, seconds: float = START_SECONDS) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
-            cwd=ROOT,
+            cwd=self.checkout,
             env=self.environment,
             capture_output=True,
             text=True,
