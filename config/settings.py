@@ -55,6 +55,7 @@ PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
 THREADS = env_int("THREADS", 16, 1000)
 
+SESSION_ENGINE = "accounts.operators.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address
 CSRF_COOKIE_SECURE = PUBLIC
