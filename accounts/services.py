@@ -64,7 +64,7 @@ def lie_within(allowed: list[str], own: list[str]) -> bool:
         return True
     networks = [ip_network(text) for text in own]
     # Neighbours together may cover a range that neither covers alone.
-    joined = [
+    joined: list[IPv4Network | IPv6Network] = [
         *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
         *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
     ]

@@ -43,5 +43,5 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
         path=settings.SESSION_COOKIE_PATH,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
-        samesite=settings.SESSION_COOKIE_SAMESITE,
+        samesite="Lax",
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -21,8 +22,8 @@ def digest(session_key: str) -> str:
 
 class SessionStore(DatabaseSessionStore):
     def _get_session_from_db(self) -> Session | None:
-        running = Session.objects.filter(pk=digest(self.session_key), expire_date__gt=timezone.now())
-        session = running.first()
+        key = digest(self.session_key or "")
+        session = Session.objects.filter(pk=key, expire_date__gt=timezone.now()).first()
         if session is None:
             self._session_key = None
         return session
@@ -30,7 +31,7 @@ class SessionStore(DatabaseSessionStore):
     def exists(self, session_key: str) -> bool:
         return super().exists(digest(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         session = super().create_model_instance(data)
         session.session_key = digest(session.session_key)
         return session

@@ -46,14 +46,14 @@ class OperatorSite(UnfoldAdminSite):
         # Imported here: unfold's forms need the models.
         from accounts.operators.login import OwnPasswordForm  # noqa: PLC0415
 
-        request.current_app = self.name  # type: ignore[attr-defined]
+        request.current_app = self.name
         view = PasswordChangeView.as_view(
             form_class=OwnPasswordForm,
             success_url=reverse("admin:password_change_done"),
             template_name=self.password_change_template or "registration/password_change_form.html",
             extra_context={**self.each_context(request), **(extra_context or {})},
         )
-        response = view(request)
+        response = cast(HttpResponse, view(request))
         if request.method == "POST" and response.status_code == 302:  # another form is shown again
             password_changed(cast(User, request.user))
             remember_browser(request, response)
