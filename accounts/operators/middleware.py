@@ -45,6 +45,7 @@ class AdminMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        response.headers.setdefault("Cache-Control", "no-store")  # Django's own pages of passwords say nothing
         return response
 
     @staticmethod
