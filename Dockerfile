@@ -11,7 +11,7 @@ RUN pip install --require-hashes -r requirements.txt
 COPY . .
 RUN python -m compileall -q . \
  && useradd --system --uid 10001 --no-create-home licensing \
- && install -d -o licensing -g licensing /var/lib/licensing
+ && install -d -m 700 -o licensing -g licensing /var/lib/licensing
 USER licensing
 
 ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/var/lib/licensing

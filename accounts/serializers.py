@@ -57,10 +57,14 @@ class ApiKeySerializer(StrictSerializer):
         required=False,
         max_length=MAX_ALLOWED_IPS,
         source="allowed_ips",
-        help_text="Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address.",
+        help_text="Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of "
+        "the key that creates it.",
     )
     expiresAt = Timestamp(
-        required=False, allow_null=True, source="expires_at", help_text="From then on the key is refused."
+        required=False,
+        allow_null=True,
+        source="expires_at",
+        help_text="From then on the key is refused; null: never. By default the expiry of the key that creates it.",
     )
     createdAt = Timestamp(read_only=True, source="created_at")
     lastUsedAt = Timestamp(

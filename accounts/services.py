@@ -1,27 +1,78 @@
 """What can be done with accounts and keys; endpoints, commands and the admin all call these."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 from django.utils import timezone
 
 from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
-from accounts.models import Account, ApiKey, IdempotencyRecord
+from accounts.models import Account, ActorType, ApiKey, AuditEntry, IdempotencyRecord
 from accounts.permissions import DEFAULTS, NEVER_PUBLIC, allows
 from config.api.errors import InsufficientPermissions, ValidationFailed
+from config.api.timestamps import render_timestamp
 
 MAX_OVERLAP_SECONDS = 604_800
 
 
-def check_no_more_than(grant: Grant | None, permissions: list[str]) -> None:
-    """Raises InsufficientPermissions for what the creating key lacks itself; an operator (None) lacks nothing."""
-    if grant is None:
-        return
+class Bounds(TypedDict, total=False):
+    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), and its end (None: never)."""
+
+    allowed_ips: list[str]
+    expires_at: datetime | None
+
+
+def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
+    """The keys by id, locked until the transaction ends, always in the same order."""
+    keys = ApiKey.objects.select_related("account").select_for_update(of=("self",))
+    return {key.pk: key for key in keys.filter(pk__in=key_ids).order_by("pk")}
+
+
+def current_key(grant: Grant) -> ApiKey:
+    """The key that asks, locked. Raises InvalidApiKey if it has ended since it was authenticated.
+
+    Otherwise a request under way while its key is revoked could leave a key that goes on.
+    """
+    key = lock_keys(grant.key_id)[grant.key_id]
+    Grant.of(key).check(timezone.now())
+    return key
+
+
+def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
+    """Raises InsufficientPermissions for a key that could do more, for longer or from elsewhere than its creator."""
     for permission in permissions:
-        if not allows(grant.permissions, permission):
+        if not allows(frozenset(creator.permissions), permission):
             raise InsufficientPermissions(f"A key cannot grant {permission}, which it lacks itself.")
+    end = bounds["expires_at"]
+    if creator.expires_at is not None and (end is None or end > creator.expires_at):
+        raise InsufficientPermissions(
+            f"A key cannot create one that outlives it. It expires at {render_timestamp(creator.expires_at)}.",
+            param="expiresAt",
+        )
+    if not lie_within(bounds["allowed_ips"], creator.allowed_ips):
+        raise InsufficientPermissions(
+            "A key cannot create one that works from addresses outside its own allowlist.", param="allowedIps"
+        )
+
+
+def lie_within(allowed: list[str], own: list[str]) -> bool:
+    """Whether every address of one allowlist is in the other; an empty list means all addresses."""
+    if not own:
+        return True
+    networks = [ip_network(text) for text in own]
+    # Neighbours together may cover a range that neither covers alone.
+    joined: list[IPv4Network | IPv6Network] = [
+        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
+    ]
+    return bool(allowed) and all(is_subnet(ip_network(text), joined) for text in allowed)
+
+
+def is_subnet(network: IPv4Network | IPv6Network, others: Iterable[IPv4Network | IPv6Network]) -> bool:
+    return any(network.version == other.version and network.subnet_of(other) for other in others)  # type: ignore[arg-type]
 
 
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
@@ -40,15 +91,24 @@ def create_api_key(
     name: str,
     type: str,  # noqa: A002 - the field's name everywhere
     permissions: list[str] | None = None,
-    allowed_ips: list[str] | None = None,
-    expires_at: datetime | None = None,
     granted_by: Grant | None = None,
     key_id: str | None = None,
+    **bounds: Unpack[Bounds],
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet."""
+    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet.
+
+    A key that creates another (`granted_by`) passes its own bounds on where none are given, and can grant no more than
+    it has itself. Operators and commands (None) are not bound.
+    """
     granted = list(dict.fromkeys(DEFAULTS[type] if permissions is None else permissions))
     check_permissions_of_type(type, granted)
-    check_no_more_than(granted_by, granted)
+    if granted_by is None:
+        within: Bounds = {"allowed_ips": [], "expires_at": None, **bounds}
+    else:
+        creator = current_key(granted_by)
+        own: Bounds = {"allowed_ips": creator.allowed_ips, "expires_at": creator.expires_at}
+        within = {**own, **bounds}
+        check_no_more_than(creator, granted, within)
     text = keytext.generate(type)
     key = ApiKey.objects.create(
         **({} if key_id is None else {"pk": key_id}),
@@ -58,11 +118,22 @@ def create_api_key(
         prefix=text[: keytext.PREFIX_CHARACTERS],
         digest=keytext.digest(text),
         permissions=granted,
-        allowed_ips=allowed_ips or [],
-        expires_at=expires_at,
+        **within,
     )
     audit.record("api_key.created", key, {})
     return key, text
+
+
+def check_may_be_told(grant: Grant, key_id: str, permissions: list[str], bounds: Bounds) -> None:
+    """Raises an ApiError where the text of a key that was created before is none of the asking key's business.
+
+    The one that created it may be told again though a rotation has set its end in the meantime; another one only of a
+    key that it could create itself.
+    """
+    asking = current_key(grant)
+    made = AuditEntry.objects.filter(action="api_key.created", resource_id=key_id)
+    if not made.filter(actor_type=ActorType.KEY, actor_id=asking.pk).exists():
+        check_no_more_than(asking, permissions, bounds)
 
 
 @transaction.atomic
@@ -83,7 +154,8 @@ def rotate_api_key(
     key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None, key_id: str | None = None
 ) -> tuple[ApiKey, str]:
     """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway."""
-    old = ApiKey.objects.select_for_update().get(pk=key.pk)
+    # Both at once: two keys that rotate each other at the same moment must not wait for each other.
+    old = lock_keys(key.pk, *([granted_by.key_id] if granted_by else []))[key.pk]
     now = timezone.now()
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
         raise ValidationFailed("This key has ended already, so there is nothing to rotate. Create a new one.")

@@ -14,6 +14,7 @@ from accounts.models import ApiKey
 from accounts.serializers import ApiKeySerializer, CreatedApiKeySerializer, RotationSerializer
 from config.api.pagination import KeysetPagination
 from config.api.resources import find
+from config.api.timestamps import parse_timestamp
 
 
 class NewestKeysFirst(KeysetPagination):
@@ -32,7 +33,19 @@ class ApiKeyView(AccountView):
         return Response(CreatedApiKeySerializer(key, context={"key_text": text}).data, status=201)
 
     def check_replay(self, reply: bytes) -> None:
-        services.check_no_more_than(self.grant, orjson.loads(reply)["permissions"])
+        made = orjson.loads(reply)
+        end = made["expiresAt"]
+        bounds: services.Bounds = {
+            "allowed_ips": made["allowedIps"],
+            "expires_at": None if end is None else parse_timestamp(end),
+        }
+        services.check_may_be_told(self.grant, made["id"], made["permissions"], bounds)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """No cache may keep a reply that can hold a key's text, be it the first or a replay."""
+        finalized = super().finalize_response(request, response, *args, **kwargs)
+        finalized.headers["Cache-Control"] = "no-store"
+        return finalized
 
 
 class ApiKeys(ApiKeyView, AccountListView):
@@ -49,7 +62,8 @@ class ApiKeys(ApiKeyView, AccountListView):
         """The reply holds the full key in `key`: keep it, for it cannot be shown again.
 
         A secret key has every permission by default, a public key reads content and policies. No key can grant a
-        permission that it lacks itself.
+        permission that it lacks itself, outlive itself, or open addresses outside its own allowlist; without
+        `expiresAt` or `allowedIps` the new key has those of the key that creates it.
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 

@@ -10,16 +10,19 @@ import dj_database_url
 
 from config import admin_settings
 from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
+from config.private_files import close_to_others, private_database, private_directory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
+if not env("DATA_DIR"):  # the service's own; of one that somebody chose, the check accounts.W004 tells if it is open
+    close_to_others(DATA_DIR)
 
 
 def kept_secret() -> str:
     """The SECRET_KEY of an installation that set none: made once, kept beside its data, readable by its owner."""
-    DATA_DIR.mkdir(parents=True, exist_ok=True)
+    private_directory(DATA_DIR)
     path = DATA_DIR / "secret_key"
     try:
         draft = DATA_DIR / f"secret_key.{os.getpid()}"
@@ -31,6 +34,7 @@ def kept_secret() -> str:
         pass
     finally:
         draft.unlink(missing_ok=True)
+    close_to_others(path)
     return path.read_text().strip()
 
 
@@ -55,6 +59,7 @@ PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
 THREADS = env_int("THREADS", 16, 1000)
 
+SESSION_ENGINE = "accounts.operators.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address
 CSRF_COOKIE_SECURE = PUBLIC
@@ -153,8 +158,10 @@ WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to
 def database() -> dict[str, Any]:
     url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
     if not url or url.startswith("sqlite"):
-        DATA_DIR.mkdir(parents=True, exist_ok=True)
+        private_directory(DATA_DIR)
         name = dj_database_url.parse(url)["NAME"] if url else DATA_DIR / "db.sqlite3"
+        if name != ":memory:":
+            private_database(Path(name))
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": name,
@@ -261,7 +268,7 @@ SPECTACULAR_SETTINGS = {
 
 PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
 if PROMETHEUS_MULTIPROC_DIR:
-    Path(PROMETHEUS_MULTIPROC_DIR).mkdir(parents=True, exist_ok=True)
+    private_directory(Path(PROMETHEUS_MULTIPROC_DIR))
 METRICS_TOKEN = env("METRICS_TOKEN")
 ACCESS_LOG = env_bool("ACCESS_LOG")
 OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")  # traces, if the group `tracing` is installed

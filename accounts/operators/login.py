@@ -1,4 +1,7 @@
-"""The login form: name, password and, of who has set one up, a code of the second factor. One form, one answer."""
+"""The login form: name, password and, of who has set one up, a code of the second factor. One form, one answer.
+
+And the form that changes one's own password, whose attempts at the old one are limited likewise.
+"""
 
 import logging
 from typing import Any
@@ -6,10 +9,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
-from unfold.forms import AuthenticationForm
+from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
 from accounts.operators import second_factor
-from accounts.operators.login_limits import in_words, seconds_to_wait
+from accounts.operators.known_browsers import known_browser
+from accounts.operators.login_limits import seconds_to_wait, seconds_to_wait_inside, too_many
 from accounts.operators.middleware import mark_session
 
 logger = logging.getLogger(__name__)
@@ -30,14 +34,10 @@ class LoginForm(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         username = self.cleaned_data.get("username", "")
-        wait = seconds_to_wait(username, self.address)
+        wait = seconds_to_wait(username, self.address, known_browser(self.request, username))
         if wait is not None:
             logger.warning("Login of %r from %s refused: too many attempts", username[:150], self.address)
-            raise forms.ValidationError(
-                f"There were too many attempts to sign in. Try again in {in_words(wait)}.",
-                code="throttled",
-                params={"wait": wait},
-            )
+            raise too_many(wait)
         return super().clean()
 
     def confirm_login_allowed(self, user: Any) -> None:
@@ -60,6 +60,17 @@ class LoginForm(AuthenticationForm):
             "each works once.",
             code="invalid_login",
         )
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
+    """Who sits down at somebody's open session does not get to guess the password."""
+
+    def clean_old_password(self) -> str:
+        wait = seconds_to_wait_inside(self.user)
+        if wait is not None:
+            logger.warning("Change of the password of %r refused: too many attempts", self.user.get_username())
+            raise too_many(wait)
+        return super().clean_old_password()
 
 
 @receiver(user_logged_in)

@@ -11,6 +11,7 @@ from django.http.request import split_domain_port
 from django.urls import reverse
 
 from accounts.audit import operator
+from accounts.operators.second_factor import is_set_up
 from config.api.actors import SYSTEM, acting_as, current_actor
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -44,6 +45,7 @@ class AdminMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        response.headers.setdefault("Cache-Control", "no-store")  # Django's own pages of passwords say nothing
         return response
 
     @staticmethod
@@ -55,9 +57,11 @@ class AdminMiddleware:
 
 
 class SessionMiddleware:
-    """Ends a session SESSION_COOKIE_AGE after its login, and leads who needs a second factor to its page.
+    """Ends a session SESSION_COOKIE_AGE after its login, and one of the password alone once there is a second factor.
 
-    Django's own age of a session begins anew with each change of it.
+    Django's own age of a session begins anew with each change of it. Setting a second factor up deletes the sessions
+    that there are; a login under way at that moment makes its session afterwards, and is found here. Who has to set a
+    second factor up is led to its page.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -65,7 +69,7 @@ class SessionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(ADMIN_PATH) and settings.SESSION_COOKIE_NAME in request.COOKIES:
-            if request.user.is_authenticated and self.is_too_old(request):
+            if request.user.is_authenticated and (self.is_too_old(request) or self.was_made_without(request)):
                 logout(request)
             if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.lacks_second_factor(request):
                 return HttpResponseRedirect(reverse("admin:second_factor"))
@@ -74,6 +78,11 @@ class SessionMiddleware:
     @staticmethod
     def is_too_old(request: HttpRequest) -> bool:
         return time.time() - request.session.get(SIGNED_IN_AT, 0) > settings.SESSION_COOKIE_AGE
+
+    @staticmethod
+    def was_made_without(request: HttpRequest) -> bool:
+        """Whether the session was made with the password alone though the operator has a second factor."""
+        return not request.session.get(SECOND_FACTOR) and is_set_up(request.user)
 
     @staticmethod
     def lacks_second_factor(request: HttpRequest) -> bool:

@@ -36,9 +36,10 @@ def is_set_up(user: Any) -> bool:
 
 
 @transaction.atomic
-def set_up(user: Any, secret: bytes, code: str) -> list[str] | None:
+def set_up(user: Any, secret: bytes, code: str, *, session_key: str | None = None) -> list[str] | None:
     """Makes the app that knows the secret the user's second factor, if the code proves that it does.
 
+    Ends all sessions of the user but that of the key, in which it is set up: they were made with the password alone.
     Returns new recovery codes; None for a wrong code.
     """
     step = totp.step_of(secret, code)
@@ -48,6 +49,7 @@ def set_up(user: Any, secret: bytes, code: str) -> list[str] | None:
         user=user, defaults={"secret": sealer().encrypt(secret), "last_step": step, "created": timezone.now()}
     )
     note_change(user, "on")
+    end_sessions(user, keep=session_key)
     return new_recovery_codes(user)
 
 

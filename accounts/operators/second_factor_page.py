@@ -1,5 +1,6 @@
 """The page on which members of staff set their second factor up, renew their recovery codes, and turn it off."""
 
+import logging
 from typing import Any
 
 import segno
@@ -15,8 +16,10 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Authenticator
 from accounts.operators import second_factor, totp
-from accounts.operators.login_limits import in_words, seconds_to_wait
+from accounts.operators.login_limits import answer_too_many, seconds_to_wait_inside, too_many
 from accounts.operators.middleware import SECOND_FACTOR
+
+logger = logging.getLogger(__name__)
 
 SALT, TICKET_SECONDS = "accounts.operators.second_factor", 3600
 
@@ -38,9 +41,10 @@ def second_factor_page(request: HttpRequest, site: Any) -> HttpResponse:
     form = CodeForm(request.POST or None)
     codes = None
     if request.method == "POST" and form.is_valid():
-        wait = seconds_to_wait(user.get_username(), getattr(request, "client_address", None))
+        wait = seconds_to_wait_inside(user)
         if wait is not None:
-            form.add_error("code", f"There were too many attempts. Try again in {in_words(wait)}.")
+            logger.warning("Two-factor code of %r refused: too many attempts", user.get_username())
+            form.add_error("code", too_many(wait))
         elif authenticator is None:
             codes = set_up(request, form)
         elif not second_factor.accepts(user, form.cleaned_data["code"]):
@@ -62,7 +66,7 @@ def second_factor_page(request: HttpRequest, site: Any) -> HttpResponse:
     }
     if authenticator is None and codes is None:
         context |= offer(user, form)
-    return TemplateResponse(request, "operators/second_factor.html", context)
+    return answer_too_many(TemplateResponse(request, "operators/second_factor.html", context), form)
 
 
 def offer(user: Any, form: CodeForm) -> dict[str, Any]:
@@ -90,7 +94,8 @@ def set_up(request: HttpRequest, form: CodeForm) -> list[str] | None:
     if secret is None:
         form.add_error(None, "This page is too old. Scan the code that it shows now.")
         return None
-    codes = second_factor.set_up(request.user, secret, form.cleaned_data["code"].replace(" ", ""))
+    code = form.cleaned_data["code"].replace(" ", "")
+    codes = second_factor.set_up(request.user, secret, code, session_key=request.session.session_key)
     if codes is None:
         form.add_error("code", "This is not the code of now. Is the clock of your phone right?")
         return None

@@ -3,13 +3,15 @@
 from typing import Any, cast
 
 from django.contrib.auth.models import User
-from django.core.exceptions import NON_FIELD_ERRORS
+from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from unfold.sites import UnfoldAdminSite
 
 from accounts.operators.audited import password_changed
+from accounts.operators.known_browsers import remember_browser
+from accounts.operators.login_limits import answer_too_many
 from accounts.operators.second_factor_page import second_factor_page
 
 
@@ -30,13 +32,9 @@ class OperatorSite(UnfoldAdminSite):
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         response = super().login(request, extra_context)
-        form = (getattr(response, "context_data", None) or {}).get("form")
-        if form is not None and form.is_bound:
-            for error in form.errors.as_data().get(NON_FIELD_ERRORS, []):
-                if error.code == "throttled":
-                    response.status_code = 429
-                    response["Retry-After"] = str(error.params["wait"])
-        return response
+        if request.method == "POST" and response.status_code == 302:
+            remember_browser(request, response)
+        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Finds nothing: the sidebar shows no search, for unfold's keeps its results whatever one may see by then."""
@@ -44,8 +42,19 @@ class OperatorSite(UnfoldAdminSite):
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """One's own password; the audit log tells of it as of somebody else's."""
-        response = super().password_change(request, extra_context)
+        """One's own password; the audit log tells of it as of somebody else's. unfold's own takes no form class."""
+        # Imported here: unfold's forms need the models.
+        from accounts.operators.login import OwnPasswordForm  # noqa: PLC0415
+
+        request.current_app = self.name
+        view = PasswordChangeView.as_view(
+            form_class=OwnPasswordForm,
+            success_url=reverse("admin:password_change_done"),
+            template_name=self.password_change_template or "registration/password_change_form.html",
+            extra_context={**self.each_context(request), **(extra_context or {})},
+        )
+        response = cast(HttpResponse, view(request))
         if request.method == "POST" and response.status_code == 302:  # another form is shown again
             password_changed(cast(User, request.user))
-        return response
+            remember_browser(request, response)
+        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from config.private_files import private_directory
+
 PREFIX = "metrics-"
 
 
@@ -19,7 +21,7 @@ def shared_metrics(data_directory: Path) -> Iterator[Path]:
     It goes with the run. What a killed run has left goes when the next one starts: whoever lives holds a lock on its
     own, so services that share a data directory keep theirs.
     """
-    data_directory.mkdir(parents=True, exist_ok=True)
+    private_directory(data_directory)
     for old in data_directory.glob(f"{PREFIX}*"):
         lock = take_lock(old)
         if lock is not None:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from accounts.models import Account
+from accounts.operators import second_factor
 from accounts.operators.scope import set_scope
 
 numbers = count(1)
@@ -33,10 +34,11 @@ def staff(db: None) -> Callable[..., User]:
 
 @pytest.fixture
 def sign_in() -> SignIn:
-    """A browser that is signed in as somebody."""
+    """A browser that is signed in as somebody, with the second factor if they have one."""
 
     def make(user: User) -> Client:
         client = Client()
+        user.second_factor_given = second_factor.is_set_up(user)  # type: ignore[attr-defined]
         client.force_login(user)
         return client
 

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
 
 import pytest
 from django.conf import settings
@@ -69,7 +70,7 @@ def test_after_fifty_attempts_from_an_address_no_name_is_tried_from_there(anna):
 
 def test_of_simultaneous_attempts_no_more_than_ten_pass(db):
     with ThreadPoolExecutor(16) as pool:
-        waits = list(pool.map(lambda number: seconds_to_wait("anna", f"192.0.2.{number}"), range(60)))
+        waits = list(pool.map(lambda number: seconds_to_wait("anna", ip_address(f"192.0.2.{number}")), range(60)))
     assert waits.count(None) == PER_NAME[0].limit
 
 

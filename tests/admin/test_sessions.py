@@ -1,15 +1,27 @@
 """Sessions end with what they were signed in by."""
 
 import time
+from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.operators import second_factor, totp
-from tests.admin.forms import submit
+from accounts.operators.session_store import SessionStore, digest
+from tests.admin.forms import form_values, submit
+from tests.conventions.test_idempotency import everything_stored
 
-INDEX = reverse("admin:index")
+INDEX, SECOND_FACTOR = reverse("admin:index"), reverse("admin:second_factor")
+
+
+def code_of(secret):
+    return totp.code_at(secret, int(time.time()) // totp.STEP)
 
 
 @pytest.fixture
@@ -21,7 +33,7 @@ def anna(staff):
 def annas(anna, sign_in):
     """The browser in which Anna is signed in."""
     secret = totp.new_secret()
-    second_factor.set_up(anna, secret, totp.code_at(secret, int(time.time()) // totp.STEP))
+    second_factor.set_up(anna, secret, code_of(secret))
     client = sign_in(anna)
     assert client.get(INDEX).status_code == 200
     return client
@@ -62,3 +74,83 @@ def test_who_is_set_inactive_and_active_again_has_to_sign_in(admin, anna, annas)
 def test_turning_it_off_oneself_keeps_ones_own(anna, annas):
     second_factor.turn_off(anna)
     assert annas.get(INDEX).status_code == 200
+
+
+class TestSettingUpTheSecondFactor:
+    @pytest.fixture
+    def elsewhere(self, anna, sign_in):
+        """Another browser in which Anna is signed in, by the password alone."""
+        return sign_in(anna)
+
+    @pytest.fixture
+    def here(self, anna, sign_in, elsewhere):
+        client = sign_in(anna)
+        page = client.get(SECOND_FACTOR)
+        secret = totp.from_text(page.context["secret"])
+        done = client.post(SECOND_FACTOR, {**form_values(page.content.decode()), "code": code_of(secret)})
+        assert done.context["codes"]
+        return client
+
+    def test_ends_those_of_the_password_alone(self, here, elsewhere):
+        assert elsewhere.get(INDEX).status_code == 302
+
+    def test_keeps_the_one_in_which_it_was_done(self, here):
+        assert here.get(INDEX).status_code == 200
+
+    def test_keeps_those_of_others(self, admin, here):
+        assert admin.get(INDEX).status_code == 200
+
+    def test_ends_for_good_those_of_the_password_alone(self, anna, here, elsewhere):
+        second_factor.turn_off(anna)
+        assert elsewhere.get(INDEX).status_code == 302
+
+    def test_ends_what_a_login_under_way_at_that_moment_made(self, anna, here):
+        """It asked for no code when it looked, and made its session after the others had been ended."""
+        late = Client()
+        late.force_login(anna)
+        assert late.get(INDEX).status_code == 302
+
+
+def test_the_table_of_sessions_opens_none_of_them(anna, annas):
+    key = annas.cookies[settings.SESSION_COOKIE_NAME].value
+    stored = everything_stored()
+    assert key.encode() not in stored
+    for session in Session.objects.all():
+        thief = Client()
+        thief.cookies[settings.SESSION_COOKIE_NAME] = session.pk
+        assert thief.get(INDEX).status_code == 302
+    assert annas.get(INDEX).status_code == 200
+
+
+def test_a_session_of_before_they_were_digests_ends(anna, annas):
+    key = annas.cookies[settings.SESSION_COOKIE_NAME].value
+    session = Session.objects.get()
+    Session.objects.update(session_key=key)
+    assert annas.get(INDEX).status_code == 302
+    assert session.get_decoded()
+
+
+def test_signing_out_takes_the_session_out_of_the_table(anna, annas):
+    annas.post(reverse("admin:logout"))
+    assert not Session.objects.exists()
+
+
+def test_sessions_that_have_ended_are_cleared(anna, annas):
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert annas.get(INDEX).status_code == 302
+    call_command("clearsessions")
+    assert not Session.objects.exists()
+
+
+def test_the_asynchronous_methods_keep_digests_too(db):
+    @async_to_sync
+    async def use():
+        store = SessionStore()
+        await store.aset("a", 1)
+        await store.asave()
+        assert await SessionStore(store.session_key).aget("a") == 1
+        assert [session.pk async for session in Session.objects.all()] == [digest(store.session_key)]
+        await store.adelete(store.session_key)
+        assert not await store.aexists(store.session_key)
+
+    use()

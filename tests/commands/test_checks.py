@@ -1,0 +1,104 @@
+"""What `manage.py check` says of a configuration that is wrong, or weak."""
+
+import re
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.test import override_settings
+
+from run import ROOT
+
+LONG = "correct horse battery staple, and then some more of it"
+DEPLOYED = {
+    "SECRET_KEY": LONG[::-1],
+    "API_KEY_PEPPER_TEXT": LONG,
+    "ALLOWED_HOSTS": ["api.publisher.example"],
+    "TRUSTED_PROXIES": ["10.0.0.0/8"],
+    "SESSION_COOKIE_SECURE": True,
+    "CSRF_COOKIE_SECURE": True,
+}
+
+
+def found(**changed):
+    """The ids of what a check of a deployment finds."""
+    with override_settings(**{**DEPLOYED, **changed}):
+        return {message.id for message in run_checks(include_deployment_checks=True) if not message.is_silenced()}
+
+
+@pytest.fixture(autouse=True)
+def _private(settings, tmp_path, monkeypatch):
+    """A directory and a database of which the checks have nothing to say."""
+    tmp_path.chmod(0o700)
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setitem(settings.DATABASES["default"], "NAME", tmp_path / "db.sqlite3")
+
+
+def test_a_deployment_as_documented_has_nothing_to_complain_of():
+    assert found() == set()
+
+
+@pytest.mark.parametrize("network", ["proxy", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1-10.0.0.9"])
+def test_a_proxy_that_is_no_network_keeps_the_service_from_starting(network):
+    with override_settings(TRUSTED_PROXIES=[network]), pytest.raises(SystemCheckError, match=r"E002.*TRUSTED_PROXIES"):
+        call_command("check")
+
+
+@pytest.mark.parametrize(
+    "networks",
+    [
+        ["0.0.0.0/0"],
+        ["::/0"],
+        ["0.0.0.0/1", "128.0.0.0/1"],
+        ["10.0.0.0/8", "128.0.0.0/1"],
+        [f"{number}.0.0.0/8" for number in range(1, 256)],
+        ["::ffff:0:0/96"],
+        ["2000::/3"],
+    ],
+)
+def test_proxies_that_are_half_the_internet_keep_it_from_starting(networks):
+    with override_settings(TRUSTED_PROXIES=networks), pytest.raises(SystemCheckError, match="E003"):
+        call_command("check")
+
+
+@pytest.mark.parametrize(
+    "network", ["10.0.0.0/8", "172.16.0.0/12", "203.0.113.7", "2400:cb00::/32", "fc00::/7", "::1"]
+)
+def test_networks_that_proxies_are_in_are_taken(network):
+    assert found(TRUSTED_PROXIES=[network]) == set()
+
+
+@pytest.mark.parametrize("pepper", ["abc", "a" * 49 + "b", "x" * 200, "other-fifty-random-characters"])
+def test_a_pepper_that_could_be_found_out_is_told_of(pepper):
+    assert found(API_KEY_PEPPER_TEXT=pepper) == {"accounts.W001"}
+
+
+def test_so_is_a_secret_key():
+    assert found(SECRET_KEY="abc") == {"security.W009"}
+
+
+@pytest.mark.parametrize("path", ["docs/deployment.md", "README.md", "compose.yaml"])
+def test_no_secret_of_an_example_passes(path):
+    samples = re.findall(r"(SECRET_KEY|API_KEY_PEPPER)=([^\s$#]+)", (ROOT / path).read_text())
+    assert samples
+    for name, value in samples:
+        setting = {"API_KEY_PEPPER": "API_KEY_PEPPER_TEXT"}.get(name, name)
+        assert found(**{setting: value}), (name, value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "id_"),
+    [
+        ({"METRICS_TOKEN": "metrics"}, "accounts.W002"),
+        ({"ALLOWED_HOSTS": ["*"]}, "accounts.W003"),
+        ({"DEBUG": True}, "security.W018"),
+    ],
+)
+def test_what_else_makes_a_deployment_weak_is_told_of(changed, id_):
+    assert found(**changed) == {id_}
+
+
+def test_a_directory_open_to_others_is_told_of(tmp_path):
+    tmp_path.chmod(0o755)
+    assert found() == {"accounts.W004"}

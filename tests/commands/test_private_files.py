@@ -1,0 +1,63 @@
+"""Nobody else on the machine reads what the service keeps, whatever umask it was started with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from stat import S_IMODE
+
+import pytest
+
+from config.private_files import is_open_to_others
+from run import ROOT, SETTINGS
+
+# A commit, read while the connection is open: the log and its index are there then.
+USE = """
+import os, sys, django
+os.umask(0)
+django.setup()
+from django.conf import settings
+from django.db import connection
+from config.api.workers import shared_metrics
+connection.cursor().execute("CREATE TABLE IF NOT EXISTS t (a)")
+with shared_metrics(settings.DATA_DIR):
+    for path in [sys.argv[1], *os.scandir(sys.argv[1])]:
+        print(os.path.basename(path), oct(os.stat(path).st_mode & 0o777))
+"""
+
+
+def use(directory: Path, **environment: str) -> dict[str, str]:
+    """The modes of all that is in the directory while the database is open, by the names."""
+    kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    environment = {**kept, "DJANGO_SETTINGS_MODULE": "config.settings", "DATA_DIR": str(directory), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", USE, directory], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+
+
+def test_what_the_service_makes_is_for_its_account_alone(tmp_path):
+    modes = use(tmp_path / "data")
+    assert {"db.sqlite3", "db.sqlite3-wal", "db.sqlite3-shm", "secret_key"} <= set(modes)
+    assert set(modes.values()) == {"0o600", "0o700"}
+
+
+def test_a_database_that_was_open_to_all_is_closed_at_the_next_start(tmp_path):
+    database = tmp_path / "elsewhere.sqlite3"
+    for path in (database, Path(f"{database}-wal"), tmp_path / "secret_key"):
+        path.touch()
+        path.chmod(0o644)
+    modes = use(tmp_path, DATABASE_URL=f"sqlite:///{database}")
+    assert {modes[name] for name in ("elsewhere.sqlite3", "elsewhere.sqlite3-wal", "secret_key")} == {"0o600"}
+
+
+def test_a_directory_that_somebody_chose_keeps_the_rights_that_they_gave_it(tmp_path):
+    tmp_path.chmod(0o750)
+    use(tmp_path)
+    assert S_IMODE(tmp_path.stat().st_mode) == 0o750
+
+
+@pytest.mark.parametrize(("mode", "is_open"), [(0o700, False), (0o600, False), (0o750, True), (0o604, True)])
+def test_any_right_of_the_group_or_of_all_is_open(tmp_path, mode, is_open):
+    tmp_path.chmod(mode)
+    assert is_open_to_others(tmp_path) == is_open
