@@ -19,6 +19,7 @@ PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
 
 MAX_RULES = 100
+MAX_RULES_BYTES = 64 * 1024  # of compact JSON: bounds replies, traces and what is compiled
 MAX_PRIORITY = 1_000_000
 MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
@@ -129,4 +130,16 @@ def parse_rules(value: Any) -> tuple[Rule, ...]:
     return tuple(parse_rule(rule, index) for index, rule in enumerate(value))
 
 
-__all__ = ["RuleError", "parse_rules"]
+def parse_new_rules(value: Any) -> tuple[Rule, ...]:
+    """The same of rules that are sent. Raises RuleError for more than MAX_RULES_BYTES too, which stored ones may have."""
+    check_size(value)
+    return parse_rules(value)
+
+
+def check_size(value: Any) -> None:
+    size = len(orjson.dumps(value))
+    message = f"The rules of a policy take at most {MAX_RULES_BYTES:,} bytes of JSON; these take {size:,}."
+    expect(size <= MAX_RULES_BYTES, "", message)
+
+
+__all__ = ["RuleError", "parse_new_rules", "parse_rules"]
