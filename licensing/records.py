@@ -9,7 +9,6 @@ from licensing.decisions import CompiledPolicy, Decision, Reason, license_of
 from licensing.items import facts_of_event
 from licensing.lookup import Revision, compiled_policies
 
-
 REVISIONS = 20  # of policies in memory at a time
 
 
