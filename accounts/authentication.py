@@ -38,7 +38,7 @@ class Grant:
     @property
     def weight(self) -> int:
         """About how many kibibytes of memory it takes."""
-        return 2 + len(self.networks) // 2
+        return 1 + len(self.networks) // 2
 
     @classmethod
     def of(cls, key: ApiKey) -> "Grant":
