@@ -36,6 +36,11 @@ class Grant:
     last_used_at: datetime | None
     limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
 
+    @property
+    def weight(self) -> int:
+        """About how many kibibytes of memory it takes."""
+        return 1 + len(self.networks) // 2
+
     @classmethod
     def of(cls, key: ApiKey) -> "Grant":
         return cls(
@@ -120,6 +125,7 @@ def reload_grant(grant: Grant) -> Grant:
 
 
 noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
+MAX_NOTED = 10_000
 
 
 def uses_to_note(grant: Grant, now: datetime) -> bool:
@@ -130,6 +136,8 @@ def uses_to_note(grant: Grant, now: datetime) -> bool:
 
 def note_use(grant: Grant, now: datetime) -> None:
     """Keeps `lastUsedAt` to the minute: at most one write per key and minute."""
+    if len(noted) >= MAX_NOTED:
+        noted.clear()  # the condition below keeps to the minute by itself
     noted[grant.key_id] = now
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
     ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)

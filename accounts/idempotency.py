@@ -23,13 +23,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import IdempotencyRecord
-from config.api.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest
+from config.api.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from config.api.parsing import read_object
 from config.api.rendering import render_json
 
 HEADER = "Idempotency-Key"
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 WAIT_SECONDS = 5
+MAX_REPLY = 1024 * 1024  # bytes of a reply that is kept
 
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
@@ -103,8 +104,15 @@ def answer_once(
     record, mine = claim(grant.account_id, key, digest)
     if mine:
         response = act()
+        reply = render_json(response.data)
+        if len(reply) > MAX_REPLY:  # whatever was written is rolled back
+            raise ValidationFailed(
+                f"The reply is larger than the {MAX_REPLY >> 20} MiB that are kept for a retry, so nothing was done. "
+                f"Ask for less at once, such as fewer checks or no explanations, or leave out the {HEADER}.",
+                param=HEADER,
+            )
         record.status = response.status_code
-        record.reply = sealer().encrypt(render_json(response.data))
+        record.reply = sealer().encrypt(reply)
         record.save()
         return response
     if bytes(record.fingerprint) != digest:

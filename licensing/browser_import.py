@@ -6,24 +6,24 @@ It is `licensing.importing` with bounds: what a request does ends within a minut
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from rest_framework.exceptions import ValidationError
 
 from config.api.errors import ApiError, InvalidRequest
 from config.api.export import harmless
 from licensing.import_mapping import is_target
-from licensing.import_rows import Row, RowFile, open_rows
+from licensing.import_rows import Bounded, Readable, Row, RowFile, open_rows
 from licensing.import_survey import MAX_COLUMNS
 from licensing.importing import Import, reason
 
 MOST_BYTES = 20 * 1024 * 1024  # as sent
 MOST_READ = 200 * 1024 * 1024  # of a gzipped file
 MOST_ROWS = 100_000
+MOST_LINES = 1_000_000  # blank ones between rows aside
 MOST_SHOWN = 100  # problems
 FIRST_ROWS = 10
 TARGETS = {
@@ -44,30 +44,30 @@ TARGETS = {
 LARGER = "Larger files are for the command import_content (docs/importing.md)."
 
 
-class BoundedBytes:
-    """Of a file, no more than MOST_READ bytes: a small gzipped one can be of any size inside."""
+class BoundedLines(Bounded):
+    """Of a file, no more than MOST_READ bytes and MOST_LINES lines: a row may go on for as many as it likes."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.room = file, MOST_READ
+    def __init__(self, file: Readable) -> None:
+        super().__init__(file, MOST_READ, f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
+        self.lines = MOST_LINES
 
-    def seek(self, position: int) -> int:
-        self.room = MOST_READ
-        return self.file.seek(position)
+    def seek(self, position: int, /) -> int:
+        self.lines = MOST_LINES
+        return super().seek(position)
 
-    def readline(self, size: int) -> bytes:
-        raw = self.file.readline(size)
-        self.room -= len(raw)
-        if self.room < 0:
-            raise InvalidRequest(f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
-        return raw
+    def readline(self, size: int, /) -> bytes:
+        self.lines -= 1
+        if self.lines < 0:
+            raise InvalidRequest(f"The file has more than {MOST_LINES:,} lines. {LARGER}")
+        return super().readline(size)
 
 
 class BoundedRows(RowFile):
-    def rows(self) -> Iterator[Row]:
-        for number, row in enumerate(super().rows()):
-            if number == MOST_ROWS:
-                raise InvalidRequest(f"The file has more than {MOST_ROWS:,} rows. {LARGER}")
-            yield row
+    most_rows = MOST_ROWS
+    larger = LARGER
+
+    def __init__(self, opened: RowFile) -> None:
+        super().__init__(BoundedLines(opened.file), opened.kind)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def columns_of(path: Path, kind: str) -> list[str]:
     """The file's columns, in their order. Raises InvalidRequest for a file that cannot be read."""
     found: dict[str, None] = {}
     with open_rows(str(path), kind) as opened:
-        file = BoundedRows(cast(BinaryIO, BoundedBytes(opened.file)), kind)
+        file = BoundedRows(opened)
         if file.is_csv:
             return [name for name in dict.fromkeys(file.header()) if name]
         for row in file.rows():
@@ -123,7 +123,7 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> O
         return outcome
     try:
         with open_rows(str(path), plan.format) as opened:
-            file = BoundedRows(cast(BinaryIO, BoundedBytes(opened.file)), plan.format)
+            file = BoundedRows(opened)
             work = Import(
                 plan.account_id,
                 file,

@@ -17,7 +17,7 @@ from licensing import schemas
 from licensing.conditions import PERMISSION_PATTERN, RuleError
 from licensing.decisions import CompiledPolicy
 from licensing.items import parse_ip
-from licensing.rules import parse_rules
+from licensing.rules import parse_new_rules
 
 MAX_CHECKS = 100
 NOT_BLANK = r"\S"
@@ -186,7 +186,7 @@ def names_its_item_alone(item: BatchItem) -> bool:
 def compiled(draft: DraftBody, path: str) -> CompiledPolicy:
     """The draft of a policy. Raises ValidationFailed, as saving it would."""
     try:
-        rules = parse_rules(draft.rules)
+        rules = parse_new_rules(draft.rules)
     except RuleError as error:
         raise ValidationFailed(error.message, param=f"{path}policy.rules{error.path}") from None
     return CompiledPolicy.of(None, None, draft.default_action, rules)

@@ -75,6 +75,9 @@ class DecisionSerializer(serializers.Serializer):
     dryRun = serializers.BooleanField()
     created = Timestamp()
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
+    traceTruncated = serializers.BooleanField(
+        required=False, help_text="True where the trace had too little room for all rules that were tried."
+    )
 
 
 class BatchedDecisionSerializer(DecisionSerializer):

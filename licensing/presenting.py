@@ -5,14 +5,18 @@ from typing import Any
 
 from config.api.amounts import from_millionths, render_amount
 from config.api.errors import ApiError
+from config.api.rendering import render_json
 from config.api.timestamps import render_timestamp
 from licensing.check_bodies import Check
 from licensing.checks import Answer
 from licensing.decisions import Decision, trace
 
+# Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
+MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
 
-def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """The decision object."""
+
+def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> dict[str, Any]:
+    """The decision object; its trace takes at most `room` bytes of JSON."""
     decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
     held = decision.license
     shown: dict[str, Any] = {
@@ -40,8 +44,17 @@ def present(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "created": answer.created,
     }
     if explain:
-        shown["trace"] = trace(policy, answer.facts)
+        shown |= present_trace(trace(policy, answer.facts), room)
     return shown
+
+
+def present_trace(steps: list[dict[str, Any]], room: int) -> dict[str, Any]:
+    """As many of the first steps as there is room for."""
+    for place, step in enumerate(steps):
+        room -= len(render_json(step)) + 1
+        if room < 0:
+            return {"trace": steps[:place], "traceTruncated": True}
+    return {"trace": steps}
 
 
 def present_charge(decision: Decision) -> dict[str, Any] | None:
@@ -69,6 +82,7 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
 def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check]) -> dict[str, Any]:
     """The list of a batch's decisions. What those that were decided as one have in common is put together once."""
     made: dict[int, dict[str, Any]] = {}
+    room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
     data: list[dict[str, Any]] = []
     for answer, check in zip(answers, checks, strict=True):
         if isinstance(answer, ApiError):
@@ -78,7 +92,7 @@ def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check])
             alike = id(answer.facts if answer.rate_reset is None else answer)
             common = made.get(alike)
             if common is None:
-                common = made[alike] = present(answer, explain=check.explain)
+                common = made[alike] = present(answer, explain=check.explain, room=room)
             shown = {**common, "id": answer.id, "contentId": answer.content_id}
         if check.correlation_id is not None:
             shown["correlationId"] = check.correlation_id

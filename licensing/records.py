@@ -1,24 +1,44 @@
 """Decisions as they were recorded: an event and its policy revision, back as the answer that was given."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analytics.models import AccessEvent
 from config.api.timestamps import render_timestamp
 from licensing.checks import Answer
 from licensing.decisions import CompiledPolicy, Decision, Reason, license_of
 from licensing.items import facts_of_event
-from licensing.lookup import compiled_policies
+from licensing.lookup import Revision, compiled_policies
+
+REVISIONS = 20  # of policies in memory at a time
 
 
-def recorded_answers(events: Iterable[AccessEvent]) -> list[Answer]:
-    """The answers of events that were loaded with their requesters; their policies take one query."""
-    loaded = list(events)
-    policies = compiled_policies.get(
-        (event.policy_id, event.policy_version) for event in loaded if event.policy_id and event.policy_version
-    )
-    return [
-        recorded_answer(event, policies.get((event.policy_id or "", event.policy_version or 0))) for event in loaded
-    ]
+def recorded_answers(events: Iterable[AccessEvent]) -> Iterator[Answer]:
+    """The answers of events that were loaded with their requesters; their policies take a query for each REVISIONS.
+
+    An answer refers to its policy: who keeps them all keeps those in memory.
+    """
+    group: list[AccessEvent] = []
+    revisions: set[Revision] = set()
+    for event in events:
+        revision = revision_of(event)
+        if revision is not None and revision not in revisions and len(revisions) == REVISIONS:
+            yield from answers_of(group, revisions)
+            group, revisions = [], set()
+        group.append(event)
+        if revision is not None:
+            revisions.add(revision)
+    yield from answers_of(group, revisions)
+
+
+def revision_of(event: AccessEvent) -> Revision | None:
+    return (event.policy_id, event.policy_version) if event.policy_id and event.policy_version else None
+
+
+def answers_of(events: Iterable[AccessEvent], revisions: set[Revision]) -> Iterator[Answer]:
+    policies = compiled_policies.get(revisions)
+    for event in events:
+        revision = revision_of(event)
+        yield recorded_answer(event, policies.get(revision) if revision is not None else None)
 
 
 def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer:

@@ -7,6 +7,7 @@ matches nothing.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from sys import getsizeof
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
 
 MAX_RULES = 100
+MAX_RULES_BYTES = 64 * 1024  # of compact JSON: bounds replies, traces and what is compiled
 MAX_PRIORITY = 1_000_000
 MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
@@ -54,6 +56,12 @@ class Rule:
             if not condition.matches(facts):
                 return condition
         return None
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes, at most (measured: 840 bytes and more, and its conditions)."""
+        texts = sum(map(getsizeof, self.permissions)) + getsizeof(self.message)
+        return 1_000 + texts + sum(condition.size for condition in self.conditions)
 
     def grants(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions
@@ -129,4 +137,16 @@ def parse_rules(value: Any) -> tuple[Rule, ...]:
     return tuple(parse_rule(rule, index) for index, rule in enumerate(value))
 
 
-__all__ = ["RuleError", "parse_rules"]
+def parse_new_rules(value: Any) -> tuple[Rule, ...]:
+    """The same of rules that are sent. Raises RuleError for more than MAX_RULES_BYTES too."""
+    check_size(value)
+    return parse_rules(value)
+
+
+def check_size(value: Any) -> None:
+    size = len(orjson.dumps(value))
+    message = f"The rules of a policy take at most {MAX_RULES_BYTES:,} bytes of JSON; these take {size:,}."
+    expect(size <= MAX_RULES_BYTES, "", message)
+
+
+__all__ = ["RuleError", "parse_new_rules", "parse_rules"]

@@ -113,7 +113,13 @@ RULE: dict[str, Any] = {
     },
 }
 
-RULES: dict[str, Any] = {"type": "array", "maxItems": rules.MAX_RULES, "items": RULE, "default": []}
+RULES: dict[str, Any] = {
+    "type": "array",
+    "maxItems": rules.MAX_RULES,
+    "items": RULE,
+    "default": [],
+    "description": f"Together at most {rules.MAX_RULES_BYTES:,} bytes of JSON without spaces.",
+}
 
 METADATA: dict[str, Any] = {
     "type": "object",

@@ -10,7 +10,7 @@ from config.api.fields import Choice, Date, Id, Integer, StrictSerializer, Text,
 from config.api.timestamps import render_timestamp
 from licensing import schemas
 from licensing.models import Action, Content, ContentType, Policy, PolicyRevision, Status, known_metadata
-from licensing.rules import RuleError, parse_rules
+from licensing.rules import RuleError, parse_new_rules
 
 MAX_WORD_COUNT = 2_147_483_647
 MAX_METADATA_KEYS = 50
@@ -24,7 +24,7 @@ class RulesField(serializers.Field):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            parse_rules(data)
+            parse_new_rules(data)
         except RuleError as error:
             raise serializers.ValidationError({error.path: [error.message]} if error.path else error.message) from None
         return data

@@ -130,3 +130,4 @@ class LintSerializer(serializers.Serializer):
 
     object = Choice(choices=["policy_lint"])
     findings = FindingShown(many=True)
+    truncated = serializers.BooleanField(required=False, help_text="True where there are more findings than told.")

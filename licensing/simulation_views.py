@@ -20,6 +20,8 @@ from licensing.simulation_serializers import (
     SimulationSerializer,
 )
 
+MAX_FINDINGS = 500  # in a reply
+
 
 class PolicySimulate(ReadingPost):
     permissions_required = {"POST": ("policies:read", "analytics:read")}
@@ -51,5 +53,9 @@ class PolicyLint(ReadingPost):
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()
         )
-        shown = [{"level": one.level, "code": one.code, "path": one.path, "message": one.message} for one in findings]
-        return Response({"object": "policy_lint", "findings": shown})
+        shown = [
+            {"level": one.level, "code": one.code, "path": one.path, "message": one.message}
+            for one in findings[:MAX_FINDINGS]
+        ]
+        cut = {"truncated": True} if len(findings) > MAX_FINDINGS else {}
+        return Response({"object": "policy_lint", "findings": shown, **cut})

@@ -1,21 +1,29 @@
 """What a process has cached of its accounts: bounded in memory, and valid for one epoch of the account each."""
 
-from itertools import islice
 from typing import Any
 
 from accounts.authentication import Grant
+from licensing.compiled_licenses import compiled_licenses
+from licensing.lookup import compiled_policies
 
-MAX_ENTRIES = 200_000  # an item takes 540 bytes and more, a requester 360
+# In kibibytes, about: an item takes 540 bytes and more, a requester 360, a grant with many addresses more.
+MAX_WEIGHT = 200_000
 
 
 class Snapshot:
-    """Entries by account and key. An entry of another epoch than the account's newest known one counts as absent."""
+    """Entries by account and key. An entry of another epoch than the account's newest known one counts as absent.
 
-    def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
-        self.max_entries = max_entries
+    Items refer to compiled policies, and requesters to compiled licences. Those count in caches of their own, and none
+    that has gone from there stays in memory because of an entry here.
+    """
+
+    def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.epochs: dict[str, int] = {}
         self.entries: dict[tuple[str, Any], tuple[int, Any]] = {}
         self.grants: dict[bytes, Grant] = {}  # by the digest of the key's text
+        self.max_weight = max_weight
+        self.weight = self.grants_weight = 0
+        self.dropped = dropped_elsewhere()
 
     def advance(self, account_id: str, epoch: int) -> None:
         """Notes that the account has reached this epoch; what was read before it counts no more."""
@@ -27,11 +35,28 @@ class Snapshot:
         return entry[1] if entry is not None and entry[0] == self.epochs[account_id] else None
 
     def put(self, account_id: str, epoch: int, key: Any, value: Any) -> None:
+        """`value` is an Item or a KnownRequester."""
         self.advance(account_id, epoch)
+        if self.dropped != (dropped := dropped_elsewhere()):
+            self.dropped, self.weight = dropped, 0
+            self.entries.clear()
         newest = self.epochs[account_id]  # one integer in memory for all entries, rather than an equal one for each
-        if epoch == newest:
-            self.make_room(self.entries)
+        if epoch == newest and is_kept(value.compiled):
+            self.drop((account_id, key))
             self.entries[account_id, key] = (newest, value)
+            self.weight += value.weight
+            if self.weight > self.max_weight:
+                self.make_room()
+
+    def drop(self, name: tuple[str, Any]) -> None:
+        former = self.entries.pop(name, None)
+        if former is not None:
+            self.weight -= former[1].weight
+
+    def make_room(self) -> None:
+        """Drops what was read longest ago, until a tenth is free."""
+        while self.weight > self.max_weight * 0.9:
+            self.drop(next(iter(self.entries)))
 
     def grant(self, digest: bytes) -> Grant | None:
         grant = self.grants.get(digest)
@@ -39,11 +64,21 @@ class Snapshot:
 
     def put_grant(self, digest: bytes, grant: Grant) -> None:
         self.advance(grant.account_id, grant.epoch)
-        self.make_room(self.grants)
+        self.drop_grant(digest)
         self.grants[digest] = grant
+        self.grants_weight += grant.weight
+        while self.grants_weight > self.max_weight:
+            self.drop_grant(next(iter(self.grants)))
 
-    def make_room(self, kept: dict[Any, Any]) -> None:
-        """Drops the tenth that was read longest ago."""
-        if len(kept) >= self.max_entries:
-            for key in list(islice(kept, self.max_entries // 10)):
-                del kept[key]
+    def drop_grant(self, digest: bytes) -> None:
+        former = self.grants.pop(digest, None)
+        if former is not None:
+            self.grants_weight -= former.weight
+
+
+def dropped_elsewhere() -> int:
+    return compiled_policies.cached.dropped + compiled_licenses.cached.dropped
+
+
+def is_kept(compiled: Any) -> bool:
+    return compiled is None or compiled_policies.cached.keeps(compiled) or compiled_licenses.cached.keeps(compiled)

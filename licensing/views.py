@@ -36,7 +36,8 @@ class ContentView(AccountView):
     queryset = Content.objects.none()
 
     def owned(self) -> QuerySet[Content]:
-        return Content.objects.of(self.account_id).select_related("policy")
+        items = Content.objects.of(self.account_id)
+        return items.select_related("policy") if "expand" in self.request.query_params else items
 
     def expanded(self) -> frozenset[str]:
         """What to embed. A policy is as secret here as at /v1/policies. Raises InsufficientPermissions."""

@@ -1,6 +1,7 @@
 """The audit log: read, searched by resource, and never edited."""
 
 import json
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -30,7 +31,9 @@ KINDS = {
     "operator": "operators",
     "role": "roles",
 }
-MOST_LINES = 4_000  # compared within half a second at worst
+# Of what is left of two values without what they begin and end with alike: compared within a second at worst.
+MOST_LINES = 4_000
+MOST_WORK = 10_000_000  # pairs of lines that are alike, times lines: few, unless a line comes again and again
 CONTEXT = 3
 
 
@@ -41,12 +44,17 @@ def as_text(value: Any) -> str:
 def difference(before: Any, after: Any) -> list[tuple[str, str]]:
     """Lines with what became of each: "removed", "added", "kept" (some, around a change) or "left out"."""
     old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
-    if len(old) + len(new) > MOST_LINES:
-        return [("left out", f"{len(old):,} lines before and {len(new):,} after. The API tells them all.")]
+    sizes = f"{len(old):,} lines before and {len(new):,} after"
+    begin = max(alike(old, new) - CONTEXT, 0)
+    old, new = old[begin:], new[begin:]
+    end = max(alike(old[::-1], new[::-1]) - CONTEXT, 0)
+    old, new = old[: len(old) - end], new[: len(new) - end]
+    if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
+        return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
     # Without "junk", by which difflib would take every bracket of long rules for noise, and the rest for changed.
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
-        if lines or group[0][1] > 0:
+        if lines or begin + group[0][1] > 0:
             lines.append(("left out", "…"))
         for kind, i1, i2, j1, j2 in group:
             if kind == "equal":
@@ -54,6 +62,20 @@ def difference(before: Any, after: Any) -> list[tuple[str, str]]:
             else:
                 lines += [("removed", line) for line in old[i1:i2]] + [("added", line) for line in new[j1:j2]]
     return lines
+
+
+def alike(one: list[str], other: list[str]) -> int:
+    """How many lines they begin with alike."""
+    return next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+
+
+def work(old: list[str], new: list[str]) -> int:
+    """A bound on the steps that difflib takes: for each block that it finds, a look at all pairs that are alike."""
+    counts = Counter(new)
+    return sum(number * counts[line] for line, number in Counter(old).items()) * min(len(old), len(new))
 
 
 class KindFilter(DropdownFilter):

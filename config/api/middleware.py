@@ -50,9 +50,16 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-@lru_cache(maxsize=10_000)
+MAX_ADDRESS = 100  # characters, with brackets, scope, port and spaces around it
+
+
 def parse_address(text: str) -> Address | None:
     """An address without its port or brackets; an IPv4-mapped IPv6 address counts as IPv4. None for what is none."""
+    return parsed_address(text) if len(text) <= MAX_ADDRESS else None  # nobody fills the cache with long texts
+
+
+@lru_cache(maxsize=10_000)
+def parsed_address(text: str) -> Address | None:
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

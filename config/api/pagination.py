@@ -6,11 +6,12 @@ are inserted, and page 1,000 costs what page 1 does.
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db.models import F
 from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
@@ -19,11 +20,14 @@ from rest_framework.response import Response
 
 from config.api import ids
 from config.api.errors import InvalidRequest
+from config.api.rendering import render_json
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 SIGNATURE_BYTES = 16
 MAX_LIMIT = 100
+MAX_PAGE = 1024 * 1024  # bytes of its rows as JSON; a row that is larger makes a page by itself
+READ_FIRST = 20  # rows: the default limit
 
 
 def sign(scope: str, payload: bytes) -> bytes:
@@ -65,28 +69,59 @@ def parse_limit(text: str | None) -> int:
 
 
 class KeysetPagination(BasePagination):
-    """Pages a queryset over a model with `created` and `id`, the two by which its index is ordered."""
+    """Pages a queryset over a model with `created` and `id`, the two by which its index is ordered.
+
+    A page ends at its limit or before MAX_PAGE bytes, whichever comes first.
+    """
 
     parameters = frozenset({"limit", "cursor"})
     created_field = "created"
 
-    def paginate_queryset(self, queryset: Any, request: Any, view: Any = None) -> list[Any]:
+    def page(self, queryset: Any, request: Any, show: Callable[[list[Any]], Iterable[Any]]) -> Response:
+        """The page that the request asks for; `show` makes of rows what is sent of them."""
         query = request.query_params
         limit = parse_limit(query.get("limit"))
         filters = sorted((name, value) for name, value in query.items() if name not in self.parameters)
         scope = f"{request.auth.account_id} {request.path} {filters!r}"
-        self.total = queryset.count()
-        self.next_cursor: str | None = None
+        total = queryset.count()
         created, prefix = self.created_field, queryset.model._meta.pk.prefix
         if "cursor" in query:
             moment, raw_id = decode_cursor(scope, query["cursor"])
             queryset = self.after(queryset, moment, ids.encode(prefix, raw_id))
-        rows = list(queryset.order_by(f"-{created}", "-id")[: limit + 1])
-        if len(rows) > limit:
-            del rows[limit:]
-            last = rows[-1]
-            self.next_cursor = encode_cursor(scope, getattr(last, created), ids.decode(prefix, last.pk) or b"")
-        return rows
+        shown, last = self.fill(queryset.order_by(f"-{created}", "-id"), limit, show)
+        page = {"object": "list", "data": shown, "hasMore": last is not None, "totalCount": total}
+        if last is not None:
+            page["nextCursor"] = encode_cursor(scope, getattr(last, created), ids.decode(prefix, last.pk) or b"")
+        return Response(page)
+
+    def fill(
+        self, ordered: Any, limit: int, show: Callable[[list[Any]], Iterable[Any]]
+    ) -> tuple[list[orjson.Fragment], Any]:
+        """The rows of a page as JSON, and the last of them if there are more.
+
+        Where the first rows are so large that a page of them would be too, no more are read than can be sent.
+        """
+        shown: list[orjson.Fragment] = []
+        size, last, step = 0, None, READ_FIRST
+        while True:
+            step = min(step, limit - len(shown))
+            rows = list(
+                (ordered if last is None else self.after(ordered, getattr(last, self.created_field), last.pk))[
+                    : step + 1
+                ]
+            )
+            for row, told in zip(rows[:step], show(rows[:step]), strict=True):
+                encoded = render_json(told)
+                if shown and size + len(encoded) > MAX_PAGE:
+                    return shown, last
+                size += len(encoded) + 1
+                shown.append(orjson.Fragment(encoded))
+                last = row
+            if len(rows) <= step:
+                return shown, None
+            if len(shown) == limit:
+                return shown, last
+            step = (MAX_PAGE - size) * len(shown) // size + 1
 
     def after(self, queryset: Any, created: datetime, key: str) -> Any:
         """What stands behind that row in the list."""
@@ -101,18 +136,12 @@ class KeysetPagination(BasePagination):
             last = rows[-1]
             rows = list(self.after(ordered, getattr(last, self.created_field), last.pk)[:size])
 
-    def get_paginated_response(self, data: Any) -> Response:
-        page = {"object": "list", "data": data, "hasMore": self.next_cursor is not None, "totalCount": self.total}
-        if self.next_cursor is not None:
-            page["nextCursor"] = self.next_cursor
-        return Response(page)
-
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         return [
             {
                 "name": "limit",
                 "in": "query",
-                "description": "How many items a page has.",
+                "description": "How many items a page has. It has fewer where they would take more than 1 MiB.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 20},
             },
             {

@@ -163,8 +163,7 @@ class ListMixin:
                 raise InvalidRequest(f"A file has everything that matches: {name} has no place here.", param=name)
             chunks = (self.shown(rows, context) for rows in view.paginator.walk(queryset, CHUNK))
             return export(view.request, form, self.exportable, columns_of(view.get_serializer_class()), chunks)
-        rows = view.paginate_queryset(queryset)
-        return view.get_paginated_response(self.shown(rows, context))
+        return view.paginator.page(queryset, view.request, lambda rows: self.shown(rows, context))
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
         """The rows as the API shows them."""

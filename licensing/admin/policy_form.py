@@ -17,7 +17,7 @@ from config.api.parsing import DECODER, check_values
 from licensing.admin.rule_rows import LISTS, MOMENTS, NEW_ROW, Row, edited, field_at, row_of, rows_of, rule_of
 from licensing.conditions import CONTENT_TYPES
 from licensing.models import Policy
-from licensing.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, parse_rule, parse_rules
+from licensing.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, check_size, parse_rule, parse_rules
 
 # What a list condition is called, and what helps to fill it in.
 LABELS = {
@@ -197,6 +197,16 @@ class PolicyForm(forms.ModelForm):
         if len(description) > 2000:
             raise forms.ValidationError("Must have at most 2,000 characters.")
         return description or None
+
+    def clean_rules(self) -> Any:
+        """Rules that were stored before there was a bound on their size can stay as they are."""
+        rules = self.cleaned_data["rules"]
+        if rules != self.initial.get("rules"):
+            try:
+                check_size(rules)
+            except RuleError as error:
+                raise forms.ValidationError(error.message) from None
+        return rules
 
     def is_valid(self) -> bool:
         """Whether it is to be saved as it is."""

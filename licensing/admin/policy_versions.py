@@ -1,6 +1,5 @@
 """The versions of a policy: what each changed, in words, and the way back to it."""
 
-from itertools import pairwise
 from typing import Any
 
 from django import forms
@@ -18,6 +17,7 @@ from licensing.models import PolicyRevision
 from licensing.wording import Line, differences, told
 
 PAGE = 20
+MOST_CHARACTERS = 1_000_000  # of a page, unless a single version has more
 
 
 class RollbackForm(forms.Form):
@@ -37,13 +37,17 @@ class PolicyVersions:
         before = request.GET.get("before", "")
         if before.isdecimal() and len(before) < 10:
             revisions = revisions.filter(version__lt=int(before))
-        rows: list[PolicyRevision | None] = list(revisions[: PAGE + 1])
+        rows = list(revisions[: PAGE + 1])
         more = len(rows) > PAGE
-        if not more:
-            rows.append(None)  # nothing is before the first version
-        shown = [
-            (revision, changes(earlier, revision)) for revision, earlier in pairwise(rows) if revision is not None
-        ]
+        shown: list[tuple[PolicyRevision, list[Line]]] = []
+        room = MOST_CHARACTERS
+        for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):  # None: before the first version
+            lines = changes(earlier, revision)
+            room -= sum(len(line.before) + len(line.after) for line in lines)
+            if shown and room < 0:
+                more = True
+                break
+            shown.append((revision, lines))
         return page(
             request,
             self,

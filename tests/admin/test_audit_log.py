@@ -1,14 +1,17 @@
 """The audit log in the admin, and what the admin's own pages leave in it."""
 
+from collections import Counter
+
 import pytest
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
+from accounts.admin import audit_log
 from accounts.models import AuditEntry
 from accounts.operators.links import change_url
 from accounts.operators.scope import set_scope
 from licensing import services
-from tests import auditlog, factories
+from tests import auditlog, factories, largest
 from tests.admin.forms import submit
 
 LOG = reverse("admin:accounts_auditentry_changelist")
@@ -68,12 +71,52 @@ def test_a_long_policy_shows_what_is_around_a_change(admin, account):
 
 
 def test_what_is_too_long_to_compare_is_counted(admin, account):
-    names = [f"org_{number}" for number in range(1000)]
-    rules = [{"action": "deny", "conditions": {"requesterId": names}} for _ in range(2)]
-    policy = factories.policy(account, *rules)
-    services.update_policy(policy, {"rules": [*rules, factories.ALLOW_ALL]})
+    names = [f"org_{number}" for number in range(2_400)]
+    policy = factories.policy(account, {"action": "deny", "conditions": {"requesterId": names}})
+    services.update_policy(policy, {"rules": [{"action": "deny", "conditions": {"requesterId": names[::-1]}}]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
     assert "lines before and" in shown(admin, page_of(entry))
+
+
+def test_a_change_of_the_largest_policy_is_shown(admin, account):
+    rules = largest.rules()
+    policy = factories.policy(account, *rules)
+    services.update_policy(policy, {"rules": [*rules[:2], {**rules[2], "priority": 777}, *rules[3:]]})
+    [_, entry] = auditlog.entries(resource_id=policy.pk)
+    assert "<ins>    &quot;priority&quot;: 777</ins>" in shown(admin, page_of(entry))
+
+
+def test_lines_that_come_again_and_again_are_not_compared(monkeypatch):
+    """Comparing them takes time by the cube of their number."""
+    monkeypatch.setattr(audit_log, "SequenceMatcher", None)
+    before, after = ([{"tags": [one] * 500}, {"tags": [other] * 500}] for one, other in ("ab", "ba"))
+    [(kind, said)] = audit_log.difference(before, after)
+    assert (kind, said.partition(",")[0]) == ("left out", "1")
+    assert said.endswith("too many to compare here. The API tells them all.")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 3, 4, 5, 6, 7, 9]),
+        ([1, 2, 3, 4, 5, 6, 7, 8], [0, 2, 3, 4, 5, 6, 7, 8]),
+        ([1, 1, 1, 1], [1, 1, 1]),
+        (["a"] * 20, ["a"] * 10),
+        ([], ["a"] * 10),
+        ("one", None),
+        (None, "one\ntwo"),
+        ("a\nb", "a\nb\nc"),
+    ],
+)
+def test_a_difference_has_all_that_went_and_came(before, after):
+    told = audit_log.difference(before, after)
+    old, new = ([] if value is None else audit_log.as_text(value).splitlines() for value in (before, after))
+    gone, came = ([line for kind, line in told if kind == one] for one in ("removed", "added"))
+    kept = [line for kind, line in told if kind == "kept"]
+    assert Counter(old) - Counter(new) == Counter(gone) - Counter(came)
+    assert Counter(new) - Counter(old) == Counter(came) - Counter(gone)
+    assert not Counter(kept) - Counter(old)
+    assert len(kept) <= 6
 
 
 def test_what_people_typed_is_text_and_nothing_else(admin, account):

@@ -169,7 +169,7 @@ def test_what_is_no_such_file_is_refused_and_not_kept(admin, account, text, name
 
 
 def test_a_file_with_too_many_rows_is_refused_with_the_way_to_import_it(admin, bring, monkeypatch):
-    monkeypatch.setattr(browser_import, "MOST_ROWS", 3)
+    monkeypatch.setattr(browser_import.BoundedRows, "most_rows", 3)
     page = html_of(admin, bring())
     assert "more than 3 rows" in page
     assert "import_content" in page
@@ -180,6 +180,22 @@ def test_a_small_file_that_is_huge_inside_is_refused(admin, bring, monkeypatch):
     monkeypatch.setattr(browser_import, "MOST_READ", 1 << 20)
     bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
     assert "inside" in html_of(admin, bring(bomb, "bomb.csv.gz"))
+
+
+def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
+    """Each of them would count as a line, were it read by itself."""
+    monkeypatch.setattr(browser_import, "MOST_LINES", 100)
+    blank = b"\n" * 2_000_000 + b" \t\r\n" * 1_000
+    address = bring(gzip.compress(b"externalId,title\n" + blank + b"a,A\n" + blank + b"b,B\n" + blank), "blank.csv.gz")
+    assert tally(admin, address)["created"] == 2
+    rows = [b'{"externalId": "%b", "title": "T"}\n' % name for name in (b"c", b"d")]
+    address = bring(gzip.compress(blank.join([b"", *rows, b""])), "blank.jsonl.gz")
+    assert tally(admin, address)["created"] == 2
+
+
+def test_a_row_of_more_lines_than_a_file_may_have_is_the_end_of_it(admin, bring, monkeypatch):
+    monkeypatch.setattr(browser_import, "MOST_LINES", 100)
+    assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
 
 
 def test_the_file_goes_after_the_import(admin, bring):

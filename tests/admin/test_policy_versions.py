@@ -1,12 +1,14 @@
 """Versions of a policy in the admin: what each changed, and the way back."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from licensing import services
 from licensing.models import Policy
 from licensing.wording import describe, rule_differences
-from tests import factories
+from tests import factories, largest
 from tests.admin.forms import form_values, submit
 from tests.admin.racing import both, meeting
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
@@ -48,6 +50,21 @@ def test_many_versions_come_in_pages(admin, policy):
     assert "Version 32 (now)" in html
     assert "Version 12<" not in html
     assert "Version 12<" in versions(admin, policy, "?before=13")
+
+
+def test_versions_of_the_largest_policy_come_in_shorter_pages(admin, account):
+    policy = factories.policy(account, *largest.rules())
+    for number in range(12):
+        policy = services.update_policy(policy, {"rules": largest.rules(width=20 + number)})
+    html, seen = versions(admin, policy), 0
+    while True:
+        assert len(html) < 2_000_000
+        told = [int(number) for number in re.findall(r"Version (\d+)(?: \(now\))?<", html)]
+        seen += len(told)
+        if told[-1] == 1:
+            break
+        html = versions(admin, policy, f"?before={told[-1]}")
+    assert seen == 13
 
 
 def test_a_rollback_asks_first_and_names_what_comes_back(admin, account, policy):

@@ -165,3 +165,34 @@ def test_a_column_that_only_some_rows_have_is_enough(load: Import, account: Acco
     rows = {"externalId": "1", "title": "A"}, {"externalId": "2", "title": "B", "by": "Ben"}
     load("a.jsonl", lines(*rows), "--map=externalId=externalId", "--map=title=title", "--map=metadata.author=by")
     assert [items(account)[name].author for name in "12"] == [None, "Ben"]
+
+
+def test_blank_lines_count_in_the_lines_of_bad_rows(load: Import, account: Account) -> None:
+    blank = "\n" * 100_000
+    run = load("a.csv", f"\n\nexternalId,title\n{blank}1,A\n \n\t\n{blank}2\n\n\n3,C")
+    assert sorted(items(account)) == ["1", "3"]
+    assert run.errors == ["line 200007: Has 1 cells where the header has 2."]
+
+
+def test_blank_lines_count_in_json_lines_too(load: Import, account: Account) -> None:
+    blank = "\n" * 100_000
+    run = load("a.jsonl", f'\n{blank}{{"externalId": "1", "title": "A"}}\n\n  {{"x"\n{blank}')
+    assert sorted(items(account)) == ["1"]
+    assert [error.partition(":")[0] for error in run.errors] == ["line 100004"]
+
+
+def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(
+    load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("licensing.import_rows.LEAST_UNPACKED", 1_000)
+    packed = gzip.compress(b"externalId,title\n" + b"\n" * 1_000_000 + b"a,A\n")
+    with pytest.raises(CommandError, match="inside, 100 times its size"):
+        load("a.csv.gz", packed)
+    assert not items(account)
+
+
+def test_a_file_of_too_many_rows_is_refused(load: Import, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("licensing.import_rows.RowFile.most_rows", 2)
+    with pytest.raises(CommandError, match="more than 2 rows"):
+        load("a.csv", "externalId,title\na,A\nb,B\nc,C\n")
+    assert not items(account)

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 from django.test.client import ClientHandler
 
-from config.api.middleware import client_address
+from config.api.middleware import client_address, parse_address, parsed_address
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_endpoint_with_key
@@ -101,3 +101,10 @@ def test_the_client_is_the_right_most_untrusted_address(peer, forwarded_for, cli
 
 def test_a_peer_without_an_address_is_nobody():
     assert client_address("", "203.0.113.9", [ip_network("10.0.0.0/8")]) is None
+
+
+def test_a_text_that_is_too_long_for_an_address_is_none_and_is_not_kept():
+    before = parsed_address.cache_info().currsize
+    assert [parse_address("1" * length) for length in (101, 65_536)] == [None, None]
+    assert parsed_address.cache_info().currsize == before
+    assert str(parse_address(" [2001:db8::1]:443 ")) == "2001:db8::1"

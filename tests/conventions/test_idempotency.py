@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from accounts.models import IdempotencyRecord
-from tests import factories
+from tests import factories, largest
 from tests.client import ApiClient
 from tests.conventions.endpoints import Endpoint, each_endpoint_with_key, each_post, make_resources
 
@@ -232,3 +232,20 @@ def test_another_key_may_have_a_replay_of_what_it_could_create(account):
     clients = [ApiClient(factories.key_text(account, permissions=permissions)) for _ in range(2)]
     first, again = (client.post("/v1/api-keys", body, headers=KEY) for client in clients)
     assert (again.status, again.content, is_replay(again)) == (201, first.content, True)
+
+
+def test_a_reply_that_is_too_large_to_be_kept_undoes_what_it_tells_of(api, account):
+    grants = [f"p{number:062d}" for number in range(50)]
+    rule = {**factories.ALLOW_ALL, "permissions": grants, "message": largest.LONGEST * 500}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    name = "r" + largest.LONGEST * 254
+    batch = {
+        "requester": {"id": name, "name": name},
+        "checks": [{"contentId": item.pk, "correlationId": f"{number:03d}" + name[:252]} for number in range(100)],
+    }
+    reply = api.post("/v1/access/check/batch", batch, headers={"Idempotency-Key": "large"})
+    assert (reply.status, reply.error["param"]) == (422, "Idempotency-Key")
+    assert "nothing was done" in reply.error["message"]
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+    batch["checks"] = batch["checks"][:50]
+    assert api.post("/v1/access/check/batch", batch, headers={"Idempotency-Key": "large"}).status == 200

@@ -1,10 +1,19 @@
 """What is compiled is kept within a bound (licensing.compiled), whoever reads and writes it at the same time."""
 
+import gc
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
+import orjson
 import pytest
 
 from licensing.compiled import Compiled
+from licensing.decisions import CompiledPolicy
+from licensing.facts import HeldLicense
+from licensing.held import HeldLicenses, Term
+from licensing.rules import parse_rules
+from tests import largest
 
 
 @pytest.fixture
@@ -37,6 +46,20 @@ def test_what_is_too_heavy_is_not_kept(compiled):
     assert (compiled.get(1), compiled.get(2)) == (None, "1234567890")
 
 
+def test_what_is_too_heavy_drives_nothing_out(compiled):
+    compiled.put(1, "12345")
+    compiled.put(2, "12345678901")
+    assert compiled.get(1) == "12345"
+
+
+def test_it_tells_what_it_keeps_by_identity(compiled):
+    first, second = "12345 ".strip(), "6789012 ".strip()
+    compiled.put(1, first)
+    assert compiled.keeps(first)
+    compiled.put(2, second)
+    assert (compiled.keeps(first), compiled.keeps(second), compiled.dropped) == (False, True, 1)
+
+
 def test_after_clearing_there_is_all_the_room_again(compiled):
     compiled.put(1, "1234567890")
     compiled.clear()
@@ -56,3 +79,58 @@ def test_threads_that_write_and_read_at_once_find_what_was_put_or_nothing(compil
         found = set().union(*threads.map(work, range(0, 80, 10)))
     assert found <= {(number, text) for number in range(7) for text in (None, str(number))}
     assert sum(map(len, compiled.values.values())) == compiled.weight <= 10
+
+
+# --- What things are said to weigh -----------------------------------------------------------------------------------
+
+
+def taken(make):
+    """What `make` gives, and how many bytes of memory that takes."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        made = make()
+        gc.collect()
+        return made, tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def addresses(count):
+    return [f"{number >> 12:x}:{number & 4095:x}::" for number in range(8_192, 8_192 + 2 * count, 2)]
+
+
+SHAPES = {
+    "texts": largest.rules_of(30_000),
+    "long texts": largest.rules_of(30_000, width=200),
+    "other alphabets": [{"action": "deny", "conditions": {"tags": ["\U0001f600" * 50 + str(n) for n in range(100)]}}],
+    "addresses": [{"action": "deny", "conditions": {"ip": addresses(500)}}] * 3,
+    "many rules": largest.many_rules(),
+    "short rules": [{"action": "deny", "conditions": {"default": True}}] * 100,
+    "conditions": [
+        {"action": "deny", "conditions": {"ip": "::1", "tags": "ab", "category": "cd", "before": "2030-01-01"}}
+    ]
+    * 50,
+}
+
+
+@pytest.mark.parametrize("rules", SHAPES.values(), ids=SHAPES)
+def test_a_policy_takes_about_what_it_is_said_to_and_no_more(rules):
+    text = orjson.dumps(rules)
+    policy, memory = taken(lambda: CompiledPolicy.of("pol_1", 1, "deny", parse_rules(orjson.loads(text))))
+    assert policy.size / 3 < memory <= policy.size
+
+
+@pytest.mark.parametrize(("count", "names"), [(200, 0), (200, 1), (20, 100), (1, 1_000)])
+def test_licences_take_about_what_they_are_said_to_and_no_more(count, names):
+    scopes = orjson.dumps([[f"cnt_{number:013d}{name:013d}" for name in range(names)] for number in range(count)])
+
+    def make():
+        end, start = datetime(2030, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)
+        return HeldLicenses(
+            Term(HeldLicense(f"type {number}", "service", f"lic_{number:026d}", end), start, False, scope)
+            for number, scope in enumerate(orjson.loads(scopes))
+        )
+
+    held, memory = taken(make)
+    assert held.size / 3 < memory <= held.size

@@ -41,3 +41,15 @@ def test_decisions_are_listed_by_who_may_read_analytics(account, item):
     may_read = factories.key_text(account, permissions=["analytics:read"])
     assert ApiClient(may_check).get("/v1/access/decisions").status == 403
     assert ApiClient(may_read).get("/v1/access/decisions").status == 200
+
+
+def test_decisions_on_more_policies_than_are_read_at_once_are_told_by_their_own(api, account):
+    made = []
+    for number in range(45):
+        rule = {**factories.DENY_ALL, "message": f"rule {number}"}
+        item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+        made.append(api.post("/v1/access/check", {"contentId": item.pk, "requester": "r"})["id"])
+    listed = api.get("/v1/access/decisions", limit=100)["data"]
+    assert [(one["id"], one["message"]) for one in reversed(listed)] == [
+        (decision, f"rule {number}") for number, decision in enumerate(made)
+    ]

@@ -3,6 +3,7 @@
 import pytest
 
 from licensing.models import License, Requester
+from tests import factories
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
 
 
@@ -77,9 +78,21 @@ def test_lint_answers_to_post_alone(api):
 
 
 def test_a_policy_of_the_largest_size_is_linted(lint):
-    addresses = [f"10.{number // 200}.{number % 200}.0/24" for number in range(500)]
+    addresses = [f"10.{number // 200}.{number % 200}.0/24" for number in range(35)]
     rules = [
         {"action": "deny", "priority": number, "conditions": {"ip": addresses, "tags": f"t{number}"}}
-        for number in range(80)
+        for number in range(99)
     ]
     assert lint(*rules, ALLOW_LICENSED).status == 200
+
+
+def test_the_first_of_many_findings_are_told(api, account):
+    factories.license(account)
+    names = [[f"{number}-{place}" for place in range(90)] for number in range(60)]
+    rules = [{"action": "allow", "conditions": {"licenseType": some}} for some in names]
+    reply = api.post("/v1/policies/lint", {"rules": rules})
+    assert (len(reply["findings"]), reply["truncated"]) == (500, True)
+
+
+def test_a_list_of_all_findings_does_not_call_itself_cut(lint):
+    assert "truncated" not in lint(ALLOW_LICENSED).body

@@ -14,10 +14,11 @@ from config.api.microbatch import MicroBatch
 from licensing import services
 from licensing.check_bodies import Check
 from licensing.checks import prepare
+from licensing.items import Item
 from licensing.licenses import revoke_license, update_license
-from licensing.lookup import current_epoch, find_items, find_requesters
+from licensing.lookup import compiled_policies, current_epoch, find_items, find_requesters
 from licensing.threaded import record_now
-from tests import factories
+from tests import factories, largest
 
 
 @pytest.fixture
@@ -98,11 +99,41 @@ def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_aga
 
 
 def test_memory_for_what_is_cached_is_bounded(api, account, policy, application):
-    application.gateway.snapshot.max_entries = 20
+    application.gateway.snapshot.max_weight = 20
     for number in range(30):
         item = factories.content(account, policy_id=policy.pk)
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{number}"})["allowed"]
-    assert len(application.gateway.snapshot.entries) <= 20
+    assert 10 <= len(application.gateway.snapshot.entries) <= 20
+
+
+def test_items_with_long_tags_take_more_of_that_memory(api, account, policy, application):
+    application.gateway.snapshot.max_weight = 60
+    for _ in range(10):
+        item = factories.content(account, policy_id=policy.pk, tags=largest.content()["tags"])
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "r"})["allowed"]
+    assert len(application.gateway.snapshot.entries) <= 3
+
+
+def test_an_item_keeps_no_policy_in_memory_that_the_process_has_dropped(api, account, application, monkeypatch):
+    monkeypatch.setattr(compiled_policies.cached, "most", 200_000)
+    for number in range(6):
+        policy = factories.policy(account, *largest.rules_of(3_000), {**factories.ALLOW_ALL, "message": str(number)})
+        item = factories.content(account, policy_id=policy.pk)
+        for _ in range(2):
+            reply = api.post("/v1/access/check", {"contentId": item.pk, "requester": "r"})
+            assert (reply["allowed"], reply["message"]) == (True, str(number))
+    kept = [entry.policy for _, entry in application.gateway.snapshot.entries.values() if isinstance(entry, Item)]
+    assert 1 <= len(kept) < 6
+    assert sum(policy.size for policy in kept) <= 200_000
+
+
+def test_what_is_too_heavy_to_be_kept_is_decided_all_the_same(api, account, application, monkeypatch):
+    monkeypatch.setattr(compiled_policies.cached, "most", 10_000)
+    policy = factories.policy(account, *largest.rules_of(12_000), factories.ALLOW_ALL)
+    item = factories.content(account, policy_id=policy.pk)
+    for _ in range(3):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "r"})["allowed"]
+    assert not any(isinstance(entry, Item) for _, entry in application.gateway.snapshot.entries.values())
 
 
 def test_an_item_that_the_loop_leaves_to_a_thread_is_found_by_it(api, account, policy, application):

@@ -1,0 +1,60 @@
+"""The bound on the rules of a policy: on what is sent, not on what was stored before it (docs/policies.md)."""
+
+import pytest
+
+from licensing.models import Policy
+from licensing.rules import MAX_RULES_BYTES
+from tests import factories, largest
+
+TOO_MANY = largest.rules_of(MAX_RULES_BYTES + 4_096)
+SAID = "The rules of a policy take at most 65,536 bytes of JSON"
+
+
+@pytest.fixture
+def stored(account):
+    """A policy from before the bound, eight times as large."""
+    return factories.policy(account, *largest.rules_of(8 * MAX_RULES_BYTES))
+
+
+def test_a_policy_of_the_largest_size_is_made(api):
+    assert api.post("/v1/policies", {"name": "Largest", "rules": largest.rules()}).status == 201
+
+
+def test_more_is_refused_with_its_size(api, account):
+    reply = api.post("/v1/policies", {"name": "Larger", "rules": TOO_MANY})
+    assert (reply.status, reply.error["param"]) == (422, "rules")
+    assert reply.error["message"].startswith(SAID)
+    assert not Policy.objects.of(account.pk).exists()
+
+
+def test_characters_count_by_the_bytes_that_replies_take_for_them(api):
+    rules = [{"action": "deny", "conditions": {"category": ["\x01" * 200 + f"{number:03d}" for number in range(60)]}}]
+    assert api.post("/v1/policies", {"name": "Escaped", "rules": rules}).error["param"] == "rules"
+
+
+def test_an_update_is_bound_too(api, account):
+    policy = factories.policy(account)
+    assert api.patch(f"/v1/policies/{policy.pk}", {"rules": TOO_MANY}).error["param"] == "rules"
+
+
+def test_drafts_are_bound_too(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    check = {"contentId": item.pk, "requester": "r", "dryRun": True, "policy": {"rules": TOO_MANY}}
+    reply = api.post("/v1/access/check", check)
+    assert (reply.status, reply.error["param"]) == (422, "policy.rules")
+    for path in ("/v1/policies/lint", f"/v1/policies/{item.policy_id}/simulate"):
+        reply = api.post(path, {"rules": TOO_MANY})
+        assert (reply.status, reply.error["param"]) == (422, "rules")
+
+
+def test_a_larger_policy_of_former_times_is_read_used_and_renamed(api, account, stored):
+    item = factories.content(account, policy_id=stored.pk)
+    assert len(api.get(f"/v1/policies/{stored.pk}").content) > 7 * MAX_RULES_BYTES
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "00000007"})["allowed"] is False
+    assert api.patch(f"/v1/policies/{stored.pk}", {"name": "Renamed"})["version"] == 2
+    assert api.post(f"/v1/policies/{stored.pk}/simulate", {}).status == 200
+
+
+def test_a_version_of_former_times_can_be_returned_to(api, stored):
+    assert api.patch(f"/v1/policies/{stored.pk}", {"rules": [factories.DENY_ALL]}).status == 200
+    assert api.post(f"/v1/policies/{stored.pk}/rollback", {"version": 1})["version"] == 3

@@ -1,0 +1,56 @@
+"""The largest that the API takes: policies, items and requesters that fill their bounds."""
+
+from typing import Any
+
+import orjson
+
+from licensing.rules import MAX_RULES_BYTES
+
+LONGEST = "\x01"  # six bytes of JSON for a character
+
+
+def rules_of(size: int, *, width: int = 8) -> list[dict[str, Any]]:
+    """Rules of about `size` bytes of JSON, in conditions that fail: full of values of `width` characters."""
+    rules: list[dict[str, Any]] = []
+    room, number = size - 2, 0
+    while len(rules) < 100:
+        count = min(500, (room - 100) // (width + 3))
+        if count < 1:
+            break
+        names = [f"{number + place:0{width}d}" for place in range(count)]
+        rules.append({"action": "deny", "priority": len(rules), "conditions": {"requesterId": names}})
+        number += count
+        room -= len(orjson.dumps(rules[-1])) + 1
+    return rules
+
+
+def rules(**options: Any) -> list[dict[str, Any]]:
+    """Almost as much as a policy takes."""
+    made = rules_of(MAX_RULES_BYTES, **options)
+    assert 0.98 * MAX_RULES_BYTES < len(orjson.dumps(made)) <= MAX_RULES_BYTES
+    return made
+
+
+def many_rules() -> list[dict[str, Any]]:
+    """As many rules as a policy takes, which look at tags: a trace says of each what the item has."""
+    grants = [f"p{number:062d}" for number in range(50)]
+    last = {
+        "action": "allow",
+        "priority": 100,
+        "conditions": {"default": True},
+        "permissions": grants,
+        "message": LONGEST * 500,
+    }
+    looking = [
+        {"action": "deny", "priority": number, "conditions": {"tags": [f"{number}-{place}" for place in range(50)]}}
+        for number in range(99)
+    ]
+    assert len(orjson.dumps([*looking, last])) <= MAX_RULES_BYTES
+    return [*looking, last]
+
+
+def content(**fields: Any) -> dict[str, Any]:
+    """An item with all that it takes."""
+    tags = [LONGEST * 98 + f"{number:02d}" for number in range(50)]
+    further = {f"{number:064d}": LONGEST * 500 for number in range(50)}
+    return {"title": "x" + LONGEST * 499, "tags": tags, "metadata": {**further, "tags": tags}, **fields}
