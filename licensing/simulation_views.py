@@ -23,6 +23,7 @@ from licensing.simulation_serializers import (
 
 class PolicySimulate(ReadingPost):
     permissions_required = {"POST": ("policies:read", "analytics:read")}
+    heavy = frozenset({"POST"})
     serializer_class = SimulationBodySerializer
     queryset = Policy.objects.none()
 
@@ -41,6 +42,7 @@ class PolicySimulate(ReadingPost):
 
 class PolicyLint(ReadingPost):
     permissions_required = {"POST": "policies:read"}
+    heavy = frozenset({"POST"})
     serializer_class = DraftSerializer
     queryset = Policy.objects.none()
 

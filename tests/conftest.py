@@ -1,7 +1,6 @@
 """Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
 
 import os
-from threading import BoundedSemaphore
 
 import pytest
 from django.conf import settings
@@ -43,12 +42,6 @@ def _what_is_append_only_can_be_emptied() -> None:
 def _limits_begin_at_zero() -> None:
     """Each test counts from nothing, in Redis too."""
     limiter.forget_all()
-
-
-@pytest.fixture(autouse=True)
-def _no_export_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that leaves its file unread keeps the turn of no other test."""
-    monkeypatch.setattr("config.api.export.turns", BoundedSemaphore(4))
 
 
 @pytest.fixture
