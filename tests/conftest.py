@@ -1,6 +1,8 @@
 """Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
 
 import os
+from collections.abc import Iterator
+from threading import Event
 
 import pytest
 from django.conf import settings
@@ -8,6 +10,7 @@ from django.db import connection
 
 from accounts.limits import limiter
 from accounts.models import Account
+from config.api import statements
 from tests import append_only, factories
 from tests.client import ApiClient
 
@@ -67,3 +70,13 @@ def other_api(other_account: Account) -> ApiClient:
 @pytest.fixture
 def anonymous(db: None) -> ApiClient:
     return ApiClient(None)
+
+
+@pytest.fixture
+def for_nobody() -> Iterator[None]:
+    """The client of what is worked out has gone."""
+    gone = Event()
+    gone.set()
+    token = statements.bound.set(statements.Bound(30, gone))
+    yield
+    statements.bound.reset(token)

@@ -53,6 +53,15 @@ def test_a_form_of_another_session(staff):
     assert "not valid any more" in told(reply)
 
 
+def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
+    error = OperationalError("canceling statement due to statement timeout")
+    error.__cause__ = Mock(spec=Exception, sqlstate="57014")
+    monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=error))
+    reply = admin.get(KEYS)
+    assert (reply.status_code, reply.headers["Retry-After"]) == (503, "30")
+    assert "Narrow the filters" in reply.content.decode()
+
+
 def test_a_failure_is_told_without_the_database(staff, sign_in, monkeypatch):
     client = sign_in(staff(is_superuser=True))
     client.raise_request_exception = False
