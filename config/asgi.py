@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 import os
+import sys
 from threading import Event
 from time import perf_counter
 from typing import Any
@@ -40,9 +41,10 @@ logger = logging.getLogger(__name__)
 
 MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators bring to the admin
 
+SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; by default Python lets it have 5 ms
 SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
-MOST_HEAVY_WAITING = 16  # requests of one caller
+MOST_HEAVY_WAITING = 100  # requests of one caller: who waits does not ask again meanwhile, as who is refused does
 
 ordinary = Threads(
     django_application,
@@ -211,6 +213,7 @@ async def lifespan(receive: Receive, send: Send) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(5_000, 20, 50)
+            sys.setswitchinterval(SWITCH_SECONDS)
             await send({"type": "lifespan.startup.complete"})
         else:
             # The server has let the requests under way finish, so nothing waits to be recorded.

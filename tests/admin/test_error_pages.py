@@ -6,6 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
+from psycopg.errors import QueryCanceled
 
 from accounts.operators.links import change_url
 from tests import factories
@@ -55,7 +56,7 @@ def test_a_form_of_another_session(staff):
 
 def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
     error = OperationalError("canceling statement due to statement timeout")
-    error.__cause__ = Mock(spec=Exception, sqlstate="57014")
+    error.__cause__ = QueryCanceled()
     monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=error))
     reply = admin.get(KEYS)
     assert (reply.status_code, reply.headers["Retry-After"]) == (503, "30")
