@@ -45,6 +45,7 @@ SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; 
 SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
 MOST_HEAVY_WAITING = 100  # requests of one caller: who waits does not ask again meanwhile, as who is refused does
+HEAVY_REST = 3  # times what a heavy request took: two threads of one account then take half of the interpreter's time
 
 ordinary = Threads(
     django_application,
@@ -60,6 +61,7 @@ heavy = Threads(
     share=max(1, settings.HEAVY_THREADS // 2),
     patience=SECONDS_FOR_HEAVY_THREAD,
     most_waiting=MOST_HEAVY_WAITING,
+    rest=HEAVY_REST,
 )
 
 

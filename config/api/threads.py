@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
+from time import thread_time
 from typing import Any
 
 from a2wsgi.wsgi import WSGIResponder
@@ -22,6 +23,7 @@ MOST_WAITING = 500  # requests of one caller
 MOST_BYTES = 16 * 1024 * 1024  # of their bodies
 MOST_BYTES_OF_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
+LONGEST_REST = 1.0  # seconds
 CHUNKS_AHEAD = 2  # of a streamed reply, made before the client has read what is before them
 PIECE = 64 * 1024  # bytes, uvicorn's own measure of what a client may leave unread
 SECONDS_FOR_PIECE = 30
@@ -46,7 +48,9 @@ class Waiting:
 class Threads:
     """`count` threads that run a WSGI application, `share` of them for one caller at the most. For one event loop.
 
-    A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time.
+    A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time. A
+    turn goes to the next one after `rest` times the processor's time that it took, so that an endless line of requests
+    leaves the interpreter to others for the greater part.
     """
 
     def __init__(
@@ -58,9 +62,10 @@ class Threads:
         share: int,
         patience: float,
         most_waiting: int = MOST_WAITING,
+        rest: float = 0,
     ) -> None:
         self.wsgi, self.pool, self.count, self.share = wsgi, pool, count, share
-        self.patience, self.most_waiting = patience, most_waiting
+        self.patience, self.most_waiting, self.rest = patience, most_waiting, rest
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=pool)
         self.running: Counter[str] = Counter()
         self.waiting: OrderedDict[str, deque[Waiting]] = OrderedDict()  # who comes next stands first
@@ -150,12 +155,23 @@ class Turn:
         self.threads, self.caller = threads, caller
         self.loop = asyncio.get_running_loop()
         self.begun = False
+        self.used = 0.0  # of the processor, in seconds
 
     def submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
         self.begun = True
-        future = self.threads.executor.submit(work, *args)
-        future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.threads.leave, self.caller))
+        future = self.threads.executor.submit(self.work, work, *args)
+        future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.end_after_rest))
         return future
+
+    def work(self, work: Callable[..., Any], *args: Any) -> Any:
+        began = thread_time()
+        try:
+            return work(*args)
+        finally:
+            self.used = thread_time() - began
+
+    def end_after_rest(self) -> None:
+        self.loop.call_later(min(self.used * self.threads.rest, LONGEST_REST), self.threads.leave, self.caller)
 
     def end(self) -> None:
         """Of a request that failed before it had a thread."""
