@@ -70,7 +70,7 @@ def while_wanted(chunks: Iterator[list[Row]]) -> Iterator[list[Row]]:
         if statements.is_for_nobody():
             return
         yield rows
-        sleep(thread_time() - began)
+        sleep(max(0, thread_time() - began))
         began = thread_time()
 
 
