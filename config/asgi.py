@@ -52,6 +52,7 @@ ordinary = Threads(
     "ordinary",
     settings.THREADS,
     share=max(1, settings.THREADS // 2),
+    strangers_share=max(1, settings.THREADS // 8),
     patience=SECONDS_FOR_THREAD,
 )
 heavy = Threads(

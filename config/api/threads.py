@@ -28,6 +28,7 @@ CHUNKS_AHEAD = 2  # of a streamed reply, made before the client has read what is
 PIECE = 64 * 1024  # bytes, uvicorn's own measure of what a client may leave unread
 SECONDS_FOR_PIECE = 30
 
+ACCOUNT = "account:"  # how the name of a caller begins that is one
 POOLS = ("ordinary", "heavy")
 refused = CountedPlaces(
     "licensing_thread_refusals",
@@ -46,7 +47,8 @@ class Waiting:
 
 
 class Threads:
-    """`count` threads that run a WSGI application, `share` of them for one caller at the most. For one event loop.
+    """`count` threads that run a WSGI application, `share` of them for one account at the most, and
+    `strangers_share` for an address (as many, if it is not given). For one event loop.
 
     A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time. A
     turn goes to the next one after `rest` times the processor's time that it took, so that an endless line of requests
@@ -60,11 +62,13 @@ class Threads:
         count: int,
         *,
         share: int,
+        strangers_share: int | None = None,
         patience: float,
         most_waiting: int = MOST_WAITING,
         rest: float = 0,
     ) -> None:
         self.wsgi, self.pool, self.count, self.share = wsgi, pool, count, share
+        self.strangers_share = share if strangers_share is None else strangers_share
         self.patience, self.most_waiting, self.rest = patience, most_waiting, rest
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=pool)
         self.running: Counter[str] = Counter()
@@ -85,7 +89,7 @@ class Threads:
 
     async def turn(self, caller: str, size: int, left: asyncio.Future[None]) -> None:
         """Returns when the caller has one more thread, which `leave` gives back."""
-        if self.running.total() < self.count and self.running[caller] < self.share:
+        if self.running.total() < self.count and self.has_room(caller):
             self.running[caller] += 1
             return
         mine = self.line_up(caller, size)
@@ -98,7 +102,11 @@ class Threads:
             return
         if left.done():
             raise Disconnected
-        raise self.refusal(429 if self.running[caller] >= self.share else 503)
+        raise self.refusal(503 if self.has_room(caller) else 429)
+
+    def has_room(self, caller: str) -> bool:
+        share = self.share if caller.startswith(ACCOUNT) else self.strangers_share
+        return self.running[caller] < share
 
     def line_up(self, caller: str, size: int) -> Waiting:
         if len(self.waiting.get(caller, ())) >= self.most_waiting or self.bytes_waiting[caller] + size > MOST_BYTES:
@@ -124,7 +132,7 @@ class Threads:
         self.running[caller] -= 1
         if not self.running[caller]:
             del self.running[caller]
-        following = next((one for one in self.waiting if self.running[one] < self.share), None)
+        following = next((one for one in self.waiting if self.has_room(one)), None)
         if following is None:
             return
         self.waiting.move_to_end(following)

@@ -217,3 +217,14 @@ async def test_a_large_part_of_a_reply_is_sent_in_pieces_each_with_its_own_time(
     await Paced(send, Event())({"type": "http.response.body", "body": content})
     assert b"".join(message["body"] for message in sent) == content
     assert [message["more_body"] for message in sent] == [True, True, True, False]
+
+
+@on_loop
+async def test_an_address_without_a_key_has_a_smaller_share_than_an_account():
+    clients = Clients(share=2, strangers_share=1)
+    strangers = [clients.ask("address:192.0.2.1"), clients.ask("address:192.0.2.1")]
+    await clients.until_begun(1)
+    account = clients.ask("account:a")
+    await clients.until_begun(2)
+    assert clients.work.begun == ["address:192.0.2.1", "account:a"]
+    await clients.let_go(*strangers, account)
