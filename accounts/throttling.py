@@ -1,14 +1,16 @@
 """Which limit a request counts against, and the headers that tell of it (spec §8, contract §5)."""
 
+from collections import OrderedDict
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from msgspec.structs import replace
 from rest_framework.throttling import BaseThrottle
 
-from accounts.authentication import Grant, bearer_token, find_grant
+from accounts import keytext
+from accounts.authentication import Grant, bearer_token, check_well_formed
 from accounts.limits import DAY, MINUTE, LimitState, Take, Window, limiter
 from config.api.errors import ApiError, RateLimitExceeded
 from config.api.middleware import Address
@@ -64,23 +66,72 @@ def headers_for_stranger(address: Address | None) -> dict[str, str]:
     return headers_of(state_for_stranger(address))
 
 
-def peek(request: HttpRequest) -> LimitState:
-    """The state of the limit that this request would count against, for replies that were made before it counted.
+class KnownKeys:
+    """What keys count against, as of their last request that was authenticated in this process.
 
-    Where the key cannot be looked up it is that of the address: the reply stands, whatever the database does.
+    For what has to know whose request it is before it costs anything. A key never changes its account; its limits may
+    be those of a moment ago.
     """
-    try:
-        grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
-    except (ApiError, OperationalError, InterfaceError):
-        grant = None
-    return limiter.take(take_of(grant, request.client_address, cost=0))  # type: ignore[attr-defined]
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.takes: OrderedDict[bytes, Take] = OrderedDict()
+
+    def note(self, header: str, take: Take) -> None:
+        digest = keytext.digest(bearer_token(header))
+        with self.lock:
+            self.takes[digest] = take
+            self.takes.move_to_end(digest)
+            if len(self.takes) > self.MOST:
+                self.takes.popitem(last=False)
+
+    def find(self, header: str) -> Take | None:
+        """By the Authorization header."""
+        try:
+            text = bearer_token(header)
+            check_well_formed(text)
+        except ApiError:
+            return None
+        return self.takes.get(keytext.digest(text))
+
+
+known_keys = KnownKeys()
+
+
+def caller_of(header: str, address: Address | None) -> str:
+    """Whom a request is counted for, as far as is known without a query: its key's account, or its address."""
+    take = known_keys.find(header)
+    return bucket_of_address(address) if take is None else take.bucket
+
+
+def known_limit(header: str, address: Address | None) -> LimitState:
+    """The state of the limit that the request would count against, as far as this process knows; nobody is asked."""
+    return limiter.known_here(known_keys.find(header) or take_of(None, address))
+
+
+def limit_of_uncounted(request: HttpRequest) -> LimitState:
+    """The state for a reply that was made before the request counted, which costs no query.
+
+    Of a key that this process knows, what is left of its account's plan. Any other request counts against its address,
+    and is refused beyond that, for a made-up key must not buy what none does not.
+    """
+    address = request.client_address  # type: ignore[attr-defined]
+    take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""))
+    if take is not None:
+        return limiter.take(replace(take, cost=0))
+    return limiter.take(take_of(None, address))
 
 
 class PlanThrottle(BaseThrottle):
     """Counts a request with a key against its account's plan, any other against its client's address."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        state = limiter.take(take_of(request.auth, request._request.client_address))
+        take = take_of(request.auth, request._request.client_address)
+        if request.auth is not None:
+            known_keys.note(request.META.get("HTTP_AUTHORIZATION", ""), take)
+        state = limiter.take(take)
         request._request.limit_state = state
         refuse_beyond(state)
         return True

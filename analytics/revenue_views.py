@@ -28,6 +28,7 @@ class Revenue(AccountView):
     permissions_required = {"GET": "analytics:read"}
     query_parameters = windows.REVENUE.names | {"currency", "format"}
     exportable = "revenue-report"
+    heavy = frozenset({"GET"})
     serializer_class = RevenueReportSerializer
 
     @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])

@@ -16,6 +16,7 @@ class Usage(AccountView):
     permissions_required = {"GET": "analytics:read"}
     query_parameters = windows.USAGE.names | {"format"}
     exportable = "usage"
+    heavy = frozenset({"GET"})
     serializer_class = UsageReport
 
     @extend_schema(summary="Get usage analytics", parameters=windows.USAGE.documented())

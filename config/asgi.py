@@ -1,19 +1,19 @@
-"""The ASGI application: access checks on the event loop, everything else by Django in threads.
+"""The ASGI application: access checks and probes on the event loop, everything else by Django in threads.
 
-Neither stalls the other: the loop never waits for the database, and a slow report has threads of its own. A request
-gets a thread when all of it is there: a client that sends slowly holds up nobody.
+Neither stalls the other: the loop never waits for the database, and heavy requests have threads of their own. A
+request gets a thread when all of it is there: a client that sends slowly holds up nobody.
 """
 
 import asyncio
 import gc
 import logging
 import os
+import sys
 from threading import Event
 from time import perf_counter
 from typing import Any
 
 import django
-from a2wsgi import WSGIMiddleware
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -23,12 +23,16 @@ from django.db import OperationalError, connection  # noqa: E402 - needs the set
 from django.utils import timezone  # noqa: E402
 
 from accounts.operators.uploads import purge  # noqa: E402
-from accounts.throttling import headers_for_stranger  # noqa: E402
+from accounts.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from analytics import folding  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
-from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
+from config.api import statements  # noqa: E402
+from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error, send_page  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
+from config.api.heavy import is_heavy  # noqa: E402
 from config.api.parsing import MAX_BYTES  # noqa: E402
+from config.api.threads import Paced, Threads  # noqa: E402
+from config.probes import PROBES, answer_probe  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from licensing.asgi import CheckApplication, Request  # noqa: E402
 from licensing.metrics import sample  # noqa: E402
@@ -37,8 +41,29 @@ logger = logging.getLogger(__name__)
 
 MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators bring to the admin
 
-wsgi: Any = django_application
-django_in_threads: Any = WSGIMiddleware(wsgi, workers=settings.THREADS)
+SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; by default Python lets it have 5 ms
+SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
+SECONDS_FOR_HEAVY_THREAD = 10
+MOST_HEAVY_WAITING = 100  # requests of one caller: who waits does not ask again meanwhile, as who is refused does
+HEAVY_REST = 3  # times what a heavy request took: two threads of one account then take half of the interpreter's time
+
+ordinary = Threads(
+    django_application,
+    "ordinary",
+    settings.THREADS,
+    share=max(1, settings.THREADS // 2),
+    strangers_share=max(1, settings.THREADS // 8),
+    patience=SECONDS_FOR_THREAD,
+)
+heavy = Threads(
+    django_application,
+    "heavy",
+    settings.HEAVY_THREADS,
+    share=max(1, settings.HEAVY_THREADS // 2),
+    patience=SECONDS_FOR_HEAVY_THREAD,
+    most_waiting=MOST_HEAVY_WAITING,
+    rest=HEAVY_REST,
+)
 
 
 def start_tracing() -> Any:
@@ -65,6 +90,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await lifespan(receive, send)
     elif checks.serves(scope):
         await checks(scope, receive, send)
+    elif scope["path"] in PROBES:
+        await answer_probe(scope["path"], send)
     else:
         await serve_with_django(scope, receive, send)
 
@@ -73,12 +100,14 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     api = scope["path"].startswith("/v1/")
+    request = Request(scope, checks.proxies)
+    who = request.header(b"authorization"), request.address
     try:
         body = await read_body(scope, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
     except Disconnected:
         return
     except ApiError as error:
-        await send_error(error, send, headers_for_stranger(Request(scope, checks.proxies).address))
+        await refuse(error, request, send)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     length = str(len(body)).encode()
@@ -91,17 +120,42 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         return {"type": "http.request", "body": body, "more_body": False}
 
     gone = Event()
-    watch = asyncio.create_task(wait_for_end(receive, gone)) if scope["method"] == "GET" else None
-    complete = {**scope, "headers": headers, "complete_at": perf_counter(), "client_gone": gone}
+    left = asyncio.create_task(wait_for_end(receive, gone))
+    complete = {**scope, "headers": headers, "complete_at": perf_counter()}
+    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], request.header(b"accept"))
+    threads = heavy if is_long else ordinary
+    token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
-        await django_in_threads(complete, receive_all, send)
+        await threads.serve(complete, receive_all, Paced(send, gone), caller_of(*who), len(body), left)
+    except Disconnected:
+        return
+    except ApiError as error:
+        await refuse(error, request, send)
     finally:
-        if watch:
-            watch.cancel()
+        statements.bound.reset(token)
+        left.cancel()
+
+
+async def refuse(error: ApiError, request: Request, send: Send) -> None:
+    """Answers on the event loop a request that Django has not seen."""
+    if request.path.startswith("/v1/"):
+        state = known_limit(request.header(b"authorization"), request.address)
+        headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
+        await send_error(error, send, headers, request.header(b"x-request-id"))
+    else:
+        await send_page(error, send)
+
+
+def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
+    """How long a statement of the request may take. What only reads may be dropped when its client has left."""
+    api = scope["path"].startswith("/v1/")
+    seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not api else settings.STATEMENT_SECONDS
+    reads = scope["method"] in ("GET", "HEAD") or (is_long and api)
+    return statements.Bound(seconds, gone if reads else None)
 
 
 async def wait_for_end(receive: Receive, gone: Event) -> None:
-    """Tells a thread that streams a reply when there is nobody to read it any more (config.api.export)."""
+    """Returns when there is nobody to read the reply any more, and tells the thread that makes it."""
     while (await receive())["type"] != "http.disconnect":
         pass
     gone.set()
@@ -162,6 +216,7 @@ async def lifespan(receive: Receive, send: Send) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(5_000, 20, 50)
+            sys.setswitchinterval(SWITCH_SECONDS)
             await send({"type": "lifespan.startup.complete"})
         else:
             # The server has let the requests under way finish, so nothing waits to be recorded.

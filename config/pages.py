@@ -1,10 +1,9 @@
-"""The pages and probes beside the API: where a newcomer lands, and what an orchestrator asks."""
+"""The pages beside the API: where a newcomer lands, what an orchestrator asks, and what Prometheus reads."""
 
 from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import Error, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
@@ -14,10 +13,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.limits import limiter
 from config.api.metrics import registry
 from config.api.middleware import Address, TrustedProxies
 from config.api.views import ApiView
+from config.probes import ALIVE, readiness
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
 CONTENT_SECURITY_POLICY = (
@@ -45,20 +44,14 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 def livez(request: HttpRequest) -> JsonResponse:
-    """The process answers."""
-    return JsonResponse({"status": "ok"})
+    """The process answers. As the other probe it is served by config.asgi; here for other servers."""
+    return JsonResponse(ALIVE)
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The process can serve: 503 while the database does not answer. Without Redis it still serves."""
-    checks: dict[str, Any] = {"database": "ok", "limits": limiter.state()}
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except Error as error:
-        checks["database"] = type(error).__name__
-    ready = checks["database"] == "ok"
-    return JsonResponse({"status": "ok" if ready else "unavailable", "checks": checks}, status=200 if ready else 503)
+    """The process can serve."""
+    body, status = readiness()
+    return JsonResponse(body, status=status)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -58,6 +58,10 @@ HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
 THREADS = env_int("THREADS", 16, 1000)
+HEAVY_THREADS = env_int("HEAVY_THREADS", max(1, THREADS // 4), 1000)  # beside THREADS
+STATEMENT_SECONDS = env_int("STATEMENT_SECONDS", 10, 3600)  # for each statement of a web request
+HEAVY_STATEMENT_SECONDS = env_int("HEAVY_STATEMENT_SECONDS", 30, 3600)
+PAGES_PER_MINUTE = env_int("PAGES_PER_MINUTE", 120, 1_000_000)  # outside /v1, for each address; operators ten times
 
 SESSION_ENGINE = "accounts.operators.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
@@ -114,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "accounts.middleware.PageLimitMiddleware",
     "config.api.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,
@@ -181,8 +186,10 @@ def database() -> dict[str, Any]:
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
     parsed["ENGINE"] = "config.postgresql"
     options = parsed.setdefault("OPTIONS", {})
-    # A lost server is noticed within seconds, and a request never waits longer than that for a connection.
-    options["pool"] = {"min_size": 1, "max_size": THREADS + 5, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    # One for each thread of config.asgi and six for upkeep, the probe and look-ups. A lost server is noticed within
+    # seconds, and a request never waits longer than that for a connection.
+    most = THREADS + HEAVY_THREADS + 6
+    options["pool"] = {"min_size": 1, "max_size": most, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
     # A connection is tried before it serves a request: what a restarted server has closed is replaced unseen.
     parsed["CONN_HEALTH_CHECKS"] = True
     options.setdefault("connect_timeout", 5)

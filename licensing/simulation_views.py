@@ -25,6 +25,7 @@ MAX_FINDINGS = 500  # in a reply
 
 class PolicySimulate(ReadingPost):
     permissions_required = {"POST": ("policies:read", "analytics:read")}
+    heavy = frozenset({"POST"})
     serializer_class = SimulationBodySerializer
     queryset = Policy.objects.none()
 
@@ -43,6 +44,7 @@ class PolicySimulate(ReadingPost):
 
 class PolicyLint(ReadingPost):
     permissions_required = {"POST": "policies:read"}
+    heavy = frozenset({"POST"})
     serializer_class = DraftSerializer
     queryset = Policy.objects.none()
 

@@ -1,7 +1,8 @@
 """Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
 
 import os
-from threading import BoundedSemaphore
+from collections.abc import Iterator
+from threading import Event
 
 import pytest
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.db import connection
 
 from accounts.limits import limiter
 from accounts.models import Account
+from config.api import statements
 from tests import append_only, factories
 from tests.client import ApiClient
 
@@ -45,12 +47,6 @@ def _limits_begin_at_zero() -> None:
     limiter.forget_all()
 
 
-@pytest.fixture(autouse=True)
-def _no_export_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that leaves its file unread keeps the turn of no other test."""
-    monkeypatch.setattr("config.api.export.turns", BoundedSemaphore(4))
-
-
 @pytest.fixture
 def account(db: None) -> Account:
     return factories.account()
@@ -74,3 +70,13 @@ def other_api(other_account: Account) -> ApiClient:
 @pytest.fixture
 def anonymous(db: None) -> ApiClient:
     return ApiClient(None)
+
+
+@pytest.fixture
+def for_nobody() -> Iterator[None]:
+    """The client of what is worked out has gone."""
+    gone = Event()
+    gone.set()
+    token = statements.bound.set(statements.Bound(30, gone))
+    yield
+    statements.bound.reset(token)

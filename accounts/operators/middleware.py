@@ -13,6 +13,8 @@ from django.urls import reverse
 from accounts.audit import operator
 from accounts.operators.second_factor import is_set_up
 from config.api.actors import SYSTEM, acting_as, current_actor
+from config.api.errors import as_api_error, page_of
+from config.api.statements import was_ended
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
@@ -107,3 +109,10 @@ class OperatorMiddleware:
         match: Any = request.resolver_match
         if match.app_name == "admin" and request.user.is_authenticated:
             current_actor.set(operator(request))
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """A page that took too long says so; anything else is the affair of the error pages."""
+        if not was_ended(exception):
+            return None
+        error = as_api_error(exception)
+        return HttpResponse(page_of(error), status=error.status_code, headers=error.headers)

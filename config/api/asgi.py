@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from config.api.errors import ApiError, InvalidRequest
+from config.api.errors import ApiError, InvalidRequest, page_of
 from config.api.middleware import request_id_of
 from config.api.rendering import render_json
 
@@ -46,15 +46,24 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-async def send_error(error: ApiError, send: Send, limits: dict[str, str]) -> None:
-    """The envelope, with the headers of rate limits, to a client that has not kept its side: the connection ends."""
+async def send_error(error: ApiError, send: Send, headers: dict[str, str], sent_id: str = "") -> None:
+    """The envelope, with the headers of rate limits; the connection ends. `sent_id`: what the client calls it."""
     body = render_json({"error": error.as_dict()})
-    headers = [
-        (b"content-type", b"application/json"),
+    await send_last(error.status_code, b"application/json", body, headers, sent_id, send)
+
+
+async def send_page(error: ApiError, send: Send) -> None:
+    """The same to a browser."""
+    await send_last(error.status_code, b"text/html; charset=utf-8", page_of(error), error.headers, "", send)
+
+
+async def send_last(status: int, media: bytes, body: bytes, headers: dict[str, str], sent_id: str, send: Send) -> None:
+    lines = [
+        (b"content-type", media),
         (b"content-length", b"%d" % len(body)),
-        (b"x-request-id", request_id_of("").encode()),
+        (b"x-request-id", request_id_of(sent_id).encode()),
         (b"connection", b"close"),
-        *((name.lower().encode(), value.encode()) for name, value in limits.items()),
+        *((name.lower().encode(), value.encode()) for name, value in headers.items()),
     ]
-    await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": lines})
     await send({"type": "http.response.body", "body": body})

@@ -1,6 +1,7 @@
 """Every error that the API answers: one tree, one handler, one envelope (spec §7, contract §2)."""
 
 import logging
+from html import escape
 from typing import Any, ClassVar
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -11,6 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
+from config.api import statements
 from config.api.rendering import render_json
 
 logger = logging.getLogger(__name__)
@@ -121,6 +123,15 @@ class ServiceUnavailable(ApiError):
     status_code, code = 503, "service_unavailable"
 
 
+class ClientGone(ApiError):
+    """Nobody waits for the answer any more. What is sent nobody reads; the log and the metrics have the status."""
+
+    status_code, code = 499, "client_gone"
+
+
+RETRY_LONG_AFTER = 30  # seconds
+
+
 def first_error(detail: Any, path: str = "") -> tuple[str, str]:
     """The path and text of the first of a serializer's errors, the path as in `rules[0].conditions.licenseType`."""
     if isinstance(detail, dict) and detail:
@@ -151,8 +162,7 @@ def as_api_error(exc: Exception) -> ApiError:
             param, message = first_error(exc.detail)
             return ValidationFailed(message, param=param or None)
         case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
-            logger.error("The database did not answer: %s", exc)
-            return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
+            return of_database(exc)
         case UnreadablePostError():
             return InvalidRequest("The request ended before its body did.")
         case RequestDataTooBig():
@@ -161,6 +171,27 @@ def as_api_error(exc: Exception) -> ApiError:
             return InvalidRequest(str(exc))
     logger.error("Unhandled exception", exc_info=exc)
     return InternalError("Something went wrong on our side. The request id names it in our log.")
+
+
+def of_database(exc: Exception) -> ApiError:
+    """What a client is told of a database that did not answer, or of a statement that was not let finish."""
+    if not statements.was_ended(exc):
+        logger.error("The database did not answer: %s", exc)
+        return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
+    if statements.is_for_nobody():
+        return ClientGone("The client has gone.")
+    bound = statements.bound.get()
+    limit = f" than {bound.seconds} seconds" if bound is not None else ""
+    return ServiceUnavailable(
+        f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time.",
+        retry_after=RETRY_LONG_AFTER,
+    )
+
+
+def check_wanted() -> None:
+    """Raises ClientGone where nobody waits for what is being worked out."""
+    if statements.is_for_nobody():
+        raise ClientGone("The client has gone.")
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
@@ -177,6 +208,15 @@ def error_response(error: ApiError) -> HttpResponse:
         headers=error.headers,
         content_type="application/json",
     )
+
+
+def page_of(error: ApiError) -> bytes:
+    """The error for a browser, where there is nothing to make a page with, or it would cost too much."""
+    title = "Too many requests" if error.status_code == 429 else "Not now"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<h1>{title}</h1><p>{escape(error.message)}</p></html>\n"
+    ).encode()
 
 
 def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -51,6 +51,7 @@ class ApiView(GenericAPIView):
     permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     serializer_class: Any = None
     query_parameters: ClassVar[frozenset[str]] = frozenset()
+    heavy: ClassVar[frozenset[str]] = frozenset()  # methods whose cost a request chooses (config.api.heavy)
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (config.api.money)
     filter_backends = (StrictFilterBackend,)
     pagination_class = KeysetPagination
@@ -157,7 +158,8 @@ class ListMixin:
         queryset = view.owned()
         if getattr(view, "filterset_class", None):
             queryset = view.filter_queryset(queryset)
-        form = wanted_format(view.request) if self.exportable else "json"
+        accept = view.request.headers.get("Accept", "")
+        form = wanted_format(view.request.query_params, accept) if self.exportable else "json"
         if form != "json":
             for name in KeysetPagination.parameters & set(view.request.query_params):
                 raise InvalidRequest(f"A file has everything that matches: {name} has no place here.", param=name)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -11,8 +10,8 @@ from django.shortcuts import redirect
 from unfold.decorators import action
 
 from accounts.operators.links import list_url
-from config.api.errors import ServiceUnavailable
 from config.api.export import CHUNK, Row, export
+from config.api.heavy import heavy
 from licensing.models import Content
 from licensing.serializers import ContentSerializer, MetadataField
 
@@ -34,18 +33,15 @@ def chunks(items: QuerySet[Content]) -> Iterator[list[Row]]:
 class ContentExport:
     """A link of the list of content."""
 
+    @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="export")
     def export_items(self, request: HttpRequest) -> Any:
         try:
             shown: Any = self.get_changelist_instance(request)  # type: ignore[attr-defined]
         except IncorrectLookupParameters:
             return redirect(list_url(Content))
-        try:
-            request_: Any = request
-            return export(request_, "csv", "content", COLUMNS, chunks(shown.queryset.select_related(None)))
-        except ServiceUnavailable as error:
-            messages.error(request, error.message)
-            return redirect(list_url(Content))
+        request_: Any = request
+        return export(request_, "csv", "content", COLUMNS, chunks(shown.queryset.select_related(None)))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The link exports what the list shows."""

@@ -16,6 +16,7 @@ from accounts.operators.pages import page
 from accounts.operators.scope import request_scope
 from accounts.operators.uploads import Upload, purge
 from config.api.errors import InvalidRequest
+from config.api.heavy import heavy
 from licensing.admin.import_forms import PlanForm, UploadForm
 from licensing.browser_import import MOST_SHOWN, TARGETS, Outcome, Plan, carry_out, columns_by_name, columns_of
 from licensing.models import Content
@@ -43,6 +44,7 @@ class ContentImport:
             *super().get_urls(),  # type: ignore[misc]
         ]
 
+    @heavy
     @action(description="Import", icon="upload_file", permissions=["import"], url_path="import")
     def import_items(self, request: HttpRequest) -> HttpResponse:
         scope = request_scope(request)
@@ -64,6 +66,7 @@ class ContentImport:
                 return to_import(upload)
         return page(request, self, "licensing/import_upload.html", title="Import content", form=form, media=form.media)
 
+    @heavy
     def import_preview(self, request: HttpRequest, token: str) -> HttpResponse:
         upload, plan = self.found_import(request, token)
         if upload is None or plan is None:
@@ -97,6 +100,7 @@ class ContentImport:
         title = f"Import {upload.about['name']}"
         return page(request, self, "licensing/import_preview.html", title=title, **context)
 
+    @heavy
     def import_bad_rows(self, request: HttpRequest, token: str) -> HttpResponse:
         upload, _ = self.found_import(request, token)
         if upload is None or not upload.path("bad").exists():

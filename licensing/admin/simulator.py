@@ -17,6 +17,7 @@ from accounts.operators.refusals import REFUSALS, add_refusal, refusal
 from analytics.windows import ALL, PERIODS
 from config.api.amounts import plain
 from config.api.errors import ApiError, ValidationFailed
+from config.api.heavy import heavy
 from config.api.timestamps import parse_timestamp
 from licensing.admin.policy_pages import items_of
 from licensing.check_bodies import Check, parse_check
@@ -90,6 +91,7 @@ class ReplayForm(forms.Form):
 class PolicySimulator:
     """The part of the policies' admin that tries policies out."""
 
+    @heavy
     @action(description="Simulator", icon="science", permissions=["view"], url_path="simulator")
     def simulator(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)

@@ -6,6 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
+from psycopg.errors import QueryCanceled
 
 from accounts.operators.links import change_url
 from tests import factories
@@ -51,6 +52,15 @@ def test_a_form_of_another_session(staff):
     reply = client.post(reverse("admin:accounts_account_add"), {"name": "x"})
     assert reply.status_code == 403
     assert "not valid any more" in told(reply)
+
+
+def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
+    error = OperationalError("canceling statement due to statement timeout")
+    error.__cause__ = QueryCanceled()
+    monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=error))
+    reply = admin.get(KEYS)
+    assert (reply.status_code, reply.headers["Retry-After"]) == (503, "30")
+    assert "Narrow the filters" in reply.content.decode()
 
 
 def test_a_failure_is_told_without_the_database(staff, sign_in, monkeypatch):

@@ -188,13 +188,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
     assert much < 1.5 * little
 
 
-def test_a_client_that_goes_away_ends_the_queries(rf, account):
-    class Gone:
-        def is_set(self):
-            return True
-
-    request = rf.get("/")
-    request.META["asgi.scope"] = {"client_gone": Gone()}
+def test_a_client_that_goes_away_ends_the_queries(for_nobody):
     asked = []
 
     def chunks():
@@ -202,27 +196,8 @@ def test_a_client_that_goes_away_ends_the_queries(rf, account):
             asked.append(number)
             yield [{"id": number}]
 
-    assert list(export.present_for(request, chunks())) == []
+    assert list(export.while_wanted(chunks())) == []
     assert asked == [0]
-
-
-def test_not_all_threads_export_at_a_time(api):
-    taken = 0
-    while export.turns.acquire(blocking=False):
-        taken += 1
-    try:
-        reply = api.get("/v1/access/decisions", format="csv")
-        assert (reply.status, reply.error["retryAfter"]) == (503, 5)
-        assert api.get("/v1/access/decisions").status == 200
-    finally:
-        for _ in range(taken):
-            export.turns.release()
-
-
-def test_a_file_gives_its_turn_back(api, decisions):
-    for _ in range(20):
-        assert api.get("/v1/access/decisions", format="csv").status == 200
-        assert api.get("/v1/access/decisions", format="nonsense").status == 400
 
 
 def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):

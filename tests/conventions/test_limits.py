@@ -4,6 +4,7 @@ from datetime import datetime
 
 import pytest
 
+from accounts import keytext
 from tests import factories
 from tests.client import ApiClient
 
@@ -176,3 +177,27 @@ def test_a_change_of_plan_holds_at_once(db, clock):
     account.plan = "professional"
     account.save()
     assert headers(api.get("/v1/content"))[:2] == (300, 298)
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/nothing"), ("PUT", "/v1/content"), ("GET", "/v1/content/")])
+def test_a_reply_that_counts_for_no_account_costs_no_query(tight, clock, django_assert_num_queries, method, path):
+    known, unknown = tight(5, 100), tight(5, 100)
+    known.get("/v1/content")
+    for api in (known, unknown):
+        with django_assert_num_queries(0):
+            assert api.request(method, path).status in (404, 405)
+
+
+def test_a_flood_of_unknown_paths_by_keys_that_were_never_seen_counts_by_address(db, clock):
+    replies = [ApiClient(keytext.generate("secret")).get("/v1/nothing") for _ in range(61)]
+    assert [reply.status for reply in replies] == [404] * 60 + [429]
+    assert headers(replies[-1])[:2] == (60, 0)
+    assert replies[-1].error["code"] == "rate_limit_exceeded"
+    assert replies[-1].headers["Retry-After"] == str(replies[-1].error["retryAfter"])
+
+
+def test_a_browsers_preflight_counts_nothing(anonymous, clock):
+    preflight = {"Origin": "https://example.com", "Access-Control-Request-Method": "POST"}
+    for _ in range(3):
+        assert anonymous.request("OPTIONS", "/v1/access/check", headers=preflight).status == 200
+    assert headers(anonymous.get("/v1/content"))[:2] == (60, 59)

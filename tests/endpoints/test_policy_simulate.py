@@ -1,9 +1,10 @@
 """POST /v1/policies/:id/simulate: what recorded decisions would have been by a draft."""
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import Account
-from config.api.errors import ValidationFailed
+from config.api.errors import ClientGone, ValidationFailed
 from licensing import services, simulation
 from tests import factories
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL, LICENSED_REQUESTER
@@ -280,3 +281,20 @@ def test_a_window_before_all_time_is_empty(simulate, check):
 def test_the_window_is_checked_for_other_callers_too(clock):
     with pytest.raises(ValidationFailed):
         simulation.window_of(clock.now, "7d", clock.now, clock.now)
+
+
+def test_a_draft_of_many_conditions_is_tried_on_fewer_decisions(simulate, check, monkeypatch):
+    monkeypatch.setattr(simulation, "MAX_TESTS", 4)
+    check(), check(), check()
+    one = {"action": "allow", "conditions": {"licenseType": "press", "contentType": "video"}}
+    reply = simulate(rules=[one])
+    assert (reply["total"], reply["truncated"]) == (2, True)
+    assert (simulate(rules=[DENY_ALL])["total"], simulate(rules=[DENY_ALL])["truncated"]) == (3, False)
+
+
+def test_a_simulation_whose_client_has_gone_ends(policy, check, for_nobody):
+    check()
+    draft = simulation.draft_of(policy, {"rules": [DENY_ALL]})
+    start, end = simulation.window_of(timezone.now(), "7d", None, None)
+    with pytest.raises(ClientGone):
+        simulation.simulate(policy, draft, start, end)

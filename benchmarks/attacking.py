@@ -1,0 +1,257 @@
+"""The attacks of benchmarks.attacks, each by a process of its own; see there. Against a service of one's own only."""
+
+import gzip
+import json
+import re
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from accounts import keytext
+
+RULES = 100
+PATIENCE = 3  # seconds, after which a client goes
+
+
+@dataclass
+class Target:
+    """The service, and what the attacker has of it."""
+
+    url: str
+    account: str
+    key: str
+    username: str
+    password: str
+    policy: str = ""
+    item: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def rules(self) -> list[dict[str, Any]]:
+        """As many as a policy may have, and nearly as large as a body may be."""
+        tags = [f"{number:02}{'x' * 80}" for number in range(100)]
+        return [{"action": "deny", "priority": n, "conditions": {"tags": tags}} for n in range(1, RULES)] + [
+            {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+        ]
+
+    def connect(self, *, receive_bytes: int | None = None) -> socket.socket:
+        address = urlsplit(self.url)
+        opened = socket.socket()
+        if receive_bytes:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        opened.settimeout(PATIENCE)
+        opened.connect((address.hostname, address.port))
+        return opened
+
+    def head(self, line: str, *more: str, key: str = "") -> bytes:
+        lines = [f"{line} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key or self.key}", *more, "", ""]
+        return "\r\n".join(lines).encode()
+
+
+Attack = Callable[[Target, float], None]
+ATTACKS: dict[str, Attack] = {}
+
+
+def named(name: str) -> Callable[[Attack], Attack]:
+    def register(function: Attack) -> Attack:
+        ATTACKS[name] = function
+        return function
+
+    return register
+
+
+def attack(name: str, target: Target, seconds: float, begun: Any) -> None:
+    """Runs an attack for so long at most, in a process of its own; sets the event `begun`."""
+    begun.set()
+    ATTACKS[name](target, time.monotonic() + seconds)
+
+
+def by_many(count: int, work: Callable[[], None]) -> None:
+    """The work in so many threads, which do not outlive their process."""
+    threads = [Thread(target=work, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def again_and_again(target: Target, until: float, count: int, method: str, path: str, **options: Any) -> None:
+    """One request after the other on so many connections; the client waits for no reply longer than its patience."""
+    options = {"timeout": 30.0, "headers": target.headers, **options}
+    timeout = options.pop("timeout")
+
+    def ask() -> None:
+        with httpx.Client(base_url=target.url, timeout=timeout, verify=False) as client:  # noqa: S501 - it is HTTP
+            while time.monotonic() < until:
+                with suppress(httpx.TransportError):
+                    client.request(method, path, **options)
+
+    by_many(count, ask)
+
+
+def as_json(body: Any) -> bytes:
+    return json.dumps(body).encode()
+
+
+@named("drafts")
+def drafts(target: Target, until: float) -> None:
+    """Dry runs by a draft of 1 MiB: 50,000 addresses in 100 rules."""
+    rules = []
+    for rule in range(RULES):
+        addresses = [f"10.{rule}.{number >> 7}.{number % 128 * 2}" for number in range(500)]
+        rules.append({"action": "deny", "conditions": {"ip": addresses}})
+    body = {"contentId": target.item, "requester": "org", "dryRun": True, "policy": {"rules": rules}}
+    again_and_again(target, until, 4, "POST", "/v1/access/check", content=as_json(body))
+
+
+@named("simulations")
+def simulations(target: Target, until: float) -> None:
+    """32 at a time of 100 rules on all decisions, given up after three seconds."""
+    rules = [{"action": "deny", "conditions": {"tags": ["none"], "category": f"{n}"}} for n in range(RULES)]
+    content, path = as_json({"rules": rules, "period": "all"}), f"/v1/policies/{target.policy}/simulate"
+    again_and_again(target, until, 32, "POST", path, content=content, timeout=PATIENCE)
+
+
+@named("unread-exports")
+def unread_exports(target: Target, until: float) -> None:
+    """Files that nobody reads, or a byte a second of them."""
+    asked = target.head("GET /v1/access/decisions?format=jsonl")
+    opened = [target.connect(receive_bytes=4096) for _ in range(16)]
+    for one in opened:
+        one.sendall(asked)
+    while time.monotonic() < until:
+        for one in opened[:8]:
+            with suppress(OSError):
+                one.recv(1)
+        time.sleep(1)
+
+
+@named("large-bodies")
+def large_bodies(target: Target, until: float) -> None:
+    """20 MiB each of a body that never ends, to no path, without a key."""
+    size = 20 * 1024 * 1024
+    head = f"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
+    kept = []
+    for _ in range(16):
+        opened = target.connect()
+        kept.append(opened)
+        with suppress(OSError):
+            opened.sendall(head + bytes(size - 1))
+    time.sleep(max(0, until - time.monotonic()))
+
+
+@named("slow-heads")
+def slow_heads(target: Target, until: float) -> None:
+    """Connections that say nothing, or their head a byte at a time."""
+    head = target.head("GET /v1/content", *[f"X-{number}: {'a' * 50}" for number in range(20)])
+    opened: list[socket.socket] = []
+    for _ in range(300):
+        with suppress(OSError):
+            opened.append(target.connect())
+    for byte in head:
+        if time.monotonic() > until:
+            break
+        for one in opened[::2]:
+            with suppress(OSError):
+                one.sendall(bytes([byte]))
+        time.sleep(0.1)
+    time.sleep(max(0, until - time.monotonic()))
+
+
+@named("explain")
+def explain(target: Target, until: float) -> None:
+    """Batches whose traces are of the largest policy."""
+    body = {"contentId": target.item, "requester": "org", "dryRun": True, "explain": True, "checks": [{}] * 100}
+    again_and_again(target, until, 4, "POST", "/v1/access/check/batch", content=as_json(body))
+
+
+@named("expand")
+def expand(target: Target, until: float) -> None:
+    """Lists in which the largest policy stands a hundred times."""
+    with httpx.Client(base_url=target.url, headers=target.headers, timeout=30) as client:
+        for number in range(100):
+            client.post("/v1/content", json={"title": f"Item {number}", "policyId": target.policy})
+    again_and_again(target, until, 4, "GET", "/v1/content?limit=100&expand=policy")
+
+
+@named("reports")
+def reports(target: Target, until: float) -> None:
+    """32 at a time of all time, given up after three seconds."""
+    again_and_again(target, until, 32, "GET", "/v1/analytics/usage?period=all&groupBy=hour", timeout=PATIENCE)
+
+
+@named("login-pages")
+def login_pages(target: Target, until: float) -> None:
+    again_and_again(target, until, 8, "GET", "/admin/login/", headers={})
+
+
+@named("unknown-paths")
+def unknown_paths(target: Target, until: float) -> None:
+    """With a key that is well-formed and nobody's."""
+    headers = {"Authorization": f"Bearer {keytext.generate('secret')}"}
+    again_and_again(target, until, 8, "GET", f"/v1/{secrets.token_hex(4)}", headers=headers)
+
+
+# --- The admin -------------------------------------------------------------------------------------------------------
+
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+def signed_in(target: Target) -> httpx.Client:
+    client = httpx.Client(base_url=target.url, timeout=30, follow_redirects=True)
+    form = {"username": target.username, "password": target.password, "next": "/admin/"}
+    client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": token_of(client, "/admin/login/")})
+    return client
+
+
+def token_of(client: httpx.Client, path: str) -> str:
+    found = TOKEN.search(client.get(path).text)
+    return found[1] if found else ""
+
+
+@named("blank-imports")
+def blank_imports(target: Target, until: float) -> None:
+    """Imports of lines with nothing in them, gzipped."""
+    file = gzip.compress(b"\n" * 4 * 1024 * 1024)
+    path = "/admin/licensing/content/import/"
+
+    def bring() -> None:
+        with signed_in(target) as client:
+            while time.monotonic() < until:
+                with suppress(httpx.TransportError):
+                    form = {"csrfmiddlewaretoken": token_of(client, path), "account": target.account}
+                    client.post(path, data=form, files={"file": ("rows.jsonl.gz", file)})
+
+    by_many(4, bring)
+
+
+@named("audit-comparisons")
+def audit_comparisons(target: Target, until: float) -> None:
+    """The audit log's page of a change of two rules with 500 tags each, all of them others than before."""
+
+    def rules(begin: int) -> list[dict[str, Any]]:
+        tags = [[f"{begin + number}" for number in range(500)] for _ in range(2)]
+        return [{"action": "allow", "conditions": {"tags": some}} for some in tags]
+
+    with httpx.Client(base_url=target.url, headers=target.headers, timeout=30) as client:
+        made = client.post("/v1/policies", json={"name": "Compared", "rules": rules(0)}).json()
+        client.patch(f"/v1/policies/{made['id']}", json={"rules": rules(10_000)})
+        entry = client.get("/v1/audit?limit=1").json()["data"][0]["id"]
+
+    def look() -> None:
+        with signed_in(target) as client:
+            while time.monotonic() < until:
+                with suppress(httpx.TransportError):
+                    client.get(f"/admin/accounts/auditentry/{entry}/change/")
+
+    by_many(4, look)

@@ -1,0 +1,199 @@
+"""One caller against all others: what another account's checks, lists and probes cost beside each attack.
+
+    python -m benchmarks.attacks [--sqlite] [--seconds 10] [--only NAME …] [--decisions 100000]
+
+A victim asks at a steady, modest rate, alone first and then beside one attack after the other, each by an account or a
+stranger of its own process. Printed are the victim's times and errors, and by how much the service's memory grew.
+"""
+
+import argparse
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import quantiles
+from threading import Event, Thread
+from typing import Any
+
+import httpx
+import psutil
+
+from benchmarks.attacking import ATTACKS, Target, attack
+from benchmarks.harness import expect, workplace
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, PER_DAY, PER_MINUTE, Installation, installed
+
+SETTLE_SECONDS = 2
+SAMPLES_A_SECOND = 5  # of memory
+WORST_P99_MS, WORST_GROWTH_MIB = 500, 100
+BATCH = 100
+
+
+@dataclass
+class Kind:
+    """Requests of one kind, `rate` a second. What could not begin when it was due has waited since then."""
+
+    name: str
+    rate: float
+    send: Callable[[httpx.Client], httpx.Response]
+    milliseconds: list[float] = field(default_factory=list)
+    errors: int = 0
+
+    def run(self, client: httpx.Client, began: float, seconds: float) -> None:
+        for number in range(int(seconds * self.rate)):
+            due = began + number / self.rate
+            time.sleep(max(0, due - time.perf_counter()))
+            if time.perf_counter() > began + 3 * seconds:  # those that are left would have waited still longer
+                self.milliseconds.append((time.perf_counter() - due) * 1000)
+                self.errors += 1
+                continue
+            try:
+                self.errors += self.send(client).status_code != 200
+            except httpx.TransportError:
+                self.errors += 1
+            self.milliseconds.append((time.perf_counter() - due) * 1000)
+
+    def percentile(self, rank: int) -> float:
+        return quantiles(self.milliseconds, n=100, method="inclusive")[rank - 1]
+
+
+@dataclass(frozen=True)
+class Result:
+    attack: str
+    times: dict[str, tuple[float, float]]  # p50 and p99 in milliseconds, by kind
+    errors: int
+    growth: float  # MiB
+
+    @property
+    def holds(self) -> bool:
+        worst = max(p99 for _, p99 in self.times.values())
+        return worst < WORST_P99_MS and self.growth < WORST_GROWTH_MIB and not self.errors
+
+
+def kinds_for(item: str) -> list[Kind]:
+    check = {"contentId": item, "requester": LICENSED}
+    return [
+        Kind("checks", 20, lambda client: client.post("/v1/access/check", json=check)),
+        Kind("lists", 5, lambda client: client.get("/v1/content?limit=20")),
+        Kind("livez", 5, lambda client: client.get("/livez")),
+    ]
+
+
+class Memory:
+    """The greatest resident memory of the service's processes while it is watched, in MiB above the first."""
+
+    def __init__(self, pid: int) -> None:
+        self.process = psutil.Process(pid)
+        self.first = self.most = self.now()
+        self.done = Event()
+        self.thread = Thread(target=self.watch)
+        self.thread.start()
+
+    def now(self) -> float:
+        total = 0
+        for process in (self.process, *self.process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+        return total / 2**20
+
+    def watch(self) -> None:
+        while not self.done.wait(1 / SAMPLES_A_SECOND):
+            self.most = max(self.most, self.now())
+
+    def growth(self) -> float:
+        self.done.set()
+        self.thread.join()
+        return max(self.most, self.now()) - self.first
+
+
+def measured(name: str, made: Installation, item: str, target: Target, seconds: float) -> Result:
+    """The victim beside the attack; the empty name is none."""
+    processes = multiprocessing.get_context("spawn")
+    begun = processes.Event()
+    attacker = processes.Process(target=attack, args=(name, target, 3 * seconds, begun), daemon=True)
+    kinds = kinds_for(item)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(httpx.Client(base_url=made.url, headers=made.headers)) for _ in kinds]
+        for kind, client in zip(kinds, clients, strict=True):
+            client.timeout = httpx.Timeout(60)
+            kind.send(client)
+        memory = Memory(made.server.pid)
+        if name:
+            attacker.start()
+            begun.wait()
+            time.sleep(SETTLE_SECONDS)
+        now = time.perf_counter()
+        victims = [
+            Thread(target=kind.run, args=(client, now, seconds)) for kind, client in zip(kinds, clients, strict=True)
+        ]
+        for victim in victims:
+            victim.start()
+        for victim in victims:
+            victim.join()
+        growth = memory.growth()
+    if name:
+        attacker.kill()
+        attacker.join()
+    times = {kind.name: (kind.percentile(50), kind.percentile(99)) for kind in kinds}
+    return Result(name or "none", times, sum(kind.errors for kind in kinds), growth)
+
+
+def attackers_account(made: Installation, decisions: int) -> Target:
+    """An account with a largest policy, and as many recorded decisions as a simulation replays."""
+    limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
+    account = made.made("create_account", "Attacker", "--plan", "enterprise", *limits)["id"]
+    key = made.made("create_api_key", "--account", account, "--name", "attacker", "--type", "secret")["key"]
+    operator = made.made("create_operator", "attacker", "--superuser")
+    target = Target(made.url, account, key, username="attacker", password=operator["password"])
+    with httpx.Client(base_url=made.url, headers=target.headers, timeout=60) as client:
+        policy = client.post("/v1/policies", json={"name": "Large", "rules": target.rules()})
+        expect(policy.status_code == 201, f"the policy is answered {policy.status_code}: {policy.text[:300]}")
+        target.policy = policy.json()["id"]
+        item = client.post("/v1/content", json={"title": "Item", "policyId": target.policy})
+        target.item = item.json()["id"]
+        body = {"contentId": target.item, "requester": LICENSED, "checks": [{}] * BATCH}
+        for _ in range(decisions // BATCH):
+            reply = client.post("/v1/access/check/batch", json=body)
+            expect(reply.status_code == 200, f"a batch is answered {reply.status_code}: {reply.text[:300]}")
+    return target
+
+
+def table(results: Sequence[Result]) -> str:
+    kinds = list(results[0].times)
+    names = [f"{kind} {rank}, ms" for kind in kinds for rank in ("p50", "p99")]
+    rows = [["beside", *names, "errors", "memory, MiB", "holds"], ["---", *["---:"] * (len(names) + 3)]]
+    for one in results:
+        figures = [f"{value:,.1f}" for kind in kinds for value in one.times[kind]]
+        rows.append([one.attack, *figures, str(one.errors), f"{one.growth:+,.0f}", "yes" if one.holds else "NO"])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--sqlite", action="store_true")
+    options.add_argument("--seconds", type=float, default=10, help="of the victim beside each attack")
+    options.add_argument("--decisions", type=int, default=100_000, help="that the attacker has recorded")
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="NAME")
+    options.add_argument("--json", type=Path, metavar="FILE", help="writes the figures there")
+    given = options.parse_args()
+    results: list[Result] = []
+    with workplace(storage=not given.sqlite) as (stack, directory, services):
+        made: Any = installed(stack, "attacked", directory, services, workers=given.workers)
+        [item] = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
+        made.expect_decisions(item, LICENSED, {"id": "org_other"})
+        target = attackers_account(made, given.decisions)
+        for name in ("", *given.only):
+            results.append(measured(name, made, item, target, given.seconds))
+            print(results[-1], flush=True)
+            made.server.stop()  # what an attack has left must not count for the next one
+            made.server.start()
+    print(f"\n{table(results)}")
+    if given.json:
+        given.json.write_text(json.dumps([asdict(one) for one in results], indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What an orchestrator asks: `/livez` and `/readyz`, answered whatever all threads are doing."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.db import Error, close_old_connections, connection
+
+from accounts.limits import limiter
+from config.api import statements
+from config.api.asgi import Send
+from config.api.middleware import request_id_of
+from config.api.rendering import render_json
+
+PROBES = frozenset({"/livez", "/readyz"})
+SECONDS = 5  # for the database to answer
+ALIVE = {"status": "ok"}
+
+
+def readiness() -> tuple[dict[str, Any], int]:
+    """The body and the status: 503 while the database does not answer. Without Redis the service is ready."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error as error:
+        return readiness_with(type(error).__name__)
+    return readiness_with("ok")
+
+
+def readiness_with(database: str) -> tuple[dict[str, Any], int]:
+    ready = database == "ok"
+    checks = {"database": database, "limits": limiter.state()}
+    return {"status": "ok" if ready else "unavailable", "checks": checks}, 200 if ready else 503
+
+
+class Readiness:
+    """Asks in a thread of its own, one question at a time for everybody who waits for the answer."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
+        self.asking: asyncio.Future[tuple[dict[str, Any], int]] | None = None
+
+    async def __call__(self) -> tuple[dict[str, Any], int]:
+        loop = asyncio.get_running_loop()
+        if self.asking is None or self.asking.done() or self.asking.get_loop() is not loop:
+            self.asking = loop.run_in_executor(self.thread, self.ask)
+        try:
+            return await asyncio.wait_for(asyncio.shield(self.asking), SECONDS)
+        except TimeoutError:
+            return readiness_with("TimeoutError")
+
+    def ask(self) -> tuple[dict[str, Any], int]:
+        token = statements.bound.set(statements.Bound(SECONDS))
+        close_old_connections()
+        try:
+            return readiness()
+        finally:
+            close_old_connections()
+            statements.bound.reset(token)
+
+
+ready = Readiness()
+
+
+async def answer_probe(path: str, send: Send) -> None:
+    body, status = (ALIVE, 200) if path == "/livez" else await ready()
+    content = render_json(body)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(content)),
+        (b"x-request-id", request_id_of("").encode()),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

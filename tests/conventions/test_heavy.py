@@ -1,0 +1,115 @@
+"""Requests whose cost is theirs to choose have threads of their own; what takes too long or is for nobody ends."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import OperationalError, close_old_connections, connection
+from django.urls import reverse
+
+from config.api import statements
+from config.api.errors import as_api_error
+from config.api.heavy import is_heavy
+from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
+
+HEAVY = {
+    "GET /v1/analytics/usage",
+    "GET /v1/analytics/revenue",
+    "POST /v1/policies/lint",
+    "POST /v1/policies/{}/simulate",
+}
+EXPORTED = {"GET /v1/access/decisions", "GET /v1/revenue"}
+
+
+def heavy_ones(query=b"", accept=""):
+    found = {(method, path) for method, path in known_to_the_resolver() if is_heavy(method, path, query, accept)}
+    return {f"{method} {path}" for method, path in found}
+
+
+def test_every_endpoint_says_whether_it_is_heavy():
+    assert len(known_to_the_resolver()) == len(ENDPOINTS)
+    assert heavy_ones() == HEAVY
+
+
+@pytest.mark.parametrize(
+    ("query", "accept"), [(b"format=csv", ""), (b"format=jsonl&allowed=true", ""), (b"", "text/csv")]
+)
+def test_a_list_is_heavy_as_a_file(query, accept):
+    assert heavy_ones(query, accept) == HEAVY | EXPORTED
+
+
+@pytest.mark.parametrize("query", [b"format=json", b"format=nonsense", b"format=%FF"])
+def test_a_list_is_not_heavy_otherwise(query):
+    assert heavy_ones(query) == HEAVY
+
+
+def test_head_costs_what_get_does():
+    assert is_heavy("HEAD", "/v1/analytics/usage", b"", "")
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"])
+def test_what_does_little_is_not_heavy(path):
+    assert not is_heavy("GET", path, b"", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("licensing_content_import_items", []),
+        ("licensing_content_import", ["token"]),
+        ("licensing_content_bad_rows", ["token"]),
+        ("licensing_content_export_items", []),
+        ("licensing_policy_simulator", ["pol_x"]),
+    ],
+)
+def test_imports_exports_and_simulations_of_the_admin_are_heavy(name, arguments):
+    assert is_heavy("POST", reverse(f"admin:{name}", args=arguments), b"", "")
+
+
+# --- Statements ------------------------------------------------------------------------------------------------------
+
+ENDLESS = {
+    "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
+    "postgresql": "SELECT pg_sleep(600)",
+}
+
+
+def run(bound, statement):
+    """In a thread of its own, as config.asgi does. Returns the error that ended it and what a client is told."""
+
+    def work():
+        statements.bound.set(bound)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+                cursor.fetchall()
+        except OperationalError as error:
+            return statements.was_ended(error), as_api_error(error)
+        finally:
+            close_old_connections()
+            connection.close()
+        return False, None
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
+
+
+def test_a_statement_that_runs_too_long_ends_with_advice(db):
+    ended, error = run(statements.Bound(1), ENDLESS[connection.vendor])
+    assert (ended, error.status_code, error.code) == (True, 503, "service_unavailable")
+    assert "1 seconds" in error.message
+    assert "Narrow the filters" in error.message
+    assert error.retry_after
+
+
+def test_a_bound_is_of_one_request_and_commands_have_none(db):
+    show = {"sqlite": "SELECT 1", "postgresql": "SELECT 1 WHERE current_setting('statement_timeout') = '0'"}
+    run(statements.Bound(1), "SELECT 1")
+    assert run(None, show[connection.vendor]) == (False, None)
+    if connection.vendor == "postgresql":
+        assert statements.bound.get() is None
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL goes on until its bound")
+def test_a_statement_for_nobody_ends_at_once(db, for_nobody):
+    ended, error = run(statements.bound.get(), ENDLESS["sqlite"])
+    assert (ended, error.status_code) == (True, 499)

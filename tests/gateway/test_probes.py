@@ -1,0 +1,58 @@
+"""Probes are answered by config.asgi whatever all threads are doing."""
+
+import asyncio
+from threading import Event
+
+import pytest
+
+from config import asgi, probes
+
+
+async def never(*args):
+    raise AssertionError("A probe took a thread of others.")
+
+
+@pytest.fixture
+def ask(monkeypatch):
+    """Sends a probe to the service, none of whose threads is free."""
+    for threads in (asgi.ordinary, asgi.heavy):
+        monkeypatch.setattr(threads, "serve", never)
+
+    def send_to(path):
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": b""}
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
+        asyncio.run(asgi.application(scope, receive, send))
+        return sent[0]["status"], sent[1]["body"].decode(), {name.decode() for name, _ in sent[0]["headers"]}
+
+    return send_to
+
+
+def test_livez_needs_no_thread(ask):
+    status, body, headers = ask("/livez")
+    assert (status, body) == (200, '{"status":"ok"}')
+    assert "x-request-id" in headers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_needs_no_thread_that_others_use(ask):
+    status, body, _ = ask("/readyz")
+    assert status == 200
+    assert '"database":"ok"' in body
+
+
+def test_readyz_does_not_wait_for_a_database_that_hangs(ask, monkeypatch):
+    answer = Event()
+    monkeypatch.setattr(probes, "SECONDS", 0.01)
+    monkeypatch.setattr(probes.ready, "ask", lambda: answer.wait(20))
+    assert ask("/readyz")[:2] == (
+        503,
+        '{"status":"unavailable","checks":{"database":"TimeoutError","limits":"' + probes.limiter.state() + '"}}',
+    )
+    answer.set()

@@ -1,0 +1,230 @@
+"""Threads are shared out: a caller has its share, waits without a thread, and a slow reader does not keep one."""
+
+import asyncio
+from threading import Event, Semaphore
+from types import SimpleNamespace
+
+import pytest
+
+from config.api import threads as sharing
+from config.api.asgi import Disconnected
+from config.api.errors import RateLimitExceeded, ServiceUnavailable
+from config.api.threads import MOST_BYTES, Paced, Threads
+
+SCOPE = {
+    "type": "http",
+    "method": "GET",
+    "path": "/",
+    "query_string": b"",
+    "http_version": "1.1",
+    "headers": [],
+}
+
+
+class Work:
+    """A WSGI application whose requests all run until they are let go."""
+
+    def __init__(self):
+        self.begun = []  # by whom
+        self.go_on = Semaphore(0)
+
+    def __call__(self, environ, start_response):
+        self.begun.append(environ["PATH_INFO"])
+        self.go_on.acquire(timeout=20)
+        start_response("200 OK", [])
+        return [b"done"]
+
+
+class Clients:
+    """Sends requests to threads that are two, of which a caller has one."""
+
+    def __init__(self, **options):
+        self.work = Work()
+        self.threads = Threads(self.work, "heavy", 2, **{"share": 1, "patience": 20, **options})
+        self.replies = []
+
+    async def receive(self):
+        return {"type": "http.request", "body": b""}
+
+    async def send(self, message):
+        self.replies.append(message)
+
+    def ask(self, caller, *, size=0, left=None):
+        left = left or asyncio.get_running_loop().create_future()
+        return asyncio.create_task(
+            self.threads.serve({**SCOPE, "path": caller}, self.receive, self.send, caller, size, left)
+        )
+
+    async def until_begun(self, count):
+        async with asyncio.timeout(10):
+            while len(self.work.begun) < count:
+                await asyncio.sleep(0)
+
+    async def let_go(self, *tasks):
+        self.work.go_on.release(100)
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        async with asyncio.timeout(10):
+            while self.threads.running:
+                await asyncio.sleep(0)
+
+
+def on_loop(test):
+    """Runs a test that is a coroutine."""
+
+    def run():
+        asyncio.run(test())
+
+    run.__name__ = test.__name__
+    return run
+
+
+@on_loop
+async def test_a_caller_with_its_share_waits_while_others_are_served():
+    clients = Clients()
+    first, second = clients.ask("a"), clients.ask("a")
+    await clients.until_begun(1)
+    other = clients.ask("b")
+    await clients.until_begun(2)
+    assert (dict(clients.threads.running), len(clients.threads.waiting["a"])) == ({"a": 1, "b": 1}, 1)
+    await clients.let_go(first, second, other)
+    assert clients.work.begun == ["a", "b", "a"]
+
+
+@on_loop
+async def test_callers_come_in_turn_however_much_one_of_them_asks_for():
+    clients = Clients(share=2)
+    tasks = [clients.ask("a") for _ in range(4)]
+    await clients.until_begun(2)
+    tasks.append(clients.ask("b"))
+    for begun in (3, 4):
+        clients.work.go_on.release()
+        await clients.until_begun(begun)
+    assert clients.work.begun == ["a", "a", "a", "b"]
+    await clients.let_go(*tasks)
+
+
+@on_loop
+async def test_who_waits_too_long_for_its_own_requests_is_told_to_slow_down():
+    clients = Clients(patience=0)
+    first = clients.ask("a")
+    await clients.until_begun(1)
+    with pytest.raises(RateLimitExceeded) as refused:
+        await clients.ask("a")
+    assert refused.value.retry_after
+    assert not clients.threads.waiting
+    await clients.let_go(first)
+
+
+@on_loop
+async def test_who_waits_too_long_for_others_is_told_that_the_service_is_busy():
+    clients = Clients(patience=0)
+    running = [clients.ask("a"), clients.ask("b")]
+    await clients.until_begun(2)
+    with pytest.raises(ServiceUnavailable) as refused:
+        await clients.ask("c")
+    assert refused.value.retry_after
+    await clients.let_go(*running)
+
+
+@on_loop
+async def test_too_many_that_wait_are_refused_at_once():
+    clients = Clients(most_waiting=1)
+    tasks = [clients.ask("a"), clients.ask("a")]
+    await clients.until_begun(1)
+    with pytest.raises(RateLimitExceeded):
+        await clients.ask("a")
+    await clients.let_go(*tasks)
+
+
+@on_loop
+async def test_what_waits_keeps_few_bytes_in_memory():
+    clients = Clients()
+    tasks = [clients.ask("a"), clients.ask("a", size=MOST_BYTES)]
+    await clients.until_begun(1)
+    with pytest.raises(RateLimitExceeded):
+        await clients.ask("a", size=1)
+    await clients.let_go(*tasks)
+
+
+@on_loop
+async def test_the_work_of_a_client_that_goes_while_it_waits_never_begins():
+    clients = Clients()
+    first = clients.ask("a")
+    await clients.until_begun(1)
+    left = asyncio.get_running_loop().create_future()
+    second = clients.ask("a", left=left)
+    await asyncio.sleep(0)
+    left.set_result(None)
+    with pytest.raises(Disconnected):
+        await second
+    await clients.let_go(first)
+    assert clients.work.begun == ["a"]
+
+
+@on_loop
+async def test_a_thread_is_given_back_though_its_reply_is_not_read():
+    clients = Clients()
+    clients.work.go_on.release(100)
+    unread = asyncio.Event()
+
+    async def send(message):
+        await unread.wait()
+
+    left = asyncio.get_running_loop().create_future()
+    first = asyncio.create_task(clients.threads.serve(dict(SCOPE), clients.receive, send, "a", 0, left))
+    await asyncio.wait_for(clients.ask("a"), 10)
+    assert not first.done()
+    unread.set()
+    await clients.let_go(first)
+
+
+@on_loop
+async def test_a_client_that_does_not_read_a_streamed_reply_loses_its_connection_and_gives_its_thread_back():
+    gone, aborted, made = Event(), [], []
+
+    def endless(environ, start_response):
+        start_response("200 OK", [])
+        while not gone.is_set():
+            made.append(1)
+            yield b"x" * 200_000
+
+    class Cycle:
+        transport = SimpleNamespace(abort=lambda: aborted.append(True))
+
+        async def send(self, message):
+            if message.get("body"):
+                await asyncio.Event().wait()
+
+    clients = Clients()
+    clients.threads.wsgi = endless
+    left = asyncio.get_running_loop().create_future()
+    paced = Paced(Cycle().send, gone)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharing, "SECONDS_FOR_PIECE", 0.01)
+        await asyncio.wait_for(clients.threads.serve(dict(SCOPE), clients.receive, paced, "a", 0, left), 10)
+    await clients.let_go()
+    assert (aborted, len(made) <= 5) == ([True], True)
+
+
+@on_loop
+async def test_a_large_part_of_a_reply_is_sent_in_pieces_each_with_its_own_time():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    content = bytes(range(256)) * 1000
+    await Paced(send, Event())({"type": "http.response.body", "body": content})
+    assert b"".join(message["body"] for message in sent) == content
+    assert [message["more_body"] for message in sent] == [True, True, True, False]
+
+
+@on_loop
+async def test_an_address_without_a_key_has_a_smaller_share_than_an_account():
+    clients = Clients(share=2, strangers_share=1)
+    strangers = [clients.ask("address:192.0.2.1"), clients.ask("address:192.0.2.1")]
+    await clients.until_begun(1)
+    account = clients.ask("account:a")
+    await clients.until_begun(2)
+    assert clients.work.begun == ["address:192.0.2.1", "account:a"]
+    await clients.let_go(*strangers, account)
