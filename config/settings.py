@@ -8,7 +8,7 @@ from typing import Any
 
 import dj_database_url
 
-from config import admin_settings
+from config import admin_settings, server_settings
 from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -54,6 +54,11 @@ HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
 THREADS = env_int("THREADS", 16, 1000)
+MAX_CONNECTIONS = server_settings.MAX_CONNECTIONS
+MAX_CONNECTIONS_PER_ADDRESS = server_settings.MAX_CONNECTIONS_PER_ADDRESS
+MAX_BODY_MEMORY_MIB = server_settings.MAX_BODY_MEMORY_MIB
+HEAD_SECONDS, BODY_SECONDS = server_settings.HEAD_SECONDS, server_settings.BODY_SECONDS
+SEND_SECONDS, KEEP_ALIVE_SECONDS = server_settings.SEND_SECONDS, server_settings.KEEP_ALIVE_SECONDS
 
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address

@@ -60,7 +60,7 @@ def options_of(port: int) -> dict[str, Any]:
         "port": port,
         "workers": settings.WORKERS,
         "loop": "uvloop",
-        "http": "config.protocol:BoundedProtocol",
+        "http": "config.server.protocol:BoundedProtocol",
         "lifespan": "on",
         "backlog": 2048,
         "access_log": False,
