@@ -26,16 +26,14 @@ from accounts.operators.uploads import purge  # noqa: E402
 from accounts.throttling import headers_for_stranger  # noqa: E402
 from analytics import folding  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
-from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error  # noqa: E402
+from config.api.asgi import Disconnected, Receive, Scope, Send, send_error  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
-from config.api.parsing import MAX_BYTES  # noqa: E402
+from config.server.bodies import take_body  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from licensing.asgi import CheckApplication, Request  # noqa: E402
 from licensing.metrics import sample  # noqa: E402
 
 logger = logging.getLogger(__name__)
-
-MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators bring to the admin
 
 wsgi: Any = django_application
 django_in_threads: Any = WSGIMiddleware(wsgi, workers=settings.THREADS)
@@ -72,30 +70,28 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    api = scope["path"].startswith("/v1/")
     try:
-        body = await read_body(scope, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
+        body = await take_body(scope, receive)
     except Disconnected:
         return
     except ApiError as error:
-        await send_error(error, send, headers_for_stranger(Request(scope, checks.proxies).address))
+        limits = headers_for_stranger(Request(scope, checks.proxies).address)
+        drops_rest = error.status_code == 413 and b"expect" not in dict(headers)  # who asked first will not send it
+        await send_error(error, send, limits, close=not drops_rest)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
-    length = str(len(body)).encode()
     of_body = (b"content-length", b"transfer-encoding")
     headers = [(name, value) for name, value in headers if name not in of_body]
-    if body:
-        headers.append((b"content-length", length))
-
-    async def receive_all() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+    if body.length:
+        headers.append((b"content-length", b"%d" % body.length))
 
     gone = Event()
     watch = asyncio.create_task(wait_for_end(receive, gone)) if scope["method"] == "GET" else None
     complete = {**scope, "headers": headers, "complete_at": perf_counter(), "client_gone": gone}
     try:
-        await django_in_threads(complete, receive_all, send)
+        await django_in_threads(complete, body.receive, send)
     finally:
+        body.close()
         if watch:
             watch.cancel()
 

@@ -1,4 +1,4 @@
-"""The settings of the server: how many connections it takes, how long each may keep it waiting, what bodies may take."""
+"""The settings of the server: its connections, how long they may keep it waiting, what bodies may take."""
 
 from config.environ import env_int
 

@@ -126,11 +126,7 @@ class Connections:
         """Ends the connection if what the server waits for has not changed for as long as that may take."""
         wait = connection.waits_for()
         watch = connection.watch
-        if (
-            wait is not watch.wait
-            or connection.headers is not watch.headers
-            or (wait is Wait.READER and watch.has_read(connection))
-        ):
+        if wait is not watch.wait or watch.has_moved(connection):
             watch.begin(wait, connection, now)
         elif wait is not None and now - watch.since >= self.seconds[wait]:
             # Closing would wait for what is unread to be read.
@@ -170,10 +166,11 @@ class Watch:
         self.wait, self.headers, self.since = wait, connection.headers, now
         self.drains, self.unread = connection.drains, connection.transport.get_write_buffer_size()
 
-    def has_read(self, connection: "BoundedProtocol") -> bool:
-        """Whether the client has read a good part of what it had been sent, or all that made the server pause."""
-        unread = connection.transport.get_write_buffer_size()
-        return connection.drains != self.drains or unread <= self.unread - PROGRESS
+    def has_moved(self, connection: "BoundedProtocol") -> bool:
+        """Whether another request has begun, or the client has read a good part of what it was sent."""
+        if connection.headers is not self.headers or connection.drains != self.drains:
+            return True
+        return connection.transport.get_write_buffer_size() <= self.unread - PROGRESS
 
 
 of_server: WeakKeyDictionary[ServerState, Connections] = WeakKeyDictionary()

@@ -22,6 +22,4 @@ def check_codings(codings: bytes, http_version: str) -> None:
 def check_upgrade(headers: Headers, codings: bytes) -> None:
     """Raises InvalidRequest for a body beside Upgrade: the parser leaves unread what follows such a head."""
     if codings or any(name == b"content-length" and value.strip(b"0") for name, value in headers):
-        raise InvalidRequest(
-            "No other protocol is served. Send a request with a body without Upgrade.", param="Upgrade"
-        )
+        raise InvalidRequest("No other protocol is served: a request with a body needs no Upgrade.", param="Upgrade")
