@@ -139,6 +139,8 @@ class Connections:
 
         One client gets a quarter of it, so that some is left for others.
         """
+        if not size:
+            return True
         self.held += size
         if client is None:
             return self.held <= self.most_held

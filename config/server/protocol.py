@@ -87,10 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.refusal is not None:
             return
         if len(data) > PARSED_AT_ONCE or self.pipeline or self.unparsed:
-            if self.keep_unparsed(self.unparsed + data):
-                self.parse_unparsed()
-            else:
-                self.refuse(no_room())
+            self.parse_in_turn(data)
         else:
             self.parse(data)
         if self.may_come_whole:  # it did not
@@ -110,20 +107,21 @@ class BoundedProtocol(HttpToolsProtocol):
             if self.unfinished > MAX_HEAD_BYTES:
                 self.refuse(InvalidRequest(HEAD_TOO_LARGE))
 
-    def parse_unparsed(self) -> None:
-        """Takes apart what was kept, until a request has to wait for the one before it."""
-        data, at = self.unparsed, 0
+    def parse_in_turn(self, data: bytes = b"") -> None:
+        """Takes it and what was kept apart until a request has to wait for the one before it; keeps what is left."""
+        data, at = self.unparsed + data, 0
+        self.keep_unparsed(b"")
         while at < len(data) and not self.pipeline and self.refusal is None and not self.transport.is_closing():
             self.parse(data[at : at + PARSED_AT_ONCE])
             at += PARSED_AT_ONCE
-        if self.refusal is None:
-            self.keep_unparsed(data[at:])
-        if self.unparsed:
+        if at < len(data) and self.refusal is None:
             self.flow.pause_reading()
+            if not self.keep_unparsed(data[at:]):
+                self.refuse(no_room())
 
     def parse_later(self) -> None:
         if self.refusal is None and not self.transport.is_closing():
-            self.parse_unparsed()
+            self.parse_in_turn()
             if self.may_come_whole:
                 self.serve_in_parts()
             if not self.unparsed and not self.pipeline:
