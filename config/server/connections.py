@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
-from resource import RLIMIT_NOFILE, getrlimit
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -44,6 +44,8 @@ class Wait(Enum):
 def most_connections() -> int:
     """MAX_CONNECTIONS, or as many as the process may have open files for."""
     soft, _ = getrlimit(RLIMIT_NOFILE)
+    if soft == RLIM_INFINITY:
+        return settings.MAX_CONNECTIONS
     return max(1, min(settings.MAX_CONNECTIONS, soft - SPARE_FILES))
 
 

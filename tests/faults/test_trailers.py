@@ -1,4 +1,4 @@
-"""Trailer fields are no headers, on both ways of serving: straight to the server, and through a proxy that passes them."""
+"""Trailer fields are no headers on either way of serving, be it straight or through a proxy that passes them on."""
 
 import shutil
 import socket
@@ -73,14 +73,8 @@ def send(request: pytest.FixtureRequest) -> Send:
 
 
 def chunked(path: str, trailer: str, *headers: str, method: str = "POST", body: bytes = b"{}") -> bytes:
-    lines = [
-        f"{method} {path} HTTP/1.1",
-        "Host: localhost",
-        *headers,
-        "Transfer-Encoding: chunked",
-        "Connection: close",
-    ]
-    head = "\r\n".join([*lines, "", ""]).encode()
+    lines = ["Host: localhost", "Connection: close", "Transfer-Encoding: chunked", *headers]
+    head = "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode()
     return head + b"%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(body), body, trailer.encode())
 
 

@@ -90,7 +90,7 @@ def test_bodies_under_way_have_so_much_memory_together_and_leave_it_when_they_en
         async with served(Echo()) as (address, connections):
             connections.most_held = 250_000
             clients = await opened(address, 3)
-            for reader, writer in clients[:2]:
+            for _, writer in clients[:2]:
                 writer.write(stalled(100_000))
                 await until(lambda: connections.held)
             await until(lambda: connections.held == 200_000)

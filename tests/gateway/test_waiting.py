@@ -1,4 +1,4 @@
-"""A connection that keeps the server waiting ends; one that does something stays. The sweep is told what time it is."""
+"""A connection that keeps the server waiting ends; one that does something stays. A test says what time it is."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
