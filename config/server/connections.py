@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
-from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ from django.conf import settings
 from uvicorn.server import ServerState
 
 from config.api.middleware import TrustedProxies, network_of, parse_address
+from config.api.open_files import connections_at_most
 
 if TYPE_CHECKING:
     from config.server.protocol import BoundedProtocol
@@ -28,7 +28,6 @@ SWEEP_SECONDS = 1.0
 AT_A_TIME = 250  # connections looked at before the loop serves others: about half a millisecond
 PROGRESS = 64 * 1024  # bytes that a client must read in SEND_SECONDS if it does not read all that it was sent
 GRACE_SECONDS = 5  # a late body is first answered by whoever reads it
-SPARE_FILES = 256  # descriptors of a process that are no clients' connections: databases, files, sockets that listen
 WARN_SECONDS = 60.0
 
 
@@ -41,21 +40,14 @@ class Wait(Enum):
     READER = "its client to read a reply"
 
 
-def most_connections() -> int:
-    """MAX_CONNECTIONS, or as many as the process may have open files for."""
-    soft, _ = getrlimit(RLIMIT_NOFILE)
-    if soft == RLIM_INFINITY:
-        return settings.MAX_CONNECTIONS
-    return max(1, min(settings.MAX_CONNECTIONS, soft - SPARE_FILES))
-
-
 class Connections:
     """Those of one server of this process. Every method is called on its event loop."""
 
     def __init__(self, state: ServerState) -> None:
         self.open = state.connections
         self.proxies = TrustedProxies()
-        self.most, self.most_of_one = most_connections(), settings.MAX_CONNECTIONS_PER_ADDRESS
+        self.most = connections_at_most(settings.MAX_CONNECTIONS)
+        self.most_of_one = settings.MAX_CONNECTIONS_PER_ADDRESS
         self.seconds = {
             Wait.REQUEST: settings.KEEP_ALIVE_SECONDS,
             Wait.HEAD: settings.HEAD_SECONDS,

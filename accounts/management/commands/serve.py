@@ -2,7 +2,6 @@ import logging
 import os
 import sys
 from contextlib import ExitStack
-from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Any
 
 import uvicorn
@@ -12,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from config.api.open_files import allow_connections
 from config.api.workers import shared_metrics
-from config.server.connections import SPARE_FILES
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ class Command(BaseCommand):
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
-        raise_open_files()
+        allow_connections(settings.MAX_CONNECTIONS)
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
                 try:
@@ -54,20 +53,6 @@ class Command(BaseCommand):
             serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
         else:
             uvicorn.run(**options_of(settings.PORT))
-
-
-def raise_open_files() -> None:
-    """Lets this process and its workers have as many files open as connections need, as far as they may."""
-    soft, hard = getrlimit(RLIMIT_NOFILE)
-    wanted = settings.MAX_CONNECTIONS + SPARE_FILES
-    most = wanted if hard == RLIM_INFINITY else min(wanted, hard)
-    if soft != RLIM_INFINITY and soft < most:
-        setrlimit(RLIMIT_NOFILE, (most, hard))
-    if most < wanted:
-        logger.warning(
-            "Each process takes %d connections, not %d: it may have %d files open (LimitNOFILE, docs/deployment.md).",
-            *(most - SPARE_FILES, settings.MAX_CONNECTIONS, most),
-        )
 
 
 def options_of(port: int) -> dict[str, Any]:
