@@ -13,18 +13,13 @@ from accounts import keytext
 from accounts.authentication import Grant, bearer_token, check_well_formed
 from accounts.limits import DAY, MINUTE, LimitState, Take, Window, limiter
 from config.api.errors import ApiError, RateLimitExceeded
-from config.api.middleware import Address
+from config.api.middleware import Address, network_of
 
 ANONYMOUS = (Window(60, MINUTE),)
-IPV6_HOST_BITS = 64  # one customer's network: an address alone could be changed with every request
 
 
 def bucket_of_address(address: Address | None) -> str:
-    if address is None:
-        return "address:unknown"
-    if address.version == 6:
-        return f"address:{int(address) >> IPV6_HOST_BITS:x}"
-    return f"address:{address}"
+    return "address:unknown" if address is None else f"address:{network_of(address)}"
 
 
 @lru_cache(maxsize=10_000)

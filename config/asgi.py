@@ -27,19 +27,17 @@ from accounts.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from analytics import folding  # noqa: E402
 from analytics.partitions import ensure_partitions  # noqa: E402
 from config.api import statements  # noqa: E402
-from config.api.asgi import Disconnected, Receive, Scope, Send, read_body, send_error, send_page  # noqa: E402
+from config.api.asgi import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
 from config.api.heavy import is_heavy  # noqa: E402
-from config.api.parsing import MAX_BYTES  # noqa: E402
 from config.api.threads import Paced, Threads  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
+from config.server.bodies import take_body  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from licensing.asgi import CheckApplication, Request  # noqa: E402
 from licensing.metrics import sample  # noqa: E402
 
 logger = logging.getLogger(__name__)
-
-MAX_UPLOAD_BYTES = 20 * 1024 * 1024  # beside the API: files that operators bring to the admin
 
 SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; by default Python lets it have 5 ms
 SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
@@ -99,25 +97,21 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    api = scope["path"].startswith("/v1/")
     request = Request(scope, checks.proxies)
     who = request.header(b"authorization"), request.address
     try:
-        body = await read_body(scope, receive, MAX_BYTES if api else MAX_UPLOAD_BYTES)
+        body = await take_body(scope, receive)
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, request, send)
+        drops_rest = error.status_code == 413 and b"expect" not in request.headers  # who asked first will not send it
+        await refuse(error, request, send, close=not drops_rest)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
-    length = str(len(body)).encode()
     of_body = (b"content-length", b"transfer-encoding")
     headers = [(name, value) for name, value in headers if name not in of_body]
-    if body:
-        headers.append((b"content-length", length))
-
-    async def receive_all() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+    if body.length:
+        headers.append((b"content-length", b"%d" % body.length))
 
     gone = Event()
     left = asyncio.create_task(wait_for_end(receive, gone))
@@ -126,24 +120,25 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     threads = heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
-        await threads.serve(complete, receive_all, Paced(send, gone), caller_of(*who), len(body), left)
+        await threads.serve(complete, body.receive, Paced(send, gone), caller_of(*who), body.size_in_memory, left)
     except Disconnected:
         return
     except ApiError as error:
         await refuse(error, request, send)
     finally:
+        body.close()
         statements.bound.reset(token)
         left.cancel()
 
 
-async def refuse(error: ApiError, request: Request, send: Send) -> None:
+async def refuse(error: ApiError, request: Request, send: Send, *, close: bool = True) -> None:
     """Answers on the event loop a request that Django has not seen."""
     if request.path.startswith("/v1/"):
         state = known_limit(request.header(b"authorization"), request.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
-        await send_error(error, send, headers, request.header(b"x-request-id"))
+        await send_error(error, send, headers, request.header(b"x-request-id"), close=close)
     else:
-        await send_page(error, send)
+        await send_page(error, send, close=close)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:

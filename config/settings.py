@@ -8,7 +8,7 @@ from typing import Any
 
 import dj_database_url
 
-from config import admin_settings
+from config import admin_settings, server_settings
 from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
 from config.private_files import close_to_others, private_database, private_directory
 
@@ -57,11 +57,16 @@ TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
-THREADS = env_int("THREADS", 16, 1000)
-HEAVY_THREADS = env_int("HEAVY_THREADS", max(1, THREADS // 4), 1000)  # beside THREADS
-STATEMENT_SECONDS = env_int("STATEMENT_SECONDS", 10, 3600)  # for each statement of a web request
-HEAVY_STATEMENT_SECONDS = env_int("HEAVY_STATEMENT_SECONDS", 30, 3600)
-PAGES_PER_MINUTE = env_int("PAGES_PER_MINUTE", 120, 1_000_000)  # outside /v1, for each address; operators ten times
+THREADS = server_settings.THREADS
+MAX_CONNECTIONS = server_settings.MAX_CONNECTIONS
+MAX_CONNECTIONS_PER_ADDRESS = server_settings.MAX_CONNECTIONS_PER_ADDRESS
+MAX_BODY_MEMORY_MIB = server_settings.MAX_BODY_MEMORY_MIB
+HEAD_SECONDS, BODY_SECONDS = server_settings.HEAD_SECONDS, server_settings.BODY_SECONDS
+SEND_SECONDS, KEEP_ALIVE_SECONDS = server_settings.SEND_SECONDS, server_settings.KEEP_ALIVE_SECONDS
+HEAVY_THREADS = server_settings.HEAVY_THREADS
+STATEMENT_SECONDS = server_settings.STATEMENT_SECONDS
+HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
+PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
 SESSION_ENGINE = "accounts.operators.session_store"
 SESSION_COOKIE_SECURE = PUBLIC

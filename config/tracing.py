@@ -156,7 +156,7 @@ class Tracing:
                 describe_reply(span, "POST", scope["path"], status)
                 return bool(respond(status, head, body))
 
-            if (respond := scope.get("extensions", {}).get("respond")) is not None:  # see config.protocol
+            if (respond := scope.get("extensions", {}).get("respond")) is not None:  # see config.server
                 scope["extensions"]["respond"] = respond_noting
             with self.span("request", kind=SpanKind.SERVER, context=self.caller(peer, headers.get)) as span:
                 await original(application, scope, receive, send_noting)

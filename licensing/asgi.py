@@ -76,7 +76,9 @@ class Request(Sender):
         if len(self.headers) < len(scope["headers"]):  # some are repeated
             self.headers = joined(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
-        super().__init__("", proxies.client_of(peer, self.header(b"x-forwarded-for")))
+        forwarded_for = self.headers.get(b"x-forwarded-for")
+        client = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
+        super().__init__("", client)
         self.body: bytes | None = None
         # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
         protocol = self.headers.get(b"x-forwarded-proto")
@@ -96,7 +98,7 @@ class Request(Sender):
 
 
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
-    """In one write, where the server offers that (config.protocol); otherwise as any ASGI application."""
+    """In one write, where the server offers that (config.server); otherwise as any ASGI application."""
     at_once = scope.get("extensions", {}).get("respond")
     if at_once is not None and at_once(status, head, body):
         return

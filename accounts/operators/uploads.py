@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -25,6 +26,11 @@ def directory() -> Path:
     path = Path(settings.DATA_DIR) / "uploads"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
+
+
+def temporary_file() -> BinaryIO:
+    """A file without a name, for a body on its way in."""
+    return cast(BinaryIO, TemporaryFile(dir=directory()))
 
 
 def owner_of(request: HttpRequest) -> str:

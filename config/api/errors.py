@@ -63,6 +63,12 @@ class ValidationFailed(InvalidRequest):
     status_code = 422
 
 
+class UnknownTransferCoding(InvalidRequest):
+    """A body in a transfer coding that this server cannot read (RFC 9112, 6.1)."""
+
+    status_code = 501
+
+
 class MissingApiKey(ApiError):
     status_code, code, type = 401, "missing_api_key", "authentication_error"
 

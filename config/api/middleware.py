@@ -72,15 +72,24 @@ def parsed_address(text: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def client_address(peer: str, forwarded_for: str, trusted: list[IPv4Network | IPv6Network]) -> Address | None:
-    """The right-most address that no trusted proxy has; what stands left of it, anybody could have written."""
+IPV6_HOST_BITS = 64  # one customer's network: an address alone could be changed with every request
+
+
+def network_of(address: Address) -> str:
+    """What counts as one client: an IPv4 address, or the network that an IPv6 address is in."""
+    return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: list[IPv4Network | IPv6Network]) -> Address | None:
+    """The right-most address that no trusted proxy has; what stands left of it, anybody could have written.
+
+    None, for unknown, where a hop that counts is no address: such a client is not the proxy. `forwarded_for` is None
+    where there is no such header; then a trusted peer asks for itself.
+    """
     client = parse_address(peer)
-    hops = forwarded_for.split(",") if forwarded_for else []
+    hops = [] if forwarded_for is None else forwarded_for.split(",")
     while client is not None and hops and any(client in network for network in trusted):
-        hop = parse_address(hops.pop())
-        if hop is None:
-            break
-        client = hop
+        client = parse_address(hops.pop())
     return client
 
 
@@ -94,7 +103,7 @@ class TrustedProxies:
         address = parse_address(peer)
         return address is not None and any(address in network for network in self.networks)
 
-    def client_of(self, peer: str, forwarded_for: str) -> Address | None:
+    def client_of(self, peer: str, forwarded_for: str | None) -> Address | None:
         """The client's address. Forwarding headers count only from a trusted peer."""
         return client_address(peer, forwarded_for, self.networks)
 
@@ -110,7 +119,7 @@ class ClientAddressMiddleware:
         peer = request.META.get("REMOTE_ADDR", "")
         if not self.proxies.include(peer):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
-        forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR")
         request.client_address = self.proxies.client_of(peer, forwarded_for)  # type: ignore[attr-defined]
         return self.get_response(request)
 

@@ -3,6 +3,7 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
+from django.test import Client
 from django.test.client import ClientHandler
 
 from config.api.middleware import client_address, parse_address, parsed_address
@@ -78,15 +79,13 @@ def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings
 @pytest.mark.parametrize(
     ("peer", "forwarded_for", "client"),
     [
-        ("198.51.100.7", "", "198.51.100.7"),
+        ("198.51.100.7", None, "198.51.100.7"),
         ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
-        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", None, "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
         ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
         ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.9.9.9", "203.0.113.9"),
         ("10.0.0.1", "10.1.1.1, 10.2.2.2", "10.1.1.1"),
-        ("10.0.0.1", "203.0.113.9, nonsense", "10.0.0.1"),
-        ("10.0.0.1", "203.0.113.9, ", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
         ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
         ("10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"),
@@ -97,6 +96,33 @@ def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings
 def test_the_client_is_the_right_most_untrusted_address(peer, forwarded_for, client):
     trusted = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
     assert client_address(peer, forwarded_for, trusted) == ip_address(client)
+
+
+@pytest.mark.parametrize("hops", ["unknown", "203.0.113.9, unknown", "203.0.113.9, ", "", " ", "_id, 10.2.2.2"])
+def test_behind_a_proxy_that_names_no_address_the_client_is_unknown_and_never_the_proxy(hops):
+    assert client_address("10.0.0.1", hops, [ip_network("10.0.0.0/8")]) is None
+
+
+@pytest.mark.parametrize("hops", ["unknown", ""])
+def test_an_unknown_client_is_in_no_allowlist_that_the_proxy_is_in(only_from, settings, hops):
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    api = only_from("10.0.0.1")
+    api.client.handler = ClientHandler(enforce_csrf_checks=False)
+    assert ask(api, "10.0.0.1").status == 200
+    reply = ask(api, "10.0.0.1", **{"X-Forwarded-For": hops})
+    assert reply.error["code"] == "ip_not_allowed"
+
+
+def test_unknown_clients_share_one_limit_which_is_not_the_proxys(settings, db):
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+
+    def remaining(**headers):
+        reply = Client(REMOTE_ADDR="10.0.0.1").get("/v1/content", headers=headers)
+        return int(reply.headers["X-RateLimit-Remaining"])
+
+    first = remaining(**{"X-Forwarded-For": "unknown"})
+    assert remaining(**{"X-Forwarded-For": "nobody"}) == first - 1
+    assert remaining() == first
 
 
 def test_a_peer_without_an_address_is_nobody():

@@ -1,4 +1,4 @@
-"""The head of a request has bounds, wherever in the stream of a connection it begins (config.protocol)."""
+"""The head of a request has bounds, wherever in the stream of a connection it begins (config.server.protocol)."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.protocol import MAX_HEAD_BYTES, BoundedProtocol
+from config.server.protocol import MAX_HEAD_BYTES, BoundedProtocol
 
 BODY = bytes(MAX_HEAD_BYTES + 10_000)
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY

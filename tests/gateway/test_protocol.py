@@ -9,7 +9,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from config.api.asgi import read_body
-from config.protocol import BoundedProtocol
+from config.server.protocol import BoundedProtocol
 from licensing.asgi import respond
 
 END = b"|"

@@ -5,7 +5,7 @@ import asyncio
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.protocol import BoundedProtocol
+from config.server.protocol import BoundedProtocol
 from licensing.asgi import respond
 
 BODY = bytes(1024 * 1024)

@@ -32,6 +32,12 @@ def test_a_trusted_proxy_is_believed(settings):
     assert read(**{"X-Forwarded-For": "127.0.0.1"}) == 200
 
 
+@pytest.mark.parametrize("hops", ["unknown", "", "127.0.0.1, unknown"])
+def test_a_trusted_proxy_that_names_no_address_may_not(settings, hops):
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+    assert read(**{"X-Forwarded-For": hops}) == 404
+
+
 @pytest.mark.parametrize("header", ["X-Forwarded-Proto", "Forwarded", "Via"])
 def test_a_trusted_proxy_that_does_not_say_for_whom_it_asks_may_not(settings, header):
     settings.TRUSTED_PROXIES = ["127.0.0.1"]

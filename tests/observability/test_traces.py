@@ -86,7 +86,7 @@ def test_a_reply_in_one_write_is_seen_too(spans, traced, item):
         "query_string": b"",
         "headers": [(b"host", b"localhost"), (b"authorization", traced.headers["Authorization"].encode())],
         "client": ("127.0.0.1", 12345),
-        "extensions": {"respond": lambda *reply: not written.append(reply)},  # as config.protocol offers it
+        "extensions": {"respond": lambda *reply: not written.append(reply)},  # as config.server offers it
     }
 
     async def receive():

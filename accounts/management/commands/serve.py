@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from config.api.open_files import allow_connections
 from config.api.workers import shared_metrics
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class Command(BaseCommand):
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
+        allow_connections(settings.MAX_CONNECTIONS)
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
                 try:
@@ -60,7 +62,8 @@ def options_of(port: int) -> dict[str, Any]:
         "port": port,
         "workers": settings.WORKERS,
         "loop": "uvloop",
-        "http": "config.protocol:BoundedProtocol",
+        "ws": "none",
+        "http": "config.server.protocol:BoundedProtocol",
         "lifespan": "on",
         "backlog": 2048,
         "access_log": False,

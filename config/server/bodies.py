@@ -1,0 +1,132 @@
+"""A request's body on its way to Django: bounded before it is read, kept in memory if small, on disk if an operator's.
+
+Under /v1 a body may have 1 MiB, and 64 KiB where there is no key that could be one: such a request is refused unread.
+Beside it 64 KiB are enough for all that strangers send, the login included. More takes a session of an operator.
+"""
+
+import asyncio
+import logging
+from collections.abc import MutableMapping
+from contextlib import aclosing
+from functools import cache
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.urls import reverse
+
+from accounts import keytext
+from accounts.authentication import bearer_token
+from accounts.operators.signed_in import is_operator
+from accounts.operators.uploads import temporary_file
+from config.api.asgi import Receive, Scope, declared_length, parts_of, read_body
+from config.api.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
+from config.api.parsing import MAX_BYTES
+from licensing.browser_import import LARGER, MOST_BYTES
+
+logger = logging.getLogger(__name__)
+
+SMALL = 64 * 1024
+FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+UPLOAD = MOST_BYTES + SMALL  # a file, and the form around it
+MOST_ON_DISK = 8  # bodies of operators under way at a time, in each process
+PART = 256 * 1024
+
+on_disk = 0
+
+
+@cache
+def upload_paths() -> frozenset[str]:
+    """Where operators bring files."""
+    return frozenset({reverse("admin:licensing_content_import_items")})
+
+
+class Body:
+    """A body that has come whole: `data`, or a file. Of one that is too large for /v1 the length is all there is."""
+
+    def __init__(self, length: int, data: bytes = b"", file: BinaryIO | None = None) -> None:
+        self.length, self.data, self.file = length, data, file
+
+    @property
+    def size_in_memory(self) -> int:
+        return len(self.data)
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """For ASGI."""
+        if self.file is None:
+            return {"type": "http.request", "body": self.data, "more_body": False}
+        part = await asyncio.to_thread(self.file.read, PART)
+        return {"type": "http.request", "body": part, "more_body": len(part) == PART}
+
+    def close(self) -> None:
+        if self.file is not None:
+            release(self)
+
+
+async def take_body(scope: Scope, receive: Receive) -> Body:
+    """Raises Disconnected, and InvalidRequest, RequestTooLarge and ServiceUnavailable beside /v1."""
+    if scope["path"].startswith("/v1/"):
+        most = MAX_BYTES if has_key(scope) else SMALL
+        data = await read_body(scope, receive, most)
+        return Body(len(data), data) if len(data) <= most else Body(MAX_BYTES + 1)
+    declared = declared_length(scope)
+    if declared is None or declared <= SMALL:
+        data = await read_body(scope, receive, SMALL)
+        if len(data) <= SMALL:
+            return Body(len(data), data)
+        return await keep_on_disk(scope, receive, data)
+    return await keep_on_disk(scope, receive, b"")
+
+
+def has_key(scope: Scope) -> bool:
+    """Whether there is the text of a key that may exist. Without one the reply is a 401 whatever the body says."""
+    header = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+    try:
+        return keytext.is_well_formed(bearer_token(header))
+    except MissingApiKey:
+        return False
+
+
+async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
+    """The body of an operator's form or upload; `begun` is what has been read of it."""
+    global on_disk  # noqa: PLW0603 - a count
+    path = scope["path"]
+    if not (settings.ADMIN and path.startswith("/admin/") and await is_operator(scope["headers"])):
+        raise RequestTooLarge("A body may have up to 64 KiB here, and more only from an operator who is signed in.")
+    most, what = (UPLOAD, "file") if path in upload_paths() else (FORM, "form")
+    larger = LARGER if most == UPLOAD else ""
+    too_large = RequestTooLarge(f"The {what} is larger than {most >> 20} MiB. {larger}".strip())
+    if (declared_length(scope) or 0) > most:
+        raise too_large
+    if on_disk >= MOST_ON_DISK:
+        raise ServiceUnavailable("As many uploads as this service takes at a time are under way.", retry_after=5)
+    on_disk += 1
+    body = None
+    try:
+        file = await asyncio.to_thread(temporary_file)
+        body = Body(0, file=file)
+        let_go = scope.get("extensions", {}).get("let_go")  # of config.server.protocol: what memory need not hold
+        async with aclosing(parts_of(scope, receive, begun)) as parts:
+            async for part in parts:
+                body.length += len(part)
+                if body.length > most:
+                    raise too_large
+                await asyncio.to_thread(file.write, part)
+                if let_go is not None:
+                    let_go(len(part))
+        await asyncio.to_thread(file.seek, 0)
+    except BaseException as error:
+        release(body)
+        if not isinstance(error, OSError):
+            raise
+        logger.exception("An upload could not be kept")
+        raise ServiceUnavailable("There is no room for the upload.", retry_after=60) from error
+    return body
+
+
+def release(body: Body | None) -> None:
+    """Gives the place on the disk back."""
+    global on_disk  # noqa: PLW0603 - a count
+    on_disk -= 1
+    if body is not None and body.file is not None:
+        body.file.close()
+        body.file = None

@@ -1,0 +1,178 @@
+"""The connections of a process: how many there may be, how long each may keep it waiting, what their bodies may take.
+
+No request sets a timer. Once a second a sweep looks at each connection, and ends those on which nothing has happened
+for too long.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from uvicorn.server import ServerState
+
+from config.api.middleware import TrustedProxies, network_of, parse_address
+from config.api.open_files import connections_at_most
+
+if TYPE_CHECKING:
+    from config.server.protocol import BoundedProtocol
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 1.0
+AT_A_TIME = 250  # connections looked at before the loop serves others: about half a millisecond
+PROGRESS = 64 * 1024  # bytes that a client must read in SEND_SECONDS if it does not read all that it was sent
+GRACE_SECONDS = 5  # a late body is first answered by whoever reads it
+WARN_SECONDS = 60.0
+
+
+class Wait(Enum):
+    """What a connection makes the server wait for."""
+
+    REQUEST = "the next request"
+    HEAD = "the head of a request"
+    BODY = "the body of a request"
+    READER = "its client to read a reply"
+
+
+class Connections:
+    """Those of one server of this process. Every method is called on its event loop."""
+
+    def __init__(self, state: ServerState) -> None:
+        self.open = state.connections
+        self.proxies = TrustedProxies()
+        self.most = connections_at_most(settings.MAX_CONNECTIONS)
+        self.most_of_one = settings.MAX_CONNECTIONS_PER_ADDRESS
+        self.seconds = {
+            Wait.REQUEST: settings.KEEP_ALIVE_SECONDS,
+            Wait.HEAD: settings.HEAD_SECONDS,
+            Wait.BODY: settings.BODY_SECONDS + GRACE_SECONDS,
+            Wait.READER: settings.SEND_SECONDS,
+        }
+        self.by_client: Counter[str] = Counter()
+        self.most_held = settings.MAX_BODY_MEMORY_MIB * 1024 * 1024
+        self.held = 0  # bytes of bodies
+        self.held_by_client: Counter[str] = Counter()
+        self.sweeping = False
+        self.warned_at = -WARN_SECONDS
+
+    # --- How many ----------------------------------------------------------------------------------------------------
+
+    def client_of(self, peer: str) -> str | None:
+        """Who counts as one client; None for this machine and for proxies, whose connections are many clients'."""
+        address = parse_address(peer)
+        if address is None or address.is_loopback or self.proxies.include(peer):
+            return None
+        return network_of(address)
+
+    def admit(self, connection: "BoundedProtocol") -> None:
+        """Counts a new connection, or ends it at once."""
+        client = connection.counted_for = self.client_of(connection.client[0]) if connection.client else None
+        self.by_client[client or ""] += 1
+        if len(self.open) > self.most:
+            self.warn(f"This process has {self.most} connections (MAX_CONNECTIONS); it refuses others.")
+            connection.transport.abort()
+        elif client is not None and self.by_client[client] > self.most_of_one:
+            self.warn(
+                f"{client} has {self.most_of_one} connections (MAX_CONNECTIONS_PER_ADDRESS); others are refused."
+            )
+            connection.transport.abort()
+        elif not self.sweeping:
+            self.sweeping = True
+            connection.loop.call_later(SWEEP_SECONDS, self.sweep, connection.loop)
+
+    def forget(self, connection: "BoundedProtocol") -> None:
+        client = connection.counted_for or ""
+        self.by_client[client] -= 1
+        if not self.by_client[client]:
+            del self.by_client[client]
+
+    def warn(self, message: str) -> None:
+        """Once a minute: whoever is refused may try again without end."""
+        now = asyncio.get_running_loop().time()
+        if now - self.warned_at >= WARN_SECONDS:
+            self.warned_at = now
+            logger.warning(message)
+
+    # --- How long ----------------------------------------------------------------------------------------------------
+
+    def sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.look_at_some(loop, iter(list(self.open)))
+
+    def look_at_some(self, loop: asyncio.AbstractEventLoop, connections: Iterator[Any]) -> None:
+        some = list(islice(connections, AT_A_TIME))
+        now = loop.time()
+        for connection in some:
+            self.look_at(connection, now)
+        if some:
+            loop.call_soon(self.look_at_some, loop, connections)
+        elif self.open:
+            loop.call_later(SWEEP_SECONDS, self.sweep, loop)
+        else:
+            self.sweeping = False
+
+    def look_at(self, connection: "BoundedProtocol", now: float) -> None:
+        """Ends the connection if what the server waits for has not changed for as long as that may take."""
+        wait = connection.waits_for()
+        watch = connection.watch
+        if wait is not watch.wait or watch.has_moved(connection):
+            watch.begin(wait, connection, now)
+        elif wait is not None and now - watch.since >= self.seconds[wait]:
+            # Closing would wait for what is unread to be read.
+            connection.transport.abort()
+
+    # --- How much ----------------------------------------------------------------------------------------------------
+
+    def hold(self, size: int, client: str | None) -> bool:
+        """Counts bytes of bodies that wait in memory; whether there is room for them.
+
+        One client gets a quarter of it, so that some is left for others.
+        """
+        if not size:
+            return True
+        self.held += size
+        if client is None:
+            return self.held <= self.most_held
+        self.held_by_client[client] += size
+        return self.held <= self.most_held and self.held_by_client[client] <= self.most_held // 4
+
+    def let_go(self, size: int, client: str | None) -> None:
+        self.held -= size
+        if client is not None:
+            self.held_by_client[client] -= size
+            if self.held_by_client[client] <= 0:
+                del self.held_by_client[client]
+
+
+class Watch:
+    """What the last sweeps saw of a connection."""
+
+    wait: Wait | None = None
+    headers: object = None  # of its last request: a list of its own for each
+    since = 0.0
+    drains = 0
+    unread = 0
+
+    def begin(self, wait: Wait | None, connection: "BoundedProtocol", now: float) -> None:
+        self.wait, self.headers, self.since = wait, connection.headers, now
+        self.drains, self.unread = connection.drains, connection.transport.get_write_buffer_size()
+
+    def has_moved(self, connection: "BoundedProtocol") -> bool:
+        """Whether another request has begun, or the client has read a good part of what it was sent."""
+        if connection.headers is not self.headers or connection.drains != self.drains:
+            return True
+        return connection.transport.get_write_buffer_size() <= self.unread - PROGRESS
+
+
+of_server: WeakKeyDictionary[ServerState, Connections] = WeakKeyDictionary()
+
+
+def connections_of(state: ServerState) -> Connections:
+    if state not in of_server:
+        of_server[state] = Connections(state)
+    return of_server[state]

@@ -1,0 +1,295 @@
+"""The HTTP protocol of the server: uvicorn's, with bounds on what a client may send, and a shorter way for most."""
+
+import re
+from asyncio import Transport
+from functools import partial
+from typing import Any
+
+from httptools import HttpParserError, HttpParserUpgrade
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from config.api.errors import ApiError, InvalidRequest
+from config.server.connections import Wait, Watch, connections_of
+from config.server.framing import check_codings, check_upgrade
+from config.server.refusals import no_room, refusal
+from config.server.whole_request import WholeRequest
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_HEADERS = 100
+MAX_UNREAD_BYTES = 32 * 1024 * 1024  # of a body whose request has been answered: its client reads the reply last
+MAX_WHOLE_BYTES = 16 * 1024
+PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
+IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # it has nothing to decode, and no query
+NOTED = frozenset({b"expect", b"transfer-encoding"})
+BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body
+
+HEAD_TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Bounds heads, trailers and the memory of bodies, and refuses what is no HTTP after the replies before it.
+
+    Trailer fields are dropped: nothing that they say may count as a header (RFC 9110, 6.5.1). A plain request that has
+    come whole, as an access check does, is served by a WholeRequest.
+    """
+
+    stage = BETWEEN
+    head_bytes = 0  # of its headers and trailers, as far as they are complete
+    trailers = 0
+    codings = b""  # Transfer-Encoding
+    unfinished = 0  # bytes read since something was complete: the head before, a header, or a part of the body
+    may_come_whole = False
+    body = b""
+    running: Any = None  # the cycle that is served; `cycle` is the one that was read last
+    refusal: ApiError | None = None  # what is sent when all that came before it has been answered
+    unparsed = b""  # what came behind requests that wait for their turn
+    unread_body = 0
+    drains = 0  # how often the client has read what it had been sent after the server paused for it
+    counted_for: str | None = None
+
+    # --- The connection ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.watch = Watch()
+        self.registry = connections_of(self.server_state)
+        self.registry.admit(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.running is not None and self.running is not self.cycle:
+            self.running.disconnected = True
+            self.running.message_event.set()
+        super().connection_lost(exc)
+        self.registry.forget(self)
+        for cycle, _ in self.pipeline:
+            self.let_go(cycle)
+        self.pipeline.clear()
+        self.keep_unparsed(b"")
+
+    def resume_writing(self) -> None:
+        self.drains += 1
+        super().resume_writing()
+
+    def waits_for(self) -> Wait | None:
+        """What of its client the connection waits for; None while the server is at work."""
+        if self.transport.get_write_buffer_size():
+            return Wait.READER
+        if self.running is not None and not self.running.response_complete:
+            asked = self.stage == BODY and self.running is self.cycle and not self.flow.read_paused
+            return Wait.BODY if asked else None
+        if self.stage == BETWEEN:
+            return Wait.HEAD if self.headers is None else Wait.REQUEST
+        return Wait.HEAD if self.stage == HEAD else Wait.BODY
+
+    # --- What is read ------------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        if self.refusal is not None:
+            return
+        if len(data) > PARSED_AT_ONCE or self.pipeline or self.unparsed:
+            self.parse_in_turn(data)
+        else:
+            self.parse(data)
+        if self.may_come_whole:  # it did not
+            self.serve_in_parts()
+
+    def parse(self, data: bytes) -> None:
+        self.unfinished += len(data)
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:  # to what this server does not speak: the connection stays as it is
+            if rest := data[upgrade.args[0] :]:
+                self.parse(rest)
+        except HttpParserError as error:
+            cause = error.__context__
+            self.refuse(cause if isinstance(cause, ApiError) else InvalidRequest("Invalid HTTP request received."))
+        else:
+            if self.unfinished > MAX_HEAD_BYTES:
+                self.refuse(InvalidRequest(HEAD_TOO_LARGE))
+
+    def parse_in_turn(self, data: bytes = b"") -> None:
+        """Takes it and what was kept apart until a request has to wait for the one before it; keeps what is left."""
+        data, at = self.unparsed + data, 0
+        self.keep_unparsed(b"")
+        while at < len(data) and not self.pipeline and self.refusal is None and not self.transport.is_closing():
+            self.parse(data[at : at + PARSED_AT_ONCE])
+            at += PARSED_AT_ONCE
+        if at < len(data) and self.refusal is None:
+            self.flow.pause_reading()
+            if not self.keep_unparsed(data[at:]):
+                self.refuse(no_room())
+
+    def parse_later(self) -> None:
+        if self.refusal is None and not self.transport.is_closing():
+            self.parse_in_turn()
+            if self.may_come_whole:
+                self.serve_in_parts()
+            if not self.unparsed and not self.pipeline:
+                self.flow.resume_reading()
+
+    def keep_unparsed(self, data: bytes) -> bool:
+        """False if there is no room for it."""
+        self.registry.let_go(len(self.unparsed), self.counted_for)
+        self.unparsed = data
+        return self.registry.hold(len(data), self.counted_for)
+
+    # --- What the parser finds ---------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self.stage, self.head_bytes, self.trailers, self.unfinished = HEAD, 0, 0, 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.head_bytes += len(name) + len(value)
+        self.unfinished = 0
+        headers = self.headers
+        if self.stage == BODY:
+            self.trailers += 1
+        else:
+            name = name.lower()
+            if name in NOTED:
+                self.note(name, value)
+            headers.append((name, value))
+        if len(headers) + self.trailers > MAX_HEADERS or self.head_bytes > MAX_HEAD_BYTES:
+            raise InvalidRequest(HEAD_TOO_LARGE)
+
+    def note(self, name: bytes, value: bytes) -> None:
+        if name == b"transfer-encoding":
+            self.codings = self.codings + b"," + value if self.codings else value
+        elif value.lower() == b"100-continue":
+            self.expect_100_continue = True
+
+    def on_headers_complete(self) -> None:
+        upgrade = self.parser.should_upgrade()
+        if self.codings or upgrade:
+            codings, self.codings = self.codings, b""
+            if upgrade:
+                check_upgrade(self.headers, codings)
+            else:
+                check_codings(codings, self.parser.get_http_version())
+        self.stage = BODY
+        self.may_come_whole = (
+            IS_PLAIN_PATH(self.url) is not None
+            and (self.cycle is None or self.cycle.response_complete)  # others wait for their turn
+            and not self.expect_100_continue
+            and not upgrade
+            and self.parser.get_http_version() == "1.1"
+        )
+        if self.may_come_whole:
+            self.body = b""
+        else:
+            self.begin_request()
+
+    def serve_in_parts(self) -> None:
+        """The request has not come whole, or is too large for that: it is served as uvicorn does."""
+        self.may_come_whole = False
+        self.begin_request()
+        if self.body and not self.take(self.body):
+            self.refuse(no_room())
+
+    def begin_request(self) -> None:
+        super().on_headers_complete()
+        cycle: Any = self.cycle
+        cycle.held = 0
+        self.unread_body = 0
+        self.scope["extensions"] = {"let_go": partial(self.let_go, cycle)}  # type: ignore[dict-item]
+
+    def on_body(self, body: bytes) -> None:
+        self.unfinished = 0
+        if self.may_come_whole:
+            self.body += body
+            if len(self.body) > MAX_WHOLE_BYTES:
+                self.serve_in_parts()
+        elif self.cycle.response_complete:
+            self.unread_body += len(body)
+            if self.unread_body > MAX_UNREAD_BYTES:
+                self.transport.abort()
+        elif not self.take(body):
+            raise no_room()
+
+    def take(self, body: bytes) -> bool:
+        """Keeps a part of a body until it is read. False if there is no room for it."""
+        cycle: Any = self.cycle
+        cycle.held += len(body)
+        has_room = self.registry.hold(len(body), self.counted_for)
+        super().on_body(body)
+        return has_room
+
+    def on_message_complete(self) -> None:
+        self.stage = BETWEEN
+        if self.may_come_whole:
+            self.may_come_whole = False
+            self.cycle = WholeRequest(self)
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            super().on_message_complete()
+
+    # --- What is served ----------------------------------------------------------------------------------------------
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.running = cycle
+        if type(cycle) is not WholeRequest:
+            app = partial(self.serve, cycle, app)
+        super()._start_asgi_task(cycle, app)
+
+    async def serve(self, cycle: RequestResponseCycle, app: Any, *asgi: Any) -> None:
+        """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
+        try:
+            await app(*asgi)
+        finally:
+            self.let_go(cycle)
+
+    def let_go(self, cycle: Any, size: int | None = None) -> None:
+        """What the request no longer holds of its body in memory; None is all of it."""
+        size = cycle.held if size is None else min(size, cycle.held)
+        cycle.held -= size
+        self.registry.let_go(size, self.counted_for)
+
+    def on_response_complete(self) -> None:
+        """As uvicorn's, without a timer for each reply."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+        elif self.refusal is not None:
+            self.send_refusal()
+            return
+        if not self.pipeline:
+            if self.unparsed:
+                self.loop.call_soon(self.parse_later)
+            else:
+                self.flow.resume_reading()
+
+    # --- What is refused ---------------------------------------------------------------------------------------------
+
+    def refuse(self, error: ApiError) -> None:
+        """Reads no further. The error is sent when all that came before it has its reply; then the connection ends."""
+        if self.transport.is_closing():
+            return
+        self.refusal, self.may_come_whole = error, False
+        self.keep_unparsed(b"")
+        cycle: Any = self.cycle
+        if self.stage == BODY and cycle is not None and cycle.scope is self.scope:
+            self.give_up(cycle)
+        if self.running is None or self.running.response_complete:
+            self.send_refusal()
+
+    def give_up(self, cycle: Any) -> None:
+        """A request whose body cannot be read is not carried out: the refusal takes the place of its reply."""
+        if self.pipeline and self.pipeline[0][0] is cycle:
+            self.pipeline.popleft()
+            self.let_go(cycle)
+            return
+        cycle.disconnected = True
+        cycle.message_event.set()
+        if cycle.response_started:
+            self.transport.close()
+        else:
+            self.send_refusal()
+
+    def send_refusal(self) -> None:
+        if self.refusal is not None and not self.transport.is_closing():
+            self.transport.write(refusal(self.refusal, self.client))
+            self.transport.close()

@@ -1,0 +1,61 @@
+"""Who may send a large body is known by the session, before the body is read."""
+
+import time
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.conf import settings as configured
+
+from accounts.operators.middleware import SECOND_FACTOR, SIGNED_IN_AT
+from accounts.operators.signed_in import is_operator
+
+pytestmark = pytest.mark.django_db(transaction=True)  # the session is read in a thread
+
+
+def known(client):
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+    return async_to_sync(is_operator)([(b"host", b"localhost"), (b"cookie", cookies.encode())])
+
+
+def change_session(client, **values):
+    session = client.session
+    session.update(values)
+    session.save()
+
+
+@pytest.fixture
+def browser(staff, sign_in):
+    return sign_in(staff())
+
+
+def test_an_operator_who_is_signed_in_is_known(browser):
+    assert known(browser)
+
+
+def test_without_a_session_nobody_is_known(browser):
+    browser.cookies.clear()
+    assert not known(browser)
+    browser.cookies[configured.SESSION_COOKIE_NAME] = "a" * 32
+    assert not known(browser)
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}])
+def test_who_is_no_operator_any_more_is_not(staff, sign_in, change):
+    user = staff()
+    browser = sign_in(user)
+    for name, value in change.items():
+        setattr(user, name, value)
+    user.save()
+    assert not known(browser)
+
+
+def test_a_session_beyond_its_time_is_none(browser):
+    change_session(browser, **{SIGNED_IN_AT: time.time() - configured.SESSION_COOKIE_AGE - 1})
+    assert not known(browser)
+
+
+def test_a_session_that_lacks_a_second_factor_which_is_asked_for_is_none(browser, settings):
+    settings.ADMIN_REQUIRE_TOTP = True
+    assert not known(browser)
+    change_session(browser, **{SECOND_FACTOR: True})
+    assert known(browser)

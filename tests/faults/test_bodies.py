@@ -1,0 +1,166 @@
+"""What a body may take is known before it is read: strangers bring little, and nothing large stays in memory."""
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from django.urls import reverse
+
+from tests.faults.harness import Deployment, eventually
+from tests.faults.traffic import Reply
+
+pytestmark = pytest.mark.faults
+
+KIB, MIB = 1024, 1024 * 1024
+IMPORT = reverse("admin:licensing_content_import_items")
+TOO_LARGE = 413
+
+
+@contextmanager
+def connection(server: Deployment, head: str, *headers: str) -> Iterator[socket.socket]:
+    lines = [f"{head} HTTP/1.1", "Host: localhost", *headers, "", ""]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as opened:
+        opened.sendall("\r\n".join(lines).encode())
+        yield opened
+
+
+def reply_on(opened: socket.socket) -> Reply:
+    received = b""
+    while not (reply := Reply.parse(received)).status:
+        part = opened.recv(65_536)
+        assert part, received
+        received += part
+    return reply
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/docs/", "/livez", "/admin/login/", IMPORT, "/v1"])
+@pytest.mark.parametrize("size", [64 * KIB + 1, MIB, 20 * MIB])
+def test_a_stranger_is_refused_by_the_length_alone(server: Deployment, path: str, size: int) -> None:
+    with connection(server, f"POST {path}", f"Content-Length: {size}") as opened:
+        reply = reply_on(opened)
+
+    assert (reply.status, reply.body["error"]["code"]) == (TOO_LARGE, "request_too_large")
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/login/", IMPORT])
+def test_of_a_body_without_a_length_no_more_is_read_than_a_stranger_may_send(server: Deployment, path: str) -> None:
+    with connection(server, f"POST {path}", "Transfer-Encoding: chunked") as opened:
+        for _ in range(5):
+            opened.sendall(b"4000\r\n" + bytes(16 * KIB) + b"\r\n")
+        assert reply_on(opened).status == TOO_LARGE
+
+
+@pytest.mark.parametrize("path", ["/v1/content", "/v1/access/check"])
+def test_without_a_key_the_reply_does_not_wait_for_the_body(server: Deployment, path: str) -> None:
+    with connection(server, f"POST {path}", f"Content-Length: {MIB}") as opened:
+        reply = reply_on(opened)
+
+    assert (reply.status, reply.body["error"]["code"]) == (401, "missing_api_key")
+
+
+def test_the_connection_of_a_body_that_was_refused_can_be_used_again(server: Deployment) -> None:
+    with connection(server, "POST /", f"Content-Length: {MIB}") as opened:
+        assert reply_on(opened).status == TOO_LARGE
+        opened.sendall(bytes(MIB) + b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert reply_on(opened).status == 200
+
+
+def test_who_asks_before_sending_a_body_that_is_too_large_is_told_and_the_connection_ends(server: Deployment) -> None:
+    with connection(server, "POST /", f"Content-Length: {MIB}", "Expect: 100-continue") as opened:
+        assert reply_on(opened).status == TOO_LARGE
+        assert opened.recv(1) == b""
+
+
+# --- Operators -------------------------------------------------------------------------------------------------------
+
+Operator = Callable[[], httpx.Client]
+
+
+def token_in(page: str) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+@pytest.fixture
+def operator(server: Deployment) -> Iterator[httpx.Client]:
+    """A browser that is signed in, and shows the page of imports."""
+    name = f"op{server.ask_shell('accounts', 1)[0][0][-8:]}"
+    password = server.manage("create_operator", name, "--superuser")["password"]
+    with httpx.Client(base_url=server.url, timeout=30, headers={"Host": "localhost"}) as client:
+        form = {"username": name, "password": password, "code": "", "next": "/admin/"}
+        token = token_in(client.get("/admin/login/").text)
+        signed_in = client.post("/admin/login/", data={**form, "csrfmiddlewaretoken": token})
+        assert signed_in.status_code == 302, signed_in.text[:2000]
+        yield client
+
+
+def cookies_of(operator: httpx.Client) -> str:
+    return "; ".join(f"{name}={value}" for name, value in operator.cookies.items())
+
+
+def bring(operator: httpx.Client, path: str, size: int) -> httpx.Response:
+    fields = {"csrfmiddlewaretoken": operator.cookies["csrftoken"]}
+    return operator.post(path, data=fields, files={"file": ("items.csv", b"externalId,title\n".ljust(size, b"a"))})
+
+
+def test_an_operator_brings_a_file_which_does_not_stay_in_memory(server: Deployment, operator: httpx.Client) -> None:
+    assert server.process
+    bring(operator, IMPORT, MIB)  # what is loaded once is loaded
+    process = psutil.Process(server.process.pid)
+    before = process.memory_info().rss
+    replies = [bring(operator, IMPORT, 20 * MIB) for _ in range(2)]
+
+    assert [reply.status_code for reply in replies] == [200, 200]  # the form again: it names no account
+    assert "This field is required" in replies[0].text
+    assert process.memory_info().rss - before < 20 * MIB
+
+
+def test_a_file_of_more_than_20_mib_is_refused_in_words(operator: httpx.Client) -> None:
+    reply = bring(operator, IMPORT, 21 * MIB)
+    assert reply.status_code == TOO_LARGE
+    assert "larger than 20 MiB" in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(("size", "status"), [(MIB, 200), (3 * MIB, TOO_LARGE)])
+def test_other_forms_of_operators_have_2_mib(operator: httpx.Client, size: int, status: int) -> None:
+    fields = {"csrfmiddlewaretoken": operator.cookies["csrftoken"], "name": "a" * size}
+    assert operator.post("/admin/licensing/policy/add/", data=fields).status_code == status
+
+
+def test_a_session_that_has_ended_brings_nothing(server: Deployment, operator: httpx.Client) -> None:
+    cookies = cookies_of(operator)
+    operator.post("/admin/logout/", data={"csrfmiddlewaretoken": operator.cookies["csrftoken"]})
+
+    with connection(server, f"POST {IMPORT}", f"Cookie: {cookies}", f"Content-Length: {MIB}") as opened:
+        assert reply_on(opened).status == TOO_LARGE
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="shows which files a process has open on Linux alone")
+def test_nothing_is_left_on_the_disk_of_uploads_that_break_off(server: Deployment, operator: httpx.Client) -> None:
+    assert server.process
+    uploads = Path(server.directory) / "uploads"
+    with connection(
+        server, f"POST {IMPORT}", f"Cookie: {cookies_of(operator)}", f"Content-Length: {10 * MIB}"
+    ) as opened:
+        opened.sendall(bytes(5 * MIB))
+        assert eventually(lambda: files_of(server, uploads))
+    assert eventually(lambda: not files_of(server, uploads))
+
+
+def files_of(server: Deployment, directory: Path) -> list[str]:
+    assert server.process
+    links = (Path(f"/proc/{server.process.pid}/fd")).iterdir()
+    return [name for name in map(target, links) if name.startswith(str(directory))]
+
+
+def target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # it was closed meanwhile
+        return ""

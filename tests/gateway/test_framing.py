@@ -1,0 +1,103 @@
+"""Where one request ends and the next begins: nothing that two readers could see differently is served."""
+
+import asyncio
+
+import pytest
+
+from tests.gateway.wire import Echo, chunked, exchanged, post, statuses
+
+HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
+BODY = b"4\r\nbody\r\n0\r\n\r\n"
+REFUSED = {
+    "another coding before chunked": (501, chunked(coding=b"gzip, chunked")),
+    "another coding in a line of its own": (
+        501,
+        HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + BODY,
+    ),
+    "identity, then chunked": (501, chunked(coding=b"identity, chunked")),
+    "chunked twice": (400, chunked(coding=b"chunked, chunked")),
+    "another coding behind chunked": (400, chunked(coding=b"chunked, gzip")),
+    "another coding alone": (400, chunked(coding=b"gzip")),
+    "identity alone": (400, chunked(coding=b"identity")),
+    "a parameter": (400, chunked(coding=b"chunked;q=1")),
+    "no coding": (400, chunked(coding=b"")),
+    "in HTTP/1.0": (400, chunked().replace(b"HTTP/1.1", b"HTTP/1.0")),
+    "beside Content-Length": (400, HEAD + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + BODY),
+    "before Content-Length": (400, HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n" + BODY),
+    "a length that is none": (400, HEAD + b"Content-Length: +4\r\n\r\nbody"),
+    "two lengths": (400, HEAD + b"Content-Length: 4\r\nContent-Length: 3\r\n\r\nbody"),
+    "a body beside Upgrade": (400, HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 4\r\n\r\nbody"),
+    "chunks beside Upgrade": (
+        400,
+        HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n" + BODY,
+    ),
+}
+
+
+@pytest.mark.parametrize("path", [b"/a", b"/a%20b?c=d"])
+@pytest.mark.parametrize(("status", "sent"), REFUSED.values(), ids=REFUSED)
+def test_framing_in_doubt_is_refused_and_ends_the_connection(path, status, sent):
+    application = Echo()
+    assert statuses(exchanged(application, sent.replace(b"/a ", path + b" "))) == [status]
+    assert application.done == []
+
+
+@pytest.mark.parametrize("coding", [b"chunked", b"Chunked", b" chunked "])
+def test_chunked_alone_is_served(coding):
+    assert statuses(exchanged(Echo(), chunked(coding=coding))) == [200, 200]
+
+
+def test_upgrade_to_another_protocol_is_passed_over():
+    upgrade = b"GET /a HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    application = Echo()
+    assert statuses(exchanged(application, upgrade + post(b"/b"))) == [200, 200, 200]
+    assert application.done == ["/a", "/b", "/last"]
+
+
+GARBAGE = b"\x00garbage\r\n\r\n"
+BROKEN = b"POST /broken HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n"
+ORDINARY = b"/a?b=c"  # it has a query, so it is no WholeRequest
+
+
+@pytest.mark.parametrize("path", [b"/a", ORDINARY])
+@pytest.mark.parametrize("garbage", [GARBAGE, BROKEN])
+def test_a_request_has_its_reply_before_what_follows_it_is_refused(path, garbage):
+    application = Echo()
+    received = exchanged(application, post(path) + garbage, last=b"")
+    assert statuses(received) == [200, 400]
+    assert application.done == ["/a"]
+
+
+@pytest.mark.parametrize("path", [b"/a", ORDINARY])
+@pytest.mark.parametrize("garbage", [GARBAGE, BROKEN])
+def test_pipelined_requests_have_their_replies_before_what_follows_them_is_refused(path, garbage):
+    application = Echo()
+    received = exchanged(application, post(path) + post(b"/b") + post(ORDINARY) + garbage, last=b"")
+    assert statuses(received) == [200, 200, 200, 400]
+    assert application.done == ["/a", "/b", "/a"]
+
+
+def test_what_comes_behind_garbage_is_not_read():
+    application = Echo()
+    assert statuses(exchanged(application, post() + GARBAGE, post(b"/b"))) == [200, 400]
+    assert application.done == ["/a"]
+
+
+def test_a_slow_request_has_its_reply_before_what_follows_it_is_refused():
+    begun, answered = asyncio.Event(), []
+
+    async def slow(scope, receive, send):
+        begun.set()
+        await asyncio.sleep(0.05)
+        answered.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    assert statuses(exchanged(slow, post(), GARBAGE, last=b"")) == [200, 400]
+    assert answered == ["/a"]
+
+
+def test_a_body_that_breaks_off_into_garbage_is_not_carried_out():
+    application = Echo()
+    assert statuses(exchanged(application, chunked()[:-5], b"garbage")) == [400]
+    assert application.done == []
