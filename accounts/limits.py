@@ -75,17 +75,24 @@ class Counters(Protocol):
 class ProcessCounters:
     """Counts in this process: exact over its threads."""
 
-    MAX_BUCKETS = 100_000
+    MAX_BUCKETS = 100_000  # before those that are over are dropped, and ten times as many before all of strangers are
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self.tidied_in = 0  # which minute: to look at so many buckets takes too long for every request
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (bucket, seconds) → (window number, count)
 
     def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
         with self.lock:
-            if len(self.buckets) > self.MAX_BUCKETS:
-                self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
+            if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
+                self.tidy(now)
             return [self.take_one(take, now) for take in takes]
+
+    def tidy(self, now: int) -> None:
+        self.tidied_in = now // MINUTE
+        self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
+        if len(self.buckets) > 10 * self.MAX_BUCKETS:
+            self.buckets = {key: kept for key, kept in self.buckets.items() if not key[0].startswith("address:")}
 
     def take_one(self, take: Take, now: int) -> Taken:
         numbers, used = [], []

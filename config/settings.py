@@ -8,7 +8,7 @@ from typing import Any
 
 import dj_database_url
 
-from config import admin_settings, server_settings
+from config import admin_settings, openapi_settings, server_settings
 from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
 from config.private_files import close_to_others, private_database, private_directory
 
@@ -248,33 +248,7 @@ CORS_EXPOSE_HEADERS = [
     "idempotent-replayed",
 ]
 
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Content Access Licensing API",
-    "VERSION": "1.0.0",
-    "DESCRIPTION": (
-        "Registers content, keeps the policies that say who may use it, and decides each use.\n\n"
-        "Send `Authorization: Bearer <API_KEY>` with every request, and `Idempotency-Key` with a POST that may be "
-        "retried. Bodies are JSON objects; a field that a resource does not have is refused, one that the service "
-        "sets itself (`id`, `created`, …) is ignored, so that what was read can be sent back. No text may hold "
-        "U+0000. Lists take `field=value` and `field[op]=value` filters."
-    ),
-    "TAGS": [
-        {"name": "content", "description": "The items that a publisher owns."},
-        {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
-        {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
-        {"name": "access", "description": "Checks, and the decisions that they left."},
-        {"name": "revenue", "description": "The ledger: what was earned and given back."},
-        {"name": "analytics", "description": "What was asked for and answered, in figures."},
-        {"name": "api-keys", "description": "The keys that authenticate callers."},
-        {"name": "audit", "description": "Who changed what, and when."},
-    ],
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PUBLIC": True,
-    "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "PREPROCESSING_HOOKS": ["config.api.openapi.only_v1"],
-    "POSTPROCESSING_HOOKS": ["config.api.openapi.shared_components"],
-}
+SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 
 # --- What it says (docs/observability.md) ----------------------------------------------------------------------------
 

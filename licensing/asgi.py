@@ -35,6 +35,7 @@ from licensing.metrics import BATCH, CHECK, count_answers, count_request
 from licensing.presenting import present, present_batch
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
+MAX_HOST = 300  # characters: a name of 253, and a port
 MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
 # Header lines, as they are sent.
 COMMON_HEADERS = (
@@ -51,8 +52,12 @@ FOR_OTHER_ORIGINS = (
 HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
 
 
-@lru_cache(maxsize=1000)
 def is_served(host: str) -> bool:
+    return len(host) <= MAX_HOST and is_allowed(host)  # what is longer is no name, and would only fill the cache
+
+
+@lru_cache(maxsize=1000)
+def is_allowed(host: str) -> bool:
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 

@@ -1,0 +1,31 @@
+"""The settings of the OpenAPI document: its title, description and tags."""
+
+from typing import Any
+
+SPECTACULAR: dict[str, Any] = {
+    "TITLE": "Content Access Licensing API",
+    "VERSION": "1.0.0",
+    "DESCRIPTION": (
+        "Registers content, keeps the policies that say who may use it, and decides each use.\n\n"
+        "Send `Authorization: Bearer <API_KEY>` with every request, and `Idempotency-Key` with a POST that may be "
+        "retried. Bodies are JSON objects; a field that a resource does not have is refused, one that the service "
+        "sets itself (`id`, `created`, …) is ignored, so that what was read can be sent back. No text may hold "
+        "U+0000. Lists take `field=value` and `field[op]=value` filters."
+    ),
+    "TAGS": [
+        {"name": "content", "description": "The items that a publisher owns."},
+        {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
+        {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
+        {"name": "access", "description": "Checks, and the decisions that they left."},
+        {"name": "revenue", "description": "The ledger: what was earned and given back."},
+        {"name": "analytics", "description": "What was asked for and answered, in figures."},
+        {"name": "api-keys", "description": "The keys that authenticate callers."},
+        {"name": "audit", "description": "Who changed what, and when."},
+    ],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "PREPROCESSING_HOOKS": ["config.api.openapi.only_v1"],
+    "POSTPROCESSING_HOOKS": ["config.api.openapi.shared_components"],
+}
