@@ -221,8 +221,8 @@ def token_of(client: httpx.Client, path: str) -> str:
 
 @named("blank-imports")
 def blank_imports(target: Target, until: float) -> None:
-    """Imports of lines with nothing in them, gzipped."""
-    file = gzip.compress(b"\n" * 4 * 1024 * 1024)
+    """Imports of one row and lines with nothing in them, gzipped."""
+    file = gzip.compress(as_json({"externalId": "one", "title": "One"}) + b"\n" * 4 * 1024 * 1024)
     path = "/admin/licensing/content/import/"
 
     def bring() -> None:
