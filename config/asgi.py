@@ -30,7 +30,7 @@ from config.api import statements  # noqa: E402
 from config.api.asgi import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from config.api.errors import ApiError  # noqa: E402
 from config.api.heavy import is_heavy  # noqa: E402
-from config.api.threads import Paced, Threads  # noqa: E402
+from config.api.threads import Threads  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
@@ -120,7 +120,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     threads = heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
-        await threads.serve(complete, body.receive, Paced(send, gone), caller_of(*who), body.size_in_memory, left)
+        await threads.serve(complete, body.receive, send, caller_of(*who), body.size_in_memory, left)
     except Disconnected:
         return
     except ApiError as error:

@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event
 from time import thread_time
 from typing import Any
 
@@ -24,9 +23,8 @@ MOST_BYTES = 16 * 1024 * 1024  # of their bodies
 MOST_BYTES_OF_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
 LONGEST_REST = 1.0  # seconds
+QUICK = 0.1  # seconds of the processor after which no rest is due: a report or two keep nobody waiting
 CHUNKS_AHEAD = 2  # of a streamed reply, made before the client has read what is before them
-PIECE = 64 * 1024  # bytes, uvicorn's own measure of what a client may leave unread
-SECONDS_FOR_PIECE = 30
 
 ACCOUNT = "account:"  # how the name of a caller begins that is one
 POOLS = ("ordinary", "heavy")
@@ -51,8 +49,8 @@ class Threads:
     `strangers_share` for an address (as many, if it is not given). For one event loop.
 
     A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time. A
-    turn goes to the next one after `rest` times the processor's time that it took, so that an endless line of requests
-    leaves the interpreter to others for the greater part.
+    turn goes to the next one after `rest` times the processor's time that it took beyond QUICK, so that an endless
+    line of long requests leaves the interpreter to others for the greater part.
     """
 
     def __init__(
@@ -179,43 +177,10 @@ class Turn:
             self.used = thread_time() - began
 
     def end_after_rest(self) -> None:
-        self.loop.call_later(min(self.used * self.threads.rest, LONGEST_REST), self.threads.leave, self.caller)
+        rest = self.threads.rest * max(self.used - QUICK, 0)
+        self.loop.call_later(min(rest, LONGEST_REST), self.threads.leave, self.caller)
 
     def end(self) -> None:
         """Of a request that failed before it had a thread."""
         if not self.begun:
             self.threads.leave(self.caller)
-
-
-class Paced:
-    """Sends a reply as its client reads it, and ends the connection of one that takes 30 s for 64 KiB.
-
-    Only then is `gone` set, and the rest dropped: whoever makes the reply in a thread finds an end, never an error,
-    which would leave the thread waiting for ever.
-    """
-
-    def __init__(self, send: Send, gone: Event) -> None:
-        self.send, self.gone = send, gone
-        self.ended = False
-
-    async def __call__(self, message: Any) -> None:
-        body = message.get("body", b"")
-        if len(body) <= PIECE:
-            await self.pass_on(message)
-            return
-        for begin in range(0, len(body), PIECE):
-            more = message.get("more_body", False) or begin + PIECE < len(body)
-            await self.pass_on({**message, "body": body[begin : begin + PIECE], "more_body": more})
-
-    async def pass_on(self, message: Any) -> None:
-        if self.ended:
-            return
-        try:
-            async with asyncio.timeout(SECONDS_FOR_PIECE):
-                await self.send(message)
-        except TimeoutError:
-            self.ended = True
-            self.gone.set()
-            transport = getattr(getattr(self.send, "__self__", None), "transport", None)  # of uvicorn's cycle
-            if transport is not None:
-                transport.abort()

@@ -102,3 +102,26 @@ def test_a_body_with_thousands_of_keys_is_refused_at_once(server, key) -> None:
     with server.client(key, timeout=AT_ONCE) as client:
         reply = client.post("/v1/access/check", content="{" + keys + ',"k0":2}')
         assert (reply.status_code, reply.json()["error"]["param"]) == (400, "k0")
+
+
+def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
+    server = Deployment(tmp_path)
+    server.environment |= {"SEND_SECONDS": "1", "THREADS": "4", "HEAVY_THREADS": "1"}
+    try:
+        server.ask_shell("manage", "migrate", "--verbosity", "0")
+        server.start()
+        [(key, other_key)] = server.accounts(1)
+        with server.client(key) as client:
+            item = client.post("/v1/content", json={"title": "Item"}).json()["id"]
+            body = {"requester": "org_acme", "checks": [{"contentId": item}] * 100}
+            for _ in range(150):  # more than the buffers of a connection take
+                assert client.post("/v1/access/check/batch", json=body).status_code == 200
+        with socket.create_connection(("127.0.0.1", server.port)) as unread:
+            unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            unread.sendall(head("GET /v1/access/decisions?format=jsonl", key))
+            assert unread.recv(15) == b"HTTP/1.1 200 OK"
+            with server.client(other_key) as client:
+                reply = client.get("/v1/access/decisions?format=jsonl")
+                assert (reply.status_code, len(reply.text.splitlines())) == (200, 15_000)
+    finally:
+        server.close()

@@ -1,15 +1,13 @@
 """Threads are shared out: a caller has its share, waits without a thread, and a slow reader does not keep one."""
 
 import asyncio
-from threading import Event, Semaphore
-from types import SimpleNamespace
+from threading import Semaphore
 
 import pytest
 
-from config.api import threads as sharing
 from config.api.asgi import Disconnected
 from config.api.errors import RateLimitExceeded, ServiceUnavailable
-from config.api.threads import MOST_BYTES, Paced, Threads
+from config.api.threads import MOST_BYTES, Threads
 
 SCOPE = {
     "type": "http",
@@ -176,47 +174,6 @@ async def test_a_thread_is_given_back_though_its_reply_is_not_read():
     assert not first.done()
     unread.set()
     await clients.let_go(first)
-
-
-@on_loop
-async def test_a_client_that_does_not_read_a_streamed_reply_loses_its_connection_and_gives_its_thread_back():
-    gone, aborted, made = Event(), [], []
-
-    def endless(environ, start_response):
-        start_response("200 OK", [])
-        while not gone.is_set():
-            made.append(1)
-            yield b"x" * 200_000
-
-    class Cycle:
-        transport = SimpleNamespace(abort=lambda: aborted.append(True))
-
-        async def send(self, message):
-            if message.get("body"):
-                await asyncio.Event().wait()
-
-    clients = Clients()
-    clients.threads.wsgi = endless
-    left = asyncio.get_running_loop().create_future()
-    paced = Paced(Cycle().send, gone)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sharing, "SECONDS_FOR_PIECE", 0.01)
-        await asyncio.wait_for(clients.threads.serve(dict(SCOPE), clients.receive, paced, "a", 0, left), 10)
-    await clients.let_go()
-    assert (aborted, len(made) <= 5) == ([True], True)
-
-
-@on_loop
-async def test_a_large_part_of_a_reply_is_sent_in_pieces_each_with_its_own_time():
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    content = bytes(range(256)) * 1000
-    await Paced(send, Event())({"type": "http.response.body", "body": content})
-    assert b"".join(message["body"] for message in sent) == content
-    assert [message["more_body"] for message in sent] == [True, True, True, False]
 
 
 @on_loop
