@@ -10,8 +10,8 @@ from accounts.audit import address_of
 from accounts.authentication import Grant
 from accounts.idempotency import answer_once, requested_key
 from accounts.models import ActorType
-from config.api.actors import Actor, acting_as
-from config.api.views import ApiView, ListMixin
+from kit.actors import Actor, acting_as
+from kit.rest.views import ApiView, ListMixin
 
 
 class AccountView(ApiView):

@@ -1,5 +1,4 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
 
 
 class AccountsConfig(AppConfig):
@@ -7,7 +6,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import checks  # noqa: F401, PLC0415 - registers them
-        from accounts.operators.roles import keep_roles  # noqa: PLC0415 - needs the models
-
-        post_migrate.connect(keep_roles)
+        from accounts import openapi, system_checks  # noqa: F401, PLC0415 - registers them

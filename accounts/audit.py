@@ -7,7 +7,7 @@ entry is neither lost nor left over after a rollback:
     epochs.bump(item.account_id)
 
 A resource says by `audited()` what the log tells of it: its fields by the API's names, as values of JSON. The actor is
-whoever `config.api.actors.acting_as` named: an endpoint its key, the admin its operator, a command itself.
+whoever `kit.actors.acting_as` named: an endpoint its key, the admin its operator, a command itself.
 
 What the log leaves out, always and on purpose:
 - a key's text and its digest, an operator's password and second factor: there is nothing to undo with them;
@@ -25,8 +25,8 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.models import ActorType, AuditEntry
-from config.api.actors import Actor, current_actor
-from config.api.middleware import request_id
+from kit.actors import Actor, current_actor
+from kit.http.middleware import request_id
 
 Fields = Mapping[str, Any]
 EMPTY: tuple[Any, ...] = (None, [], {})

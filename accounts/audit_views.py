@@ -9,7 +9,7 @@ from accounts.api_view import AccountListView, AccountView
 from accounts.filters import AuditFilters
 from accounts.models import AuditEntry
 from accounts.serializers import AuditEntrySerializer
-from config.api.resources import find
+from kit.rest.resources import find
 
 
 class AuditView(AccountView):

@@ -12,9 +12,9 @@ from rest_framework.authentication import BaseAuthentication
 from accounts import keytext
 from accounts.models import ApiKey
 from accounts.permissions import require
-from config.api import ids
-from config.api.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
-from config.api.middleware import Address
+from kit.http.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
+from kit.http.middleware import Address
+from kit.values import ids
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 LAST_USED_PRECISION = timedelta(minutes=1)

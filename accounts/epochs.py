@@ -1,8 +1,8 @@
 """An account's epoch: a number that every change of what a check depends on raises, in the change's own transaction.
 
 What a process has cached of an account is valid for one epoch. A decision made on cached facts is recorded only if the
-epoch that they were read at still holds (analytics.recorder), so a check that begins after a write's reply sees the
-write: in every process, with Redis or without, whoever wrote it.
+epoch that they were read at still holds (analytics.recording.recorder), so a check that begins after a write's reply
+sees the write: in every process, with Redis or without, whoever wrote it.
 """
 
 from django.db.models import F

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from config.api.openapi import Operation
+from kit.rest.openapi import Operation
 
 NEW_KEY: dict[str, Any] = {
     "name": "Edge servers",

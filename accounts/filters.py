@@ -1,7 +1,7 @@
 """What the audit log can be filtered by."""
 
 from accounts.models import ActorType
-from config.api.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
 
 
 class AuditFilters(OperatorFilterSet):

@@ -23,9 +23,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import IdempotencyRecord
-from config.api.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
-from config.api.parsing import read_object
-from config.api.rendering import render_json
+from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
+from kit.http.parsing import read_object
+from kit.http.rendering import render_json
 
 HEADER = "Idempotency-Key"
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch

@@ -8,9 +8,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from config.api.ids import AnyIdField, IdField
-from config.api.numbers import NumbersOfTheApi
-from config.api.timestamps import render_timestamp
+from kit.values.ids import AnyIdField, IdField
+from kit.values.numbers import NumbersOfTheApi
+from kit.values.timestamps import render_timestamp
 
 
 class Plan(models.TextChoices):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework.permissions import BasePermission
 
-from config.api.errors import InsufficientPermissions
+from kit.http.errors import InsufficientPermissions
 
 ALL = "*"
 PERMISSIONS = {

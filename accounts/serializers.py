@@ -9,8 +9,8 @@ from rest_framework import serializers
 from accounts.models import Account, ActorType, ApiKey, AuditEntry, KeyType
 from accounts.permissions import PERMISSIONS
 from accounts.services import MAX_OVERLAP_SECONDS
-from config.api.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
-from config.api.timestamps import render_timestamp
+from kit.rest.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.values.timestamps import render_timestamp
 
 MAX_ALLOWED_IPS = 100
 

@@ -12,8 +12,8 @@ from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
 from accounts.models import Account, ActorType, ApiKey, AuditEntry, IdempotencyRecord
 from accounts.permissions import DEFAULTS, NEVER_PUBLIC, allows
-from config.api.errors import InsufficientPermissions, ValidationFailed
-from config.api.timestamps import render_timestamp
+from kit.http.errors import InsufficientPermissions, ValidationFailed
+from kit.values.timestamps import render_timestamp
 
 MAX_OVERLAP_SECONDS = 604_800
 

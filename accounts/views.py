@@ -12,9 +12,9 @@ from accounts import services
 from accounts.api_view import AccountListView, AccountView
 from accounts.models import ApiKey
 from accounts.serializers import ApiKeySerializer, CreatedApiKeySerializer, RotationSerializer
-from config.api.pagination import KeysetPagination
-from config.api.resources import find
-from config.api.timestamps import parse_timestamp
+from kit.rest.pagination import KeysetPagination
+from kit.rest.resources import find
+from kit.values.timestamps import parse_timestamp
 
 
 class NewestKeysFirst(KeysetPagination):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from config.api.openapi import Operation
+from kit.rest.openapi import Operation
 
 MORE = {"hasMore": True, "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx", "totalCount": 912}
 

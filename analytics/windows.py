@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from drf_spectacular.utils import OpenApiParameter
 
-from config.api.errors import InvalidRequest
-from config.api.timestamps import IS_DATE, parse_timestamp, render_timestamp
+from kit.http.errors import InvalidRequest
+from kit.values.timestamps import IS_DATE, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)

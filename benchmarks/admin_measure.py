@@ -15,9 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 
 from accounts.models import Account
-from accounts.operators.roles import VIEWER
-from accounts.operators.services import create_operator
-from licensing.models import Content, Requester
+from licensing.content.models import Content
+from licensing.requesters.models import Requester
+from operators.staff.roles import VIEWER
+from operators.staff.services import create_operator
 
 FORBIDDEN = 403  # to everybody: of what cannot be added
 TERMS = ["annual", "nothing of that kind", "item/0000", "requester00"]

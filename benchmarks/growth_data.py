@@ -16,7 +16,7 @@ from psycopg import sql
 
 from benchmarks.load import DONE
 from benchmarks.ours import Installation
-from config.api import ids
+from kit.values import ids
 
 CHUNK = 1_000_000
 DAYS = 365
@@ -25,7 +25,7 @@ REQUESTER_WIDTH, CONTENT_WIDTH = 14, 30
 MAKE_PARTITIONS = f"""
 from datetime import timedelta
 from django.utils import timezone
-from analytics.partitions import ensure_partitions
+from analytics.events.partitions import ensure_partitions
 ensure_partitions(timezone.now() - timedelta(days={DAYS}), months_ahead=13)
 """
 

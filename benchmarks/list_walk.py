@@ -29,7 +29,7 @@ from django.db import connection  # noqa: E402
 from django.test.utils import setup_test_environment  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from licensing.models import Content  # noqa: E402
+from licensing.content.models import Content  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.client import ApiClient  # noqa: E402
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from licensing.decisions import CompiledPolicy, Decision, decide
-from licensing.facts import Facts, HeldLicense
-from licensing.rules import parse_rules
+from licensing.policies.decision import CompiledPolicy, Decision, decide
+from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.rules import parse_rules
 
 Rules = list[tuple[list[str], list[str]]]
 Request = tuple[str, str | None, bool]  # requester's id, its licence's type, whether that is valid

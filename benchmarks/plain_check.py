@@ -24,10 +24,11 @@ from rest_framework.views import APIView
 from accounts import keytext
 from accounts.models import ApiKey
 from analytics.models import AccessEvent
-from licensing.decisions import CompiledPolicy, Decision, decide
-from licensing.facts import Facts, HeldLicense
-from licensing.models import Content, Requester, Status
-from licensing.rules import parse_rules
+from licensing.content.models import Content, Status
+from licensing.policies.decision import CompiledPolicy, Decision, decide
+from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.rules import parse_rules
+from licensing.requesters.models import Requester
 
 WINDOWS = (60, 86_400)  # seconds
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.templatetags.static import static
 from django.urls import reverse
 
-from config.environ import env, env_bool, env_int
+from kit.environ import env, env_bool, env_int
 
 ADMIN = env_bool("ADMIN", "on")  # off: no address, no middleware and no code of it is there
 ADMIN_HOST = env("ADMIN_HOST").lower()  # the only host name under which the admin answers
@@ -18,21 +18,22 @@ PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
-SESSION_SECONDS = 8 * 3600  # a working day; accounts.operators.middleware ends it by the clock, however busy it is
+SESSION_SECONDS = 8 * 3600  # a working day; operators.middleware ends it by the clock, however busy it is
 
 APPS = [
-    "unfold.apps.BasicAppConfig",  # before the admin, whose templates it replaces
+    "operators.apps.OperatorsConfig",  # before unfold, whose templates and scripts it replaces
+    "unfold.apps.BasicAppConfig",  # before the admin, likewise
     "unfold.contrib.filters",
     "django.contrib.humanize",
-    "accounts.operators.apps.OperatorAdminConfig",  # django.contrib.admin with the site of this project
+    "operators.apps.OperatorAdminConfig",  # django.contrib.admin with the site of this project
 ]
 MIDDLEWARE = [
-    "accounts.operators.middleware.AdminMiddleware",
+    "operators.middleware.AdminMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "accounts.operators.middleware.SessionMiddleware",
-    "accounts.operators.middleware.OperatorMiddleware",
+    "operators.middleware.SessionMiddleware",
+    "operators.middleware.OperatorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 if not ADMIN:
@@ -65,14 +66,14 @@ UNFOLD: dict[str, Any] = {
     "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",
     "SHOW_VIEW_ON_SITE": False,
-    "SHOW_HISTORY": False,  # but where there is one: accounts.operators.history
-    "LOGIN": {"form": "accounts.operators.login.LoginForm"},
+    "SHOW_HISTORY": False,  # but where there is one: operators.base.history
+    "LOGIN": {"form": "operators.login.form.LoginForm"},
     "ACCOUNT": {
         "navigation": [
             {"title": "Two-factor login", "link": lambda request: reverse("admin:second_factor")},
             {"title": "Change password", "link": lambda request: reverse("admin:password_change")},
         ]
     },
-    "DASHBOARD_CALLBACK": "config.overview.page.overview",
-    "SIDEBAR": {"navigation": "config.navigation.sidebar"},
+    "DASHBOARD_CALLBACK": "operators.overview.page.overview",
+    "SIDEBAR": {"navigation": "operators.navigation.sidebar"},
 }

@@ -22,20 +22,20 @@ django.setup()
 from django.db import OperationalError, connection  # noqa: E402 - needs the settings
 from django.utils import timezone  # noqa: E402
 
-from accounts.operators.uploads import purge  # noqa: E402
-from accounts.throttling import caller_of, headers_of, known_limit  # noqa: E402
-from analytics import folding  # noqa: E402
-from analytics.partitions import ensure_partitions  # noqa: E402
-from config.api import statements  # noqa: E402
-from config.api.asgi import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
-from config.api.errors import ApiError  # noqa: E402
-from config.api.heavy import is_heavy  # noqa: E402
-from config.api.threads import Threads  # noqa: E402
+from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
+from analytics.events.partitions import ensure_partitions  # noqa: E402
+from analytics.rollups import folding  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
-from licensing.asgi import CheckApplication, Request  # noqa: E402
-from licensing.metrics import sample  # noqa: E402
+from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
+from kit.http.errors import ApiError  # noqa: E402
+from kit.http.threads import Threads  # noqa: E402
+from kit.rest.heavy import is_heavy  # noqa: E402
+from kit.storage import statements  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402
+from licensing.access.event_loop.sampling import sample  # noqa: E402
+from operators.base.uploads import purge  # noqa: E402
 
 logger = logging.getLogger(__name__)
 

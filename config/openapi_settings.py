@@ -26,6 +26,6 @@ SPECTACULAR: dict[str, Any] = {
     "SERVE_PUBLIC": True,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "PREPROCESSING_HOOKS": ["config.api.openapi.only_v1"],
-    "POSTPROCESSING_HOOKS": ["config.api.openapi.shared_components"],
+    "PREPROCESSING_HOOKS": ["kit.rest.openapi.only_v1"],
+    "POSTPROCESSING_HOOKS": ["kit.rest.openapi.shared_components"],
 }

@@ -13,10 +13,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.metrics import registry
-from config.api.middleware import Address, TrustedProxies
-from config.api.views import ApiView
 from config.probes import ALIVE, readiness
+from kit.http.middleware import Address, TrustedProxies
+from kit.rest.views import ApiView
+from kit.telemetry.metrics import registry
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
 CONTENT_SECURITY_POLICY = (

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db import Error, close_old_connections, connection
 
-from accounts.limits import limiter
-from config.api import statements
-from config.api.asgi import Send
-from config.api.middleware import request_id_of
-from config.api.rendering import render_json
+from accounts.limits.limiter import limiter
+from kit.http.bodies import Send
+from kit.http.middleware import request_id_of
+from kit.http.rendering import render_json
+from kit.storage import statements
 
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # for the database to answer

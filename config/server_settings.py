@@ -1,7 +1,7 @@
 """The settings of the server: its connections, how long they may keep it waiting, what bodies, threads and statements
 may take."""
 
-from config.environ import env_int
+from kit.environ import env_int
 
 MAX_CONNECTIONS = env_int("MAX_CONNECTIONS", 4_000, 1_000_000)  # of each process
 MAX_CONNECTIONS_PER_ADDRESS = env_int("MAX_CONNECTIONS_PER_ADDRESS", 256, 1_000_000)  # of each process

@@ -9,8 +9,8 @@ from typing import Any
 import dj_database_url
 
 from config import admin_settings, openapi_settings, server_settings
-from config.environ import env, env_bool, env_choice, env_int, env_list, env_url
-from config.private_files import close_to_others, private_database, private_directory
+from kit.environ import env, env_bool, env_choice, env_int, env_list, env_url
+from kit.private_files import close_to_others, private_database, private_directory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -68,7 +68,7 @@ STATEMENT_SECONDS = server_settings.STATEMENT_SECONDS
 HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
 PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
-SESSION_ENGINE = "accounts.operators.session_store"
+SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address
 CSRF_COOKIE_SECURE = PUBLIC
@@ -78,7 +78,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"  # Strict would sign out 
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 SESSION_COOKIE_AGE = admin_settings.SESSION_SECONDS
 if ADMIN:
-    CSRF_FAILURE_VIEW = "accounts.operators.error_pages.csrf_failed"
+    CSRF_FAILURE_VIEW = "operators.error_pages.csrf_failed"
 CSRF_TRUSTED_ORIGINS = [f"https://{host.lstrip('.')}" for host in ALLOWED_HOSTS if host != "*"] if PUBLIC else []
 SECURE_HSTS_SECONDS = 31_536_000  # sent over HTTPS only
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -98,6 +98,7 @@ SILENCED_SYSTEM_CHECKS = [
 # --- What it is made of ----------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "config",
     *admin_settings.APPS,
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -116,15 +117,15 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.api.middleware.RequestIdMiddleware",
-    "config.api.observing.ObservationMiddleware",
-    "config.api.middleware.ClientAddressMiddleware",
-    "accounts.middleware.RateLimitHeadersMiddleware",
+    "kit.http.middleware.RequestIdMiddleware",
+    "kit.telemetry.observing.ObservationMiddleware",
+    "kit.http.middleware.ClientAddressMiddleware",
+    "accounts.limits.headers.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "accounts.middleware.PageLimitMiddleware",
-    "config.api.middleware.ApiBoundaryMiddleware",
+    "accounts.limits.headers.PageLimitMiddleware",
+    "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -135,12 +136,11 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # of a form: a policy of 100 rules has some 2,500
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the API's own bound of 1 MiB is in config.api.parsing
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the API's own bound of 1 MiB is in kit.http.parsing
 
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "config" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -159,7 +159,6 @@ USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
 WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to collect
 
 # --- Where it keeps things -------------------------------------------------------------------------------------------
@@ -189,7 +188,7 @@ def database() -> dict[str, Any]:
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
         }
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
-    parsed["ENGINE"] = "config.postgresql"
+    parsed["ENGINE"] = "kit.storage.postgresql"
     options = parsed.setdefault("OPTIONS", {})
     # One for each thread of config.asgi and six for upkeep, the probe and look-ups. A lost server is noticed within
     # seconds, and a request never waits longer than that for a connection.
@@ -222,15 +221,13 @@ if REDIS_URL:
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.KeyHasPermission"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.PlanThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["config.api.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": [
-        "rest_framework.parsers.JSONParser"
-    ],  # for the OpenAPI document; see config.api.parsing
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.rendering.AlwaysJSON",
-    "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.throttling.PlanThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the OpenAPI document; see kit.http.parsing
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.http.rendering.AlwaysJSON",
+    "EXCEPTION_HANDLER": "kit.http.errors.exception_handler",
     "NON_FIELD_ERRORS_KEY": "\0",  # what no field of a body can be called
-    "DEFAULT_SCHEMA_CLASS": "config.api.openapi.ApiSchema",
+    "DEFAULT_SCHEMA_CLASS": "kit.rest.openapi.ApiSchema",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
@@ -262,8 +259,8 @@ OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")  # traces, if t
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "config.api.middleware.RequestIdFilter"}},
-    "formatters": {"line": {"()": "config.api.logs.Lines"}, "json": {"()": "config.api.logs.JsonLines"}},
+    "filters": {"request_id": {"()": "kit.http.middleware.RequestIdFilter"}},
+    "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",

@@ -22,18 +22,18 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from accounts.async_limits import AsyncLimiter
-from accounts.limits import RedisCounters
-from analytics import recorder
-from analytics.async_recorder import AsyncRecorder
-from config.api.asgi import Receive, Scope, Send
-from config.api.logs import without_secrets
-from config.api.microbatch import InThread, MicroBatch
-from config.api.middleware import TrustedProxies, request_id
-from config.api.observing import ObservationMiddleware, route_of
-from licensing import checks
-from licensing.asgi import CheckApplication
-from licensing.async_lookup import AsyncLookup
+from accounts.limits.limiter import RedisCounters
+from accounts.limits.limiter_async import AsyncLimiter
+from analytics.recording import recorder
+from analytics.recording.recorder_async import AsyncRecorder
+from kit.http.bodies import Receive, Scope, Send
+from kit.http.middleware import TrustedProxies, request_id
+from kit.storage.microbatch import InThread, MicroBatch
+from kit.telemetry.logs import without_secrets
+from kit.telemetry.observing import ObservationMiddleware, route_of
+from licensing.access import checks
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.lookup import AsyncLookup
 
 propagator = TraceContextTextMapPropagator()
 

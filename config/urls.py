@@ -6,7 +6,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from config import pages
-from config.api.views import unknown_path
+from kit.rest.views import unknown_path
 
 urlpatterns = [
     path("", pages.home),
@@ -21,12 +21,12 @@ urlpatterns = [
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
 
-handler404 = "config.api.errors.handle_404"
-handler500 = "config.api.errors.handle_500"
+handler404 = "kit.http.errors.handle_404"
+handler500 = "kit.http.errors.handle_500"
 
 if settings.ADMIN:
     urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
-    handler400 = "accounts.operators.error_pages.bad_request"
-    handler403 = "accounts.operators.error_pages.forbidden"
-    handler404 = "accounts.operators.error_pages.not_found"
-    handler500 = "accounts.operators.error_pages.failed"
+    handler400 = "operators.error_pages.bad_request"
+    handler403 = "operators.error_pages.forbidden"
+    handler404 = "operators.error_pages.not_found"
+    handler500 = "operators.error_pages.failed"

@@ -10,7 +10,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from config.api.parsing import MAX_BYTES
+from kit.http.parsing import MAX_BYTES
 
 
 class Request(WSGIRequest):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from config.api.openapi import Operation
+from kit.rest.openapi import Operation
 
 CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"

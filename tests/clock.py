@@ -11,7 +11,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
         self.now = now
         monkeypatch.setattr("django.utils.timezone.now", lambda: self.now)
-        monkeypatch.setattr("accounts.limits.time.time", self.timestamp)
+        monkeypatch.setattr("accounts.limits.limiter.time.time", self.timestamp)
 
     def timestamp(self) -> float:
         return self.now.timestamp()

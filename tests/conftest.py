@@ -8,9 +8,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from accounts.limits import limiter
+from accounts.limits.limiter import limiter
 from accounts.models import Account
-from config.api import statements
+from kit.storage import statements
 from tests import append_only, factories
 from tests.client import ApiClient
 

@@ -6,9 +6,12 @@ from typing import Any
 
 from accounts import services as accounts
 from accounts.models import Account, ApiKey
-from licensing import services as licensing
-from licensing.licenses import issue_license
-from licensing.models import Content, License, Policy
+from licensing.content import services as content_services
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.licenses.services import issue_license
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy
 
 numbers = count(1)
 
@@ -45,7 +48,7 @@ def key_text(owner: Account, **fields: Any) -> str:
 
 def policy(owner: Account, *rules: dict[str, Any], **fields: Any) -> Policy:
     rules = rules or (ALLOW_LICENSED, DENY_ALL)
-    return licensing.create_policy(owner.pk, {"name": f"Policy {next(numbers)}", "rules": list(rules), **fields})
+    return policy_services.create_policy(owner.pk, {"name": f"Policy {next(numbers)}", "rules": list(rules), **fields})
 
 
 def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> License:  # noqa: A001
@@ -56,4 +59,4 @@ def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> Li
 
 
 def content(owner: Account, **fields: Any) -> Content:
-    return licensing.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})
+    return content_services.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from licensing.rules import MAX_RULES_BYTES
+from licensing.policies.rules import MAX_RULES_BYTES
 
 LONGEST = "\x01"  # six bytes of JSON for a character
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
-from analytics.ledger import add_entries
+from analytics.ledger.entries import add_entries
 from analytics.models import LedgerEntry
-from licensing.models import Requester
+from licensing.requesters.models import Requester
 
 MOMENT = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

@@ -1,5 +1,5 @@
-import config.api.ids
-import config.api.numbers
+import kit.values.ids
+import kit.values.numbers
 import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
@@ -43,15 +43,15 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AuditEntry',
             fields=[
-                ('id', config.api.ids.IdField(editable=False, prefix='aud', primary_key=True, serialize=False)),
+                ('id', kit.values.ids.IdField(editable=False, prefix='aud', primary_key=True, serialize=False)),
                 ('actor_type', models.CharField(choices=[('key', 'Key'), ('operator', 'Operator'), ('command', 'Command'), ('system', 'System')], max_length=10)),
-                ('actor_id', config.api.ids.AnyIdField(null=True)),
+                ('actor_id', kit.values.ids.AnyIdField(null=True)),
                 ('actor_name', models.CharField(max_length=300, null=True)),
                 ('action', models.CharField(max_length=60)),
                 ('resource_type', models.CharField(max_length=30)),
-                ('resource_id', config.api.ids.AnyIdField()),
+                ('resource_id', kit.values.ids.AnyIdField()),
                 ('resource_title', models.CharField(max_length=500)),
-                ('changes', models.JSONField(decoder=config.api.numbers.NumbersOfTheApi)),
+                ('changes', models.JSONField(decoder=kit.values.numbers.NumbersOfTheApi)),
                 ('request_id', models.CharField(max_length=128, null=True)),
                 ('address', models.CharField(max_length=45, null=True)),
                 ('created', models.DateTimeField(default=django.utils.timezone.now)),

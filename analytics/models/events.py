@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounts.models import Account
-from config.api.ids import IdField
+from kit.values.ids import IdField
 
 
 class AccessEvent(models.Model):
@@ -26,7 +26,7 @@ class AccessEvent(models.Model):
     reason = models.CharField(max_length=30, null=True)  # null if allowed
     rule_index = models.PositiveSmallIntegerField(null=True)  # the rule that matched; null for none
     permission = models.CharField(max_length=64, null=True)  # the one asked for
-    facts = models.JSONField()  # licensing.facts says which
+    facts = models.JSONField()  # licensing.policies.facts says which
     rate_remaining = models.BigIntegerField(null=True)  # of the rule's limit, after this decision
     rate_reset = models.BigIntegerField(null=True)  # Unix seconds
     created = models.DateTimeField()

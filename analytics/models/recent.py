@@ -1,4 +1,4 @@
-"""What PostgreSQL's recorder has written since the rollups were last added to (analytics.folding).
+"""What PostgreSQL's recorder has written since the rollups were last added to (analytics.rollups.folding).
 
 Adding to a row per item and requester with each batch cost as much as storing its events, and made processes wait for
 each other where they asked for the same. So a batch adds one row here, with a list of its decisions, and every few
@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from accounts.models import Account
-from config.api.ids import IdField
+from kit.values.ids import IdField
 
 
 class Recent(models.Model):

@@ -1,6 +1,6 @@
 """Money: an append-only ledger, what it adds up to by day, and the exchange rates that reports convert with.
 
-Amounts are exact decimals in the currency's own unit (config.api.amounts), never floats.
+Amounts are exact decimals in the currency's own unit (kit.values.amounts), never floats.
 """
 
 from typing import Any
@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models.usage import MONTHS, OfContent, OfRequester, counts
-from config.api.amounts import AmountField, TotalField, plain
-from config.api.ids import IdField
-from config.api.timestamps import render_timestamp
+from kit.values.amounts import AmountField, TotalField, plain
+from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
 
 
 class EntryType(models.TextChoices):
@@ -133,7 +133,7 @@ class RevenueYear(counts(MONTHS, TotalField)):  # type: ignore[misc]
     """The ledger's entries from the beginning of a calendar year (UTC) to the end of each month, as DailyRevenue.
 
     On PostgreSQL alone. What was given back is in rows of its own, so that a row's amounts all have one sign: with the
-    least and the greatest rate of a time they bound what they were worth in it (analytics.revenue_bounds).
+    least and the greatest rate of a time they bound what they were worth in it (analytics.revenue.bounds).
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

@@ -17,7 +17,7 @@ import django
 from benchmarks.harness import workplace
 from benchmarks.ours import Installation
 from benchmarks.report import parser, publish
-from config.api import ids
+from kit.values import ids
 
 
 def main() -> None:

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from analytics import usage, windows
-from analytics.revenue import first_entry, revenue_report
+from analytics import windows
+from analytics.revenue.report import first_entry, revenue_report
+from analytics.usage import report as usage
 from analytics.windows import Window
 from benchmarks.reports.plain import Figures
 from benchmarks.reports.year import DOLLAR

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from django.db import connection
 
-from analytics.partitions import ensure_partitions
-from analytics.statements import EVENT_COLUMNS, LEDGER_COLUMNS
+from analytics.events.partitions import ensure_partitions
+from analytics.recording.statement import EVENT_COLUMNS, LEDGER_COLUMNS
 from benchmarks.reports.year import (
     BELOW,
     DAYS,

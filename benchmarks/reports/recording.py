@@ -9,12 +9,13 @@ from typing import Any
 
 import psycopg
 
-from analytics.batches import Batch, Case, Entry
-from analytics.folding import fold
-from config.api import ids
-from config.api.timestamps import render_timestamp
+from analytics.recording.batch import Batch, Case, Entry
+from analytics.rollups.folding import fold
+from kit.values import ids
+from kit.values.timestamps import render_timestamp
 
-# Sizes of batches, and decisions of a run: what a recorder at that speed leaves for a fold (analytics.folding.EVERY).
+# Sizes of batches, and decisions of a run: what a recorder at that speed leaves for a fold
+# (analytics.rollups.folding.EVERY).
 SIZES = {32: 150_000, 100: 250_000}
 
 

@@ -13,7 +13,7 @@ from analytics.models import ExchangeRate
 from benchmarks.reports import ours, plain
 from benchmarks.reports.plain import Figures, Store
 from benchmarks.reports.year import dollars, published_rates
-from config.api import ids
+from kit.values import ids
 
 Side = Callable[[str], Figures]  # takes a period
 

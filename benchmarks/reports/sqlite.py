@@ -13,8 +13,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from analytics.sqlite import insert
-from analytics.statements import EVENT_COLUMNS, LEDGER_COLUMNS
+from analytics.recording.recorder_sqlite import insert
+from analytics.recording.statement import EVENT_COLUMNS, LEDGER_COLUMNS
 from benchmarks.reports.year import (
     BELOW,
     DAYS,

@@ -16,12 +16,12 @@ from django.urls import reverse
 
 from accounts import keytext
 from accounts.authentication import bearer_token
-from accounts.operators.signed_in import is_operator
-from accounts.operators.uploads import temporary_file
-from config.api.asgi import Receive, Scope, declared_length, parts_of, read_body
-from config.api.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
-from config.api.parsing import MAX_BYTES
-from licensing.browser_import import LARGER, MOST_BYTES
+from kit.http.bodies import Receive, Scope, declared_length, parts_of, read_body
+from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
+from kit.http.parsing import MAX_BYTES
+from licensing.imports.preview import LARGER, MOST_BYTES
+from operators.base.uploads import temporary_file
+from operators.login.signed_in import is_operator
 
 logger = logging.getLogger(__name__)
 

@@ -10,17 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from uvicorn.server import ServerState
 
-from config.api.middleware import TrustedProxies, network_of, parse_address
-from config.api.open_files import connections_at_most
-
-if TYPE_CHECKING:
-    from config.server.protocol import BoundedProtocol
+from config.server.open_files import connections_at_most
+from kit.http.middleware import TrustedProxies, network_of, parse_address
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +35,20 @@ class Wait(Enum):
     HEAD = "the head of a request"
     BODY = "the body of a request"
     READER = "its client to read a reply"
+
+
+class Connection(Protocol):
+    """What is asked here of a connection: uvicorn's, and what this server adds to it."""
+
+    transport: asyncio.Transport
+    loop: asyncio.AbstractEventLoop
+    client: tuple[str, int] | None
+    headers: list[tuple[bytes, bytes]]
+    counted_for: str | None
+    drains: int
+    watch: "Watch"
+
+    def waits_for(self) -> Wait | None: ...
 
 
 class Connections:
@@ -70,7 +81,7 @@ class Connections:
             return None
         return network_of(address)
 
-    def admit(self, connection: "BoundedProtocol") -> None:
+    def admit(self, connection: Connection) -> None:
         """Counts a new connection, or ends it at once."""
         client = connection.counted_for = self.client_of(connection.client[0]) if connection.client else None
         self.by_client[client or ""] += 1
@@ -86,7 +97,7 @@ class Connections:
             self.sweeping = True
             connection.loop.call_later(SWEEP_SECONDS, self.sweep, connection.loop)
 
-    def forget(self, connection: "BoundedProtocol") -> None:
+    def forget(self, connection: Connection) -> None:
         client = connection.counted_for or ""
         self.by_client[client] -= 1
         if not self.by_client[client]:
@@ -116,7 +127,7 @@ class Connections:
         else:
             self.sweeping = False
 
-    def look_at(self, connection: "BoundedProtocol", now: float) -> None:
+    def look_at(self, connection: Connection, now: float) -> None:
         """Ends the connection if what the server waits for has not changed for as long as that may take."""
         wait = connection.waits_for()
         watch = connection.watch
@@ -158,11 +169,11 @@ class Watch:
     drains = 0
     unread = 0
 
-    def begin(self, wait: Wait | None, connection: "BoundedProtocol", now: float) -> None:
+    def begin(self, wait: Wait | None, connection: Connection, now: float) -> None:
         self.wait, self.headers, self.since = wait, connection.headers, now
         self.drains, self.unread = connection.drains, connection.transport.get_write_buffer_size()
 
-    def has_moved(self, connection: "BoundedProtocol") -> bool:
+    def has_moved(self, connection: Connection) -> bool:
         """Whether another request has begun, or the client has read a good part of what it was sent."""
         if connection.headers is not self.headers or connection.drains != self.drains:
             return True

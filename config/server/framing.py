@@ -3,7 +3,7 @@
 The parser itself refuses Transfer-Encoding beside Content-Length.
 """
 
-from config.api.errors import InvalidRequest, UnknownTransferCoding
+from kit.http.errors import InvalidRequest, UnknownTransferCoding
 
 Headers = list[tuple[bytes, bytes]]
 

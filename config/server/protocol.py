@@ -8,11 +8,11 @@ from typing import Any
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from config.api.errors import ApiError, InvalidRequest
 from config.server.connections import Wait, Watch, connections_of
 from config.server.framing import check_codings, check_upgrade
 from config.server.refusals import no_room, refusal
 from config.server.whole_request import WholeRequest
+from kit.http.errors import ApiError, InvalidRequest
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
@@ -219,7 +219,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.stage = BETWEEN
         if self.may_come_whole:
             self.may_come_whole = False
-            self.cycle = WholeRequest(self)
+            self.cycle = WholeRequest(self, self.body)
             self._start_asgi_task(self.cycle, self.app)
         else:
             super().on_message_complete()

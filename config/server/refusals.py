@@ -4,8 +4,8 @@ import orjson
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from config.api.errors import ApiError, ServiceUnavailable
-from config.api.middleware import parse_address
+from kit.http.errors import ApiError, ServiceUnavailable
+from kit.http.middleware import parse_address
 
 
 def no_room() -> ServiceUnavailable:
@@ -15,7 +15,7 @@ def no_room() -> ServiceUnavailable:
 def refusal(error: ApiError, client: tuple[str, int] | None) -> bytes:
     """A reply in the API's envelope: what cannot be parsed has no path, so it may have been meant for /v1."""
     # Models, which must not be loaded before the application is.
-    from accounts.throttling import headers_for_stranger  # noqa: PLC0415
+    from accounts.limits.throttling import headers_for_stranger  # noqa: PLC0415
 
     limits = headers_for_stranger(parse_address(client[0]) if client else None)
     body = orjson.dumps({"error": error.as_dict()})

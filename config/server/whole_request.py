@@ -2,12 +2,9 @@
 
 from asyncio import Event
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
-
-if TYPE_CHECKING:
-    from config.server.protocol import BoundedProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 
 class WholeRequest(RequestResponseCycle):
@@ -26,13 +23,13 @@ class WholeRequest(RequestResponseCycle):
     chunked_encoding = None
     expected_content_length = 0
 
-    def __init__(self, protocol: "BoundedProtocol") -> None:
+    def __init__(self, protocol: HttpToolsProtocol, body: bytes) -> None:
         path = protocol.url.decode("ascii")
         self.scope: Any = protocol.scope
         self.scope["method"] = protocol.parser.get_method().decode("ascii")
         self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = path, protocol.url, b""
-        self.scope["extensions"] = {"body": protocol.body, "respond": self.respond}  # type: ignore[dict-item]
-        self.body: Any = protocol.body
+        self.scope["extensions"] = {"body": body, "respond": self.respond}  # type: ignore[dict-item]
+        self.body: Any = body
         self.transport, self.flow, self.logger = protocol.transport, protocol.flow, protocol.logger
         self.default_headers = protocol.server_state.default_headers
         self.keep_alive = protocol.parser.should_keep_alive()

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-# What the admin's search boxes ask (licensing.admin.searching). SQLite reads the rows: it serves small installations.
+# What the admin's search boxes ask (operators.base.searching). SQLite reads the rows: it serves small installations.
 INDEXES = {
     "content_by_title": "licensing_content USING gin (to_tsvector('simple'::regconfig, title)) WHERE deleted_at IS NULL",
     "content_by_external_id": "licensing_content (external_id varchar_pattern_ops) WHERE deleted_at IS NULL",

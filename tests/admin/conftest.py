@@ -9,8 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from accounts.models import Account
-from accounts.operators import second_factor
-from accounts.operators.scope import set_scope
+from operators.base.scope import set_scope
+from operators.login import second_factor
 
 numbers = count(1)
 SignIn = Callable[..., Client]

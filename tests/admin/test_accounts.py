@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from accounts import services
 from accounts.models import Account
-from accounts.operators.links import change_url
-from accounts.operators.services import create_operator
+from operators.base.links import change_url
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.client import ApiClient

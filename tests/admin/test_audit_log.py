@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
-from accounts.admin import audit_log
 from accounts.models import AuditEntry
-from accounts.operators.links import change_url
-from accounts.operators.scope import set_scope
-from licensing import services
+from licensing.policies import services as policy_services
+from operators.access import audit_log
+from operators.base.links import change_url
+from operators.base.scope import set_scope
 from tests import auditlog, factories, largest
 from tests.admin.forms import submit
 
@@ -52,7 +52,7 @@ def test_the_list_tells_who_did_what_to_what(admin, account):
 
 def test_an_entry_shows_each_line_that_went_and_came(admin, account):
     policy = factories.policy(account, factories.ALLOW_ALL, name="Terms")
-    services.update_policy(policy, {"name": "New terms", "rules": [factories.ALLOW_ALL, factories.DENY_ALL]})
+    policy_services.update_policy(policy, {"name": "New terms", "rules": [factories.ALLOW_ALL, factories.DENY_ALL]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
     page = shown(admin, page_of(entry))
     assert "<del>Terms</del><ins>New terms</ins>" in page
@@ -63,7 +63,7 @@ def test_an_entry_shows_each_line_that_went_and_came(admin, account):
 def test_a_long_policy_shows_what_is_around_a_change(admin, account):
     rules = [{**factories.ALLOW_ALL, "priority": number} for number in range(100)]
     policy = factories.policy(account, *rules)
-    services.update_policy(policy, {"rules": [*rules[:50], {**rules[50], "priority": 777}, *rules[51:]]})
+    policy_services.update_policy(policy, {"rules": [*rules[:50], {**rules[50], "priority": 777}, *rules[51:]]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
     page = shown(admin, page_of(entry))
     assert "<del>    &quot;priority&quot;: 50</del><ins>    &quot;priority&quot;: 777</ins>" in page
@@ -73,7 +73,7 @@ def test_a_long_policy_shows_what_is_around_a_change(admin, account):
 def test_what_is_too_long_to_compare_is_counted(admin, account):
     names = [f"org_{number}" for number in range(2_400)]
     policy = factories.policy(account, {"action": "deny", "conditions": {"requesterId": names}})
-    services.update_policy(policy, {"rules": [{"action": "deny", "conditions": {"requesterId": names[::-1]}}]})
+    policy_services.update_policy(policy, {"rules": [{"action": "deny", "conditions": {"requesterId": names[::-1]}}]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
     assert "lines before and" in shown(admin, page_of(entry))
 
@@ -81,7 +81,7 @@ def test_what_is_too_long_to_compare_is_counted(admin, account):
 def test_a_change_of_the_largest_policy_is_shown(admin, account):
     rules = largest.rules()
     policy = factories.policy(account, *rules)
-    services.update_policy(policy, {"rules": [*rules[:2], {**rules[2], "priority": 777}, *rules[3:]]})
+    policy_services.update_policy(policy, {"rules": [*rules[:2], {**rules[2], "priority": 777}, *rules[3:]]})
     [_, entry] = auditlog.entries(resource_id=policy.pk)
     assert "<ins>    &quot;priority&quot;: 777</ins>" in shown(admin, page_of(entry))
 

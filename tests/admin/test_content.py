@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import AuditEntry
-from accounts.operators.links import change_url, list_url
-from accounts.operators.services import create_operator
-from licensing.models import Content
+from licensing.content.models import Content
+from operators.base.links import change_url, list_url
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import submit
 
@@ -187,7 +187,7 @@ def test_a_viewer_sees_items_and_can_do_nothing_to_them(account, sign_in):
 
 @pytest.mark.parametrize("most", [1, 10_000])
 def test_a_search_finds_by_id_and_by_words_whether_few_match_or_many(admin, account, monkeypatch, most):
-    monkeypatch.setattr("licensing.admin.searching.MOST", most)
+    monkeypatch.setattr("operators.base.searching.MOST", most)
     for number in range(2):
         factories.content(account, title=f"Tide table {number}")
     factories.content(account, title="Else", external_id="tide-9")

@@ -3,11 +3,11 @@
 import pytest
 
 from accounts.models import AuditEntry
-from accounts.operators.links import list_url
-from accounts.operators.services import create_operator
-from licensing import bulk
-from licensing.admin import content_bulk
-from licensing.models import Content
+from licensing.content import bulk
+from licensing.content.models import Content
+from operators.base.links import list_url
+from operators.catalogue import content_bulk
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
 

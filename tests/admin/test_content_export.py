@@ -8,13 +8,13 @@ import re
 import pytest
 from django.urls import reverse
 
-from accounts.operators.links import list_url
-from accounts.operators.services import create_operator
-from config.api.rendering import render_json
-from licensing.admin import content_export
-from licensing.browser_import import Plan, carry_out, columns_by_name, columns_of
-from licensing.models import Content
-from licensing.serializers import ContentSerializer
+from kit.http.rendering import render_json
+from licensing.content.models import Content
+from licensing.content.serializers import ContentSerializer
+from licensing.imports.preview import Plan, carry_out, columns_by_name, columns_of
+from operators.base.links import list_url
+from operators.catalogue import content_export
+from operators.staff.services import create_operator
 from tests import factories
 
 EXPORT = reverse("admin:licensing_content_export_items")

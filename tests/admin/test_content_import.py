@@ -11,10 +11,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from accounts.models import AuditEntry
-from accounts.operators import uploads
-from accounts.operators.services import create_operator
-from licensing import browser_import
-from licensing.models import Content
+from licensing.content.models import Content
+from licensing.imports import preview
+from operators.base import uploads
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
 
@@ -169,7 +169,7 @@ def test_what_is_no_such_file_is_refused_and_not_kept(admin, account, text, name
 
 
 def test_a_file_with_too_many_rows_is_refused_with_the_way_to_import_it(admin, bring, monkeypatch):
-    monkeypatch.setattr(browser_import.BoundedRows, "most_rows", 3)
+    monkeypatch.setattr(preview.BoundedRows, "most_rows", 3)
     page = html_of(admin, bring())
     assert "more than 3 rows" in page
     assert "import_content" in page
@@ -177,14 +177,14 @@ def test_a_file_with_too_many_rows_is_refused_with_the_way_to_import_it(admin, b
 
 
 def test_a_small_file_that_is_huge_inside_is_refused(admin, bring, monkeypatch):
-    monkeypatch.setattr(browser_import, "MOST_READ", 1 << 20)
+    monkeypatch.setattr(preview, "MOST_READ", 1 << 20)
     bomb = gzip.compress(b"externalId,title\n" + b"a,%s\n" % (b"x" * 400) * 5000)
     assert "inside" in html_of(admin, bring(bomb, "bomb.csv.gz"))
 
 
 def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
     """Each of them would count as a line, were it read by itself."""
-    monkeypatch.setattr(browser_import, "MOST_LINES", 100)
+    monkeypatch.setattr(preview, "MOST_LINES", 100)
     blank = b"\n" * 2_000_000 + b" \t\r\n" * 1_000
     address = bring(gzip.compress(b"externalId,title\n" + blank + b"a,A\n" + blank + b"b,B\n" + blank), "blank.csv.gz")
     assert tally(admin, address)["created"] == 2
@@ -194,7 +194,7 @@ def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
 
 
 def test_a_row_of_more_lines_than_a_file_may_have_is_the_end_of_it(admin, bring, monkeypatch):
-    monkeypatch.setattr(browser_import, "MOST_LINES", 100)
+    monkeypatch.setattr(preview, "MOST_LINES", 100)
     assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
 
 

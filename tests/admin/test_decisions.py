@@ -4,10 +4,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.operators.links import list_url
-from analytics import newest
+from analytics.events import bounded_scan
 from analytics.models import AccessEvent
-from licensing import services
+from licensing.content import services as content_services
+from licensing.policies import services as policy_services
+from operators.base.links import list_url
 from tests import factories
 
 
@@ -80,13 +81,13 @@ def test_a_time_that_is_none_does_not_show_everything(admin, decide, nonsense):
 
 def test_an_outcome_is_looked_for_among_the_newest_alone(decide, account):
     denied = [decide() for _ in range(3)]
-    assert newest.newest(AccessEvent.objects.all(), most=2).count() == 2
-    assert denied[0] not in newest.newest(AccessEvent.objects.all(), most=2).values_list("pk", flat=True)
+    assert bounded_scan.newest(AccessEvent.objects.all(), most=2).count() == 2
+    assert denied[0] not in bounded_scan.newest(AccessEvent.objects.all(), most=2).values_list("pk", flat=True)
 
 
 def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decide, account):
     decision = decide(permission="commercial_use", context={"ip": "203.0.113.9"})
-    services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
+    policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
     told = page(admin, decision)
     assert "Denied: the requester had no valid licence" in told
     assert "as of version 1" in told
@@ -106,7 +107,7 @@ def test_an_allowed_decision_tells_its_licence_and_its_charge(admin, decide, acc
 
 def test_a_decision_on_an_item_that_is_gone_is_still_shown(admin, decide):
     decision = decide()
-    services.delete_content(decide.item)
+    content_services.delete_content(decide.item)
     assert "deleted since" in page(admin, decision)
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from psycopg.errors import QueryCanceled
 
-from accounts.operators.links import change_url
+from operators.base.links import change_url
 from tests import factories
 
 INDEX, KEYS = reverse("admin:index"), reverse("admin:accounts_apikey_changelist")
@@ -57,7 +57,7 @@ def test_a_form_of_another_session(staff):
 def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
     error = OperationalError("canceling statement due to statement timeout")
     error.__cause__ = QueryCanceled()
-    monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=error))
+    monkeypatch.setattr("operators.base.scope.read_scope", Mock(side_effect=error))
     reply = admin.get(KEYS)
     assert (reply.status_code, reply.headers["Retry-After"]) == (503, "30")
     assert "Narrow the filters" in reply.content.decode()
@@ -66,7 +66,7 @@ def test_a_page_that_takes_too_long_is_given_up_with_advice(admin, monkeypatch):
 def test_a_failure_is_told_without_the_database(staff, sign_in, monkeypatch):
     client = sign_in(staff(is_superuser=True))
     client.raise_request_exception = False
-    monkeypatch.setattr("accounts.operators.scope.read_scope", Mock(side_effect=OperationalError("the disk is full")))
+    monkeypatch.setattr("operators.base.scope.read_scope", Mock(side_effect=OperationalError("the disk is full")))
     reply = client.get(KEYS)
     assert reply.status_code == 500
     assert "This did not work" in told(reply)

@@ -5,9 +5,9 @@ from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
-from accounts.operators.links import change_url
-from licensing import services
-from licensing.models import Requester
+from licensing.content import services as content_services
+from licensing.requesters.models import Requester
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import submit
 
@@ -42,7 +42,7 @@ def test_who_may_not_read_the_audit_log_is_shown_none(staff, sign_in, account):
 
 
 def test_of_another_account_there_is_none(staff, sign_in, account, other_account):
-    item = services.create_content(other_account.pk, {"title": "Theirs"})
+    item = content_services.create_content(other_account.pk, {"title": "Theirs"})
     client = sign_in(staff("licensing.view_content", "accounts.view_auditentry", accounts=[account]))
     assert client.get(history_of(item)).status_code == 404
 

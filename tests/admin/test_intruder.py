@@ -10,9 +10,12 @@ from django.contrib.admin.utils import quote
 from django.urls import NoReverseMatch, reverse
 
 from accounts.models import Account, ApiKey, AuditEntry
-from accounts.operators.services import create_operator
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.models import Content, License, Policy, Requester
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
 

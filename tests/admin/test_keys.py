@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import keytext
 from accounts.models import ApiKey
-from accounts.operators.links import change_url
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.client import ApiClient

@@ -7,10 +7,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.operators.links import change_url, list_url
-from accounts.operators.services import create_operator
 from analytics.models import LedgerEntry
-from licensing.models import License, Requester
+from licensing.licenses.models import License
+from licensing.requesters.models import Requester
+from operators.base.links import change_url, list_url
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import submit
 

@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.operators import known_browsers
-from accounts.operators.login_limits import PER_ADDRESS, PER_BROWSER, PER_NAME, PER_OPERATOR
+from operators.login import known_browsers
+from operators.login.limits import PER_ADDRESS, PER_BROWSER, PER_NAME, PER_OPERATOR
 from tests.admin.forms import submit
 from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
 
@@ -27,7 +27,7 @@ def _fast_hashes(settings):
 def _within_a_quarter_of_an_hour(monkeypatch):
     """All attempts of a test are of one moment, so that no window ends among them."""
     now = time.time()
-    monkeypatch.setattr("accounts.limits.time.time", lambda: now)
+    monkeypatch.setattr("accounts.limits.limiter.time.time", lambda: now)
 
 
 @pytest.fixture

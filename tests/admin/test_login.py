@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from accounts.operators.login_limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
-from accounts.operators.middleware import SIGNED_IN_AT
+from operators.login.limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
+from operators.middleware import SIGNED_IN_AT
 
 LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
 PASSWORD = "correct-horse-9"

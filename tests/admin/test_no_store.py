@@ -8,7 +8,7 @@ from django.contrib import admin as django_admin
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
-from accounts.operators import totp
+from operators.login import totp
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.admin.test_sessions import code_of

@@ -7,12 +7,12 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from accounts.limits import limiter
+from accounts.limits.limiter import limiter
+from accounts.limits.throttling import plan_take
 from accounts.models import ApiKey
-from accounts.operators.scope import set_scope
-from accounts.throttling import plan_take
 from analytics.models import ExchangeRate
-from config.overview import choice
+from operators.base.scope import set_scope
+from operators.overview import choice
 from tests import factories, ledger
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture

@@ -6,9 +6,10 @@ import orjson
 import pytest
 from django.urls import reverse
 
-from accounts.operators.links import change_url
-from licensing import services
-from licensing.models import Policy
+from licensing.content import services as content_services
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.factories import ALLOW_LICENSED, DENY_ALL
@@ -66,7 +67,7 @@ def test_the_page_leads_to_the_items_of_the_policy(admin, account, policy, item)
 
 
 def test_a_deleted_policy_is_not_listed(admin, policy):
-    services.delete_policy(policy)
+    policy_services.delete_policy(policy)
     assert "Commercial use" not in html_of(admin.get(LIST))
 
 
@@ -212,7 +213,7 @@ def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
 
 def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwritten(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
-    services.update_policy(policy, {"name": "Theirs"})
+    policy_services.update_policy(policy, {"name": "Theirs"})
     assert "Somebody changed this policy" in html_of(confirm(admin, reply))
     assert (Policy.objects.get().version, rules_of(policy)) == (2, policy.rules)
 
@@ -290,6 +291,6 @@ def test_another_accounts_policy_is_not_there(staff, sign_in, other_account, pol
 def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
     address = reverse("admin:licensing_policy_delete_it", args=[policy.pk])
     assert "1 content item still link" in html_of(submit(admin, address))
-    services.delete_content(item)
+    content_services.delete_content(item)
     assert submit(admin, address).status_code == 302
     assert Policy.objects.get().deleted_at is not None

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from accounts.operators.links import change_url
-from licensing.models import Policy
+from licensing.policies.models import Policy
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
 

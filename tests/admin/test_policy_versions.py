@@ -5,9 +5,9 @@ import re
 import pytest
 from django.urls import reverse
 
-from licensing import services
-from licensing.models import Policy
-from licensing.wording import describe, rule_differences
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy
+from operators.policies.rules_in_words import describe, rule_differences
 from tests import factories, largest
 from tests.admin.forms import form_values, submit
 from tests.admin.racing import both, meeting
@@ -17,7 +17,7 @@ from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
 @pytest.fixture
 def policy(account):
     policy = factories.policy(account, name="First name")
-    return services.update_policy(policy, {"rules": [ALLOW_ALL, DENY_ALL], "name": "Second name"})
+    return policy_services.update_policy(policy, {"rules": [ALLOW_ALL, DENY_ALL], "name": "Second name"})
 
 
 def versions(client, policy, query=""):
@@ -45,7 +45,7 @@ def test_the_first_version_says_what_it_was(admin, policy):
 
 def test_many_versions_come_in_pages(admin, policy):
     for number in range(30):
-        policy = services.update_policy(policy, {"name": f"Name {number}"})
+        policy = policy_services.update_policy(policy, {"name": f"Name {number}"})
     html = versions(admin, policy)
     assert "Version 32 (now)" in html
     assert "Version 12<" not in html
@@ -55,7 +55,7 @@ def test_many_versions_come_in_pages(admin, policy):
 def test_versions_of_the_largest_policy_come_in_shorter_pages(admin, account):
     policy = factories.policy(account, *largest.rules())
     for number in range(12):
-        policy = services.update_policy(policy, {"rules": largest.rules(width=20 + number)})
+        policy = policy_services.update_policy(policy, {"rules": largest.rules(width=20 + number)})
     html, seen = versions(admin, policy), 0
     while True:
         assert len(html) < 2_000_000
@@ -103,7 +103,7 @@ def test_a_rollback_sent_twice_writes_one_version(admin, policy):
 def test_two_rollbacks_at_the_same_moment_write_one_version(staff, sign_in, policy, monkeypatch):
     clients = [sign_in(staff(is_superuser=True)) for _ in range(2)]
     fields = form_values(clients[0].get(rollback(policy, 1)).content.decode())
-    monkeypatch.setattr(services, "rollback_policy", meeting(services.rollback_policy))
+    monkeypatch.setattr(policy_services, "rollback_policy", meeting(policy_services.rollback_policy))
     replies = both(*(lambda client=client: client.post(rollback(policy, 1), fields) for client in clients))
     assert sorted(reply.status_code for reply in replies) == [200, 302]
     assert Policy.objects.get().version == 3

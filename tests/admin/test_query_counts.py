@@ -9,9 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.operators.services import create_operator
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.models import Content, License, Policy, Requester
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from operators.staff.services import create_operator
 from tests import factories
 
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester]

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from accounts.operators.links import change_url
-from licensing.models import Requester
+from licensing.requesters.models import Requester
+from operators.base.links import change_url
 from tests import factories
 
 

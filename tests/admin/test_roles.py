@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import ApiKey
-from accounts.operators import roles
-from accounts.operators.links import change_url
-from accounts.operators.services import create_operator
+from operators.base.links import change_url
+from operators.staff import roles
+from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import submit
 

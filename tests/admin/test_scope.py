@@ -5,8 +5,8 @@ from django.contrib.admin import site
 from django.urls import reverse
 
 from accounts.models import Account, StaffScope
-from accounts.operators.scope import set_scope
-from accounts.operators.services import create_operator
+from operators.base.scope import set_scope
+from operators.staff.services import create_operator
 from tests import factories
 
 ACCOUNTS, KEYS = reverse("admin:accounts_account_changelist"), reverse("admin:accounts_apikey_changelist")

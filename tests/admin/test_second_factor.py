@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEntry, Authenticator, RecoveryCode
-from accounts.operators import second_factor, totp
+from operators.login import second_factor, totp
 from tests.admin.forms import form_values, submit
 from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
 from tests.conventions.test_idempotency import everything_stored

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.operators import second_factor, totp
-from accounts.operators.session_store import SessionStore, digest
+from operators.login import second_factor, totp
+from operators.login.session_store import SessionStore, digest
 from tests.admin.forms import form_values, submit
 from tests.conventions.test_idempotency import everything_stored
 

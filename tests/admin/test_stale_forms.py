@@ -5,10 +5,12 @@ from django.contrib.auth.models import Group, User
 
 from accounts import services as accounts
 from accounts.models import AuditEntry
-from accounts.operators.audited import AuditedOperator, AuditedRole
-from accounts.operators.links import change_url
-from accounts.operators.scope import set_scope
-from licensing import licenses, services
+from licensing.content import services as content_services
+from licensing.licenses import services as license_services
+from licensing.policies import services as policy_services
+from operators.base.audited import AuditedOperator, AuditedRole
+from operators.base.links import change_url
+from operators.base.scope import set_scope
 from tests import factories
 from tests.admin.forms import as_sent, form_values, submit
 from tests.admin.racing import both, meeting
@@ -49,22 +51,22 @@ def deactivate(user):
 EDITED = {
     "an archived item": (
         factories.content,
-        lambda item: services.update_content(item, {"status": "archived"}),
+        lambda item: content_services.update_content(item, {"status": "archived"}),
         {"category": "law"},
     ),
     "metadata of an item": (
         lambda account: factories.content(account, metadata={"edition": 1}),
-        lambda item: services.update_content(item, {"metadata": {"pages": 7}}),
+        lambda item: content_services.update_content(item, {"metadata": {"pages": 7}}),
         {"metadata_extra": '{"edition": 2}'},
     ),
     "a licence": (
         factories.license,
-        lambda held: licenses.update_license(held, {"tags": ["sport"]}),
+        lambda held: license_services.update_license(held, {"tags": ["sport"]}),
         {"license_type": "editorial"},
     ),
     "a policy": (
         factories.policy,
-        lambda policy: services.update_policy(policy, {"rules": [factories.DENY_ALL]}),
+        lambda policy: policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]}),
         {"name": "Mine"},
     ),
     "an account": (
@@ -120,7 +122,7 @@ def test_the_page_opened_anew_saves_beside_what_was_changed(admin, edited):
 def test_the_refusal_leads_to_the_page_as_it_is_now(admin, account):
     item = factories.content(account)
     opened = open_form(admin, item)
-    services.update_content(item, {"title": "Theirs"})
+    content_services.update_content(item, {"title": "Theirs"})
     html = save(admin, item, opened, category="law").content.decode()
     assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open it as it is now</a>' in html
 
@@ -142,7 +144,7 @@ def test_what_the_form_is_not_about_does_not_stop_it(admin, account, kind):
     elif kind == "an item sent again as it was":
         obj, mine = factories.content(account, title="Same"), {"category": "law"}
         opened = open_form(admin, obj)
-        services.update_content(obj, {"title": "Same"})
+        content_services.update_content(obj, {"title": "Same"})
     else:
         obj, mine = factories.license(account), {"license_type": "editorial"}
         opened = open_form(admin, obj)
@@ -154,9 +156,9 @@ def test_what_the_form_is_not_about_does_not_stop_it(admin, account, kind):
 @pytest.mark.parametrize("kind", ["content", "license", "policy"])
 def test_of_two_who_save_at_the_same_moment_the_second_is_told(staff, sign_in, account, monkeypatch, kind):
     module, name, fields = {
-        "content": (services, "update_content", ({"title": "One"}, {"category": "law"})),
-        "license": (licenses, "update_license", ({"license_type": "one"}, {"tags": "sport"})),
-        "policy": (services, "update_policy", ({"name": "One"}, {"description": "Other"})),
+        "content": (content_services, "update_content", ({"title": "One"}, {"category": "law"})),
+        "license": (license_services, "update_license", ({"license_type": "one"}, {"tags": "sport"})),
+        "policy": (policy_services, "update_policy", ({"name": "One"}, {"description": "Other"})),
     }[kind]
     obj = getattr(factories, kind)(account)
     clients = [sign_in(staff(is_superuser=True)) for _ in fields]

@@ -4,10 +4,12 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Account
-from accounts.operators import tickets
-from accounts.operators.links import change_url
 from analytics.models import LedgerEntry
-from licensing.models import Content, License, Policy
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from operators.base import tickets
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
 

@@ -4,9 +4,11 @@ import orjson
 import pytest
 
 from accounts.models import AuditEntry
-from accounts.operators.links import change_url
-from licensing import services
-from licensing.models import Content, License, Policy
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy
+from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import submit
 
@@ -104,13 +106,13 @@ def test_a_description_that_is_changed_has_the_ends_of_lines_that_the_api_has(ad
 
 def test_a_rule_keeps_a_message_of_two_lines_and_so_its_count(admin, account):
     rule = {**factories.ALLOW_ALL, "message": "One\nTwo ", "rateLimit": {"requests": 1, "period": "day"}}
-    policy = services.update_policy(factories.policy(account), {"rules": [rule]})
+    policy = policy_services.update_policy(factories.policy(account), {"rules": [rule]})
     submit(admin, change_url(policy), _save="Save", name="Other")
     assert (Policy.objects.get().name, Policy.objects.get().rules) == ("Other", [rule])
 
 
 def test_the_parts_of_a_rule_that_nobody_touched_stay(admin, account):
     rule = {**factories.ALLOW_LICENSED, "message": " One\nTwo "}
-    policy = services.update_policy(factories.policy(account), {"rules": [rule]})
+    policy = policy_services.update_policy(factories.policy(account), {"rules": [rule]})
     submit(admin, change_url(policy), _save="Save", confirmed="1", **{"rules-0-priority": "2"})
     assert Policy.objects.get().rules == [{**rule, "priority": 2}]

@@ -10,13 +10,14 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import Account
-from analytics.batches import Case, Entry
-from analytics.folding import fold
-from analytics.recorder import record
-from config.api import ids
-from config.api.timestamps import render_timestamp
-from licensing.decisions import Reason
-from licensing.models import Content, Requester
+from analytics.recording.batch import Case, Entry
+from analytics.recording.recorder import record
+from analytics.rollups.folding import fold
+from kit.values import ids
+from kit.values.timestamps import render_timestamp
+from licensing.content.models import Content
+from licensing.policies.decision import Reason
+from licensing.requesters.models import Requester
 from tests import factories
 
 

@@ -12,10 +12,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from analytics import folding
-from analytics.folding import fold
 from analytics.models import RecentRevenue, RecentUsage
-from analytics.usage import content_stats, first_event, usage_report
+from analytics.rollups import folding
+from analytics.rollups.folding import fold
+from analytics.usage.report import content_stats, first_event, usage_report
 from analytics.windows import Window
 from tests import factories
 from tests.analytics.recording import recomputed, record_all, some_events, utc

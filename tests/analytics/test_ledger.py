@@ -9,9 +9,9 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
-from analytics.ledger import add_entries
+from analytics.ledger.entries import add_entries
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
-from config.api.errors import ValidationFailed
+from kit.http.errors import ValidationFailed
 from tests import factories
 from tests.ledger import entry, requester
 

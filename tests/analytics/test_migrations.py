@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.core.management import call_command
 
-from analytics.usage import usage_report
+from analytics.usage.report import usage_report
 from analytics.windows import Window
 from tests.analytics.recording import record_all, some_events
 

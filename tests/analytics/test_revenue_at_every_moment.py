@@ -8,9 +8,9 @@ import pytest
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
-from analytics.folding import fold
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
-from analytics.revenue import rates_for
+from analytics.revenue.report import rates_for
+from analytics.rollups.folding import fold
 from tests import factories, ledger
 from tests.client import ApiClient
 
@@ -64,7 +64,7 @@ def test_an_entry_of_another_currency_that_comes_meanwhile_is_not_added_up_uncon
         ledger.add(account, "100", currency="EUR", occurred_at=timezone.now(), **named)
         return rates_for(sums, currency)
 
-    monkeypatch.setattr("analytics.revenue.rates_for", rates_for_after_another_entry)
+    monkeypatch.setattr("analytics.revenue.report.rates_for", rates_for_after_another_entry)
     body = api.get("/v1/analytics/revenue", period=period).body
     assert [one["revenue"] for name in ("byContent", "byRequester") for one in body[name]] == [1, 1]
 

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics import windows
-from analytics.ledger import add_entries
+from analytics.ledger.entries import add_entries
 from analytics.models import ExchangeRate
-from analytics.revenue import revenue_report
-from analytics.revenue_serializers import present
-from config.api.errors import InvalidRequest
-from config.api.rendering import render_json
+from analytics.revenue.report import revenue_report
+from analytics.revenue.serializers import present
+from kit.http.errors import InvalidRequest
+from kit.http.rendering import render_json
 from tests import factories, ledger
 
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analytics.folding import fold
-from analytics.usage import first_event, usage_report
+from analytics.rollups.folding import fold
+from analytics.usage.report import first_event, usage_report
 from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
 from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -73,7 +73,7 @@ def test_a_decision_after_midnight_is_not_in_a_report_that_began_before_it(accou
         fold()
         return known
 
-    monkeypatch.setattr("analytics.usage.folded_hours", hours_known_before)
+    monkeypatch.setattr("analytics.usage.report.folded_hours", hours_known_before)
     assert usage_report([account.pk], window) == recomputed(events, window.start, window.end - MICROSECOND, "day")
 
 

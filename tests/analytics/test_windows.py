@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.windows import GROUPS, USAGE, Window
-from config.api.errors import InvalidRequest
+from kit.http.errors import InvalidRequest
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 250_000, UTC)  # a Wednesday
 moments = st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis wants them naive

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from accounts.operators import totp
+from operators.login import totp
 from tests.browser.conftest import serious_problems, sign_in
 
 

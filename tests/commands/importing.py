@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.models import Account
-from licensing.models import Content
+from licensing.content.models import Content
 
 
 class Run:

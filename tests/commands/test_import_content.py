@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import Account
-from licensing.models import Content
+from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
 from tests.commands.importing import Import, items, lines

@@ -10,7 +10,7 @@ from django.core.management import CommandError
 from django.db import connection
 
 from accounts.models import Account
-from licensing import importing
+from licensing.imports import importer
 from tests import factories
 from tests.client import ApiClient
 from tests.commands.importing import Import, Run, items, lines
@@ -89,9 +89,9 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
     load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both_have_looked = Barrier(2)
-    look_up = importing.Import.lock_policies
+    look_up = importer.Import.lock_policies
 
-    def together(self: importing.Import, policy_ids: set[Any]) -> set[str]:
+    def together(self: importer.Import, policy_ids: set[Any]) -> set[str]:
         with suppress(BrokenBarrierError):  # SQLite lets the second one look only when the first has written
             both_have_looked.wait(0.3)
         return look_up(self, policy_ids)
@@ -102,7 +102,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
         finally:
             connection.close()
 
-    monkeypatch.setattr(importing.Import, "lock_policies", together)
+    monkeypatch.setattr(importer.Import, "lock_policies", together)
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(run, range(2)))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]
@@ -113,16 +113,16 @@ def test_of_an_interrupted_run_whole_batches_stay(
     load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(5))
-    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
-    validated = importing.Import.validated
+    monkeypatch.setattr(importer, "BATCH_ROWS", 2)
+    validated = importer.Import.validated
 
-    def interrupted(self: importing.Import, body: dict[str, Any]) -> dict[str, Any]:
+    def interrupted(self: importer.Import, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("externalId") == "3":
             raise KeyboardInterrupt
         return validated(self, body)
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing.Import, "validated", interrupted)
+        patch.setattr(importer.Import, "validated", interrupted)
         with pytest.raises(CommandError, match="2 of 5 rows are done"):
             load("a.csv", data)
     assert sorted(items(account)) == ["0", "1"]

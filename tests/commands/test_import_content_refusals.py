@@ -184,7 +184,7 @@ def test_blank_lines_count_in_json_lines_too(load: Import, account: Account) -> 
 def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(
     load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("licensing.import_rows.LEAST_UNPACKED", 1_000)
+    monkeypatch.setattr("licensing.imports.rows.LEAST_UNPACKED", 1_000)
     packed = gzip.compress(b"externalId,title\n" + b"\n" * 1_000_000 + b"a,A\n")
     with pytest.raises(CommandError, match="inside, 100 times its size"):
         load("a.csv.gz", packed)
@@ -192,7 +192,7 @@ def test_an_archive_that_unpacks_to_a_hundred_times_its_size_is_refused(
 
 
 def test_a_file_of_too_many_rows_is_refused(load: Import, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("licensing.import_rows.RowFile.most_rows", 2)
+    monkeypatch.setattr("licensing.imports.rows.RowFile.most_rows", 2)
     with pytest.raises(CommandError, match="more than 2 rows"):
         load("a.csv", "externalId,title\na,A\nb,B\nc,C\n")
     assert not items(account)

@@ -6,9 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from analytics import partitions
+from analytics.events import partitions
+from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
-from analytics.retention import purge_events
 from tests import factories
 
 ON_POSTGRESQL = connection.vendor == "postgresql"

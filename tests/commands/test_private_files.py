@@ -8,7 +8,7 @@ from stat import S_IMODE
 
 import pytest
 
-from config.private_files import is_open_to_others
+from kit.private_files import is_open_to_others
 from run import ROOT, SETTINGS
 
 # A commit, read while the connection is open: the log and its index are there then.
@@ -18,7 +18,7 @@ os.umask(0)
 django.setup()
 from django.conf import settings
 from django.db import connection
-from config.api.workers import shared_metrics
+from kit.telemetry.workers import shared_metrics
 connection.cursor().execute("CREATE TABLE IF NOT EXISTS t (a)")
 with shared_metrics(settings.DATA_DIR):
     for path in [sys.argv[1], *os.scandir(sys.argv[1])]:

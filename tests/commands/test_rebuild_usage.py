@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import BigIntegerField, IntegerField, Sum
 
-from analytics.ledger import add_entries
+from analytics.events.retention import LOCK, alone, purge_events
+from analytics.ledger.entries import add_entries
 from analytics.models import (
     ContentMonth,
     ContentRevenue,
@@ -25,11 +26,10 @@ from analytics.models import (
     RequesterYear,
     TierRevenue,
 )
-from analytics.retention import LOCK, alone, purge_events
-from analytics.usage import content_stats, usage_report
+from analytics.usage.report import content_stats, usage_report
 from analytics.windows import Window
-from config.api.amounts import TotalField
-from config.api.errors import ApiError
+from kit.http.errors import ApiError
+from kit.values.amounts import TotalField
 from tests import ledger
 from tests.analytics.recording import record_all, some_events, utc
 

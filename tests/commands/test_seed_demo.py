@@ -13,11 +13,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account
-from accounts.operators.services import create_operator
 from analytics.models import AccessEvent
-from licensing import demo
-from licensing.decisions import Reason
-from licensing.models import Content, Policy
+from licensing.content.models import Content
+from licensing.demo import account as demo_account
+from licensing.policies.decision import Reason
+from licensing.policies.models import Policy
+from operators.staff.services import create_operator
 from tests import factories
 from tests.client import ApiClient
 
@@ -77,7 +78,10 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
     assert len({event.created.date() for event in AccessEvent.objects.all()}) >= DAYS
     assert {event.reason for event in AccessEvent.objects.all()} == {None, *Reason}
     newest = decisions["data"][0]
-    assert newest["created"] <= api.post("/v1/access/check", {"externalId": demo.SHOWN, "requester": "a"})["created"]
+    assert (
+        newest["created"]
+        <= api.post("/v1/access/check", {"externalId": demo_account.SHOWN, "requester": "a"})["created"]
+    )
 
 
 def test_nothing_was_decided_before_it_was_there() -> None:
@@ -91,7 +95,7 @@ def test_the_same_seed_decides_the_same_and_another_does_not() -> None:
     now = timezone.now()
     runs = []
     for number in (3, 3, 4):
-        demo.seed_demo(now, number, DAYS)
+        demo_account.seed_demo(now, number, DAYS)
         runs.append(decided())
         AccessEvent.objects.all().delete()
     assert runs[0] == runs[1] != runs[2]
@@ -111,7 +115,7 @@ def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(demo, "record_visits", fail)
+    monkeypatch.setattr(demo_account, "record_visits", fail)
     with pytest.raises(RuntimeError):
         seed()
     assert not Account.objects.exists()

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.test.client import ClientHandler
 
-from config.api.middleware import client_address, parse_address, parsed_address
+from kit.http.middleware import client_address, parse_address, parsed_address
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_endpoint_with_key

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from config.api.amounts import LARGEST, MILLION, from_millionths, render_amount
-from config.api.rendering import render_json
+from kit.http.rendering import render_json
+from kit.values.amounts import LARGEST, MILLION, from_millionths, render_amount
 
 
 @pytest.mark.parametrize(

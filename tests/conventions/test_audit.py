@@ -9,7 +9,7 @@ from django.db import DatabaseError
 
 from accounts import keytext
 from accounts.models import AuditEntry
-from accounts.operators.middleware import OperatorMiddleware
+from operators.middleware import OperatorMiddleware
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import NOT_AUDITED, WITH_KEY, WRITES, each

@@ -10,8 +10,8 @@ import pytest
 from django.db import OperationalError
 
 from analytics.models import AccessEvent
-from config.api import export
-from config.api.export import cell, harmless
+from kit.rest import export
+from kit.rest.export import cell, harmless
 from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 
@@ -157,14 +157,14 @@ def test_a_number_stays_one(value, text):
 
 
 def test_a_file_has_every_row_once_across_chunks(api, account, monkeypatch):
-    monkeypatch.setattr("config.api.views.CHUNK", 7)
+    monkeypatch.setattr("kit.rest.views.CHUNK", 7)
     record_all(some_events(account, 100, utc("2026-01-01"), 2, seed=1))
     ids = [row["id"] for row in table(api.get("/v1/access/decisions", format="csv"))]
     assert (len(ids), set(ids)) == (100, set(AccessEvent.objects.values_list("pk", flat=True)))
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
-    monkeypatch.setattr("config.api.views.CHUNK", 50)
+    monkeypatch.setattr("kit.rest.views.CHUNK", 50)
     record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))
     path = "/v1/access/decisions?format=csv"
 
@@ -204,5 +204,5 @@ def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):
     def fail(*args, **options):
         raise OperationalError("gone")
 
-    monkeypatch.setattr("config.api.pagination.KeysetPagination.walk", fail)
+    monkeypatch.setattr("kit.rest.pagination.KeysetPagination.walk", fail)
     assert api.get("/v1/access/decisions", format="csv").status == 503

@@ -3,7 +3,7 @@
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 
-from config.api.middleware import RequestIdFilter
+from kit.http.middleware import RequestIdFilter
 from tests import factories
 from tests.conventions.endpoints import each_endpoint_with_key
 from tests.conventions.test_responses import complete, is_error
@@ -19,7 +19,7 @@ def broken(monkeypatch):
         def raise_it(*args, **kwargs):
             raise error
 
-        monkeypatch.setattr("licensing.services.save_content", raise_it)
+        monkeypatch.setattr("licensing.content.services.save_content", raise_it)
 
     return fail
 
@@ -38,7 +38,7 @@ def test_the_log_names_the_request_that_failed(api, broken, caplog):
     broken(RuntimeError(SECRET_DETAIL))
     caplog.handler.addFilter(RequestIdFilter())
     api.post("/v1/content", {"title": "x"}, headers={"X-Request-Id": "the-one"})
-    [record] = [one for one in caplog.records if one.name == "config.api.errors"]
+    [record] = [one for one in caplog.records if one.name == "kit.http.errors"]
     assert record.request_id == "the-one"
 
 
@@ -69,7 +69,7 @@ def test_after_a_failure_nothing_is_half_written(api, monkeypatch):
         raise OperationalError
 
     with monkeypatch.context() as patch:
-        patch.setattr("licensing.services.keep_revision", fail)
+        patch.setattr("licensing.policies.services.keep_revision", fail)
         assert api.patch(f"/v1/policies/{policy['id']}", {"name": "Second"}).status == 503
     assert api.get(f"/v1/policies/{policy['id']}").body == policy
 
@@ -94,7 +94,7 @@ def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, monkey
         raise OperationalError(SECRET_DETAIL)
 
     with monkeypatch.context() as patch:
-        patch.setattr("analytics.recorder.Batch.outcomes", fail)
+        patch.setattr("analytics.recording.recorder.Batch.outcomes", fail)
         assert is_error(api.post(path, body), 503, "service_unavailable")
     assert api.get("/v1/access/decisions")["totalCount"] == 0
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 0

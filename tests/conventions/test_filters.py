@@ -11,8 +11,10 @@ from urllib.parse import quote
 import pytest
 
 from analytics.models import AccessEvent
-from licensing.licenses import revoke_license
-from licensing.models import Content, License, Policy
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.licenses.services import revoke_license
+from licensing.policies.models import Policy
 from tests import factories, ledger
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from analytics import recorder
-from config.api import ids
-from config.api.parsing import object_of_pairs
-from licensing.check_bodies import Check
-from licensing.checks import prepare
-from licensing.lookup import current_epoch, find_items, keep_requesters
+from analytics.recording import recorder
+from kit.http.parsing import object_of_pairs
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.checks import prepare
+from licensing.access.lookup import current_epoch, find_items, keep_requesters
 from tests import factories
 
 

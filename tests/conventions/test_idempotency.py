@@ -137,7 +137,7 @@ def test_after_a_failure_of_the_service_the_key_is_free(api, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr("licensing.services.save_content", fail)
+        patch.setattr("licensing.content.services.save_content", fail)
         assert post_item(api).status == 500
     assert (post_item(api).status, totals(api)[0]) == (201, 1)
 

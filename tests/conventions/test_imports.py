@@ -1,6 +1,8 @@
-"""Imports run one way: config.urls and pages → licensing → analytics → accounts → config.api → Django and DRF."""
+"""Imports run one way: config → operators → licensing → analytics → accounts → kit → Django and DRF."""
 
 import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -8,48 +10,96 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 # From the ground up; a module imports from its own floor and from those below.
-FLOORS = ["config.api", "accounts", "analytics", "licensing", "config"]
-PURE = [f"licensing/{name}.py" for name in ("decisions", "rules", "conditions", "facts", "coverage", "lint")]
-ORM = ("django.db", "licensing.models", "analytics.models", "accounts.models")
+FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
+# The capabilities of licensing, likewise; those of one floor know nothing of each other.
+CAPABILITIES = [
+    ["policies", "requesters"],
+    ["content"],
+    ["licenses", "imports"],
+    ["access"],
+    ["drafts", "demo"],
+]
+PURE = [f"licensing/policies/{name}.py" for name in ("decision", "rules", "conditions", "facts", "coverage", "lint")]
+ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")
 
 
-def sources():
-    for app in ("config", "accounts", "analytics", "licensing"):
-        yield from (path for path in sorted((ROOT / app).rglob("*.py")) if "migrations" not in path.parts)
+def sources(*folders):
+    for folder in folders or FLOORS:
+        yield from (path for path in sorted((ROOT / folder).rglob("*.py")) if "migrations" not in path.parts)
+
+
+def names_of(*folders):
+    return [str(path.relative_to(ROOT)) for path in sources(*folders)]
 
 
 def floor_of(module):
     return next((n for n, name in enumerate(FLOORS) if module == name or module.startswith(f"{name}.")), None)
 
 
+def capability_of(module):
+    return next(
+        (name for floor in CAPABILITIES for name in floor if f"{module}.".startswith(f"licensing.{name}.")), None
+    )
+
+
+def height_of(capability):
+    return next(n for n, floor in enumerate(CAPABILITIES) if capability in floor)
+
+
+@cache
 def imported_by(path):
     """The modules that a source imports, wherever in it."""
+    names = []
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return names
 
 
 def module_name(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in sources()])
+@pytest.mark.parametrize("path", names_of())
 def test_a_module_imports_nothing_from_a_floor_above(path):
-    own = module_name(ROOT / path)
-    if own == "config.commands":  # what all apps' commands are built on: machinery without models
-        own = "config.api.commands"
-    upwards = [
-        name
-        for name in imported_by(ROOT / path)
-        if (floor := floor_of(name)) is not None and floor > floor_of(own) and not name.startswith("config.commands")
-    ]
-    assert upwards == []
+    own = floor_of(module_name(ROOT / path))
+    assert [name for name in imported_by(ROOT / path) if (floor := floor_of(name)) is not None and floor > own] == []
+
+
+@pytest.mark.parametrize("path", names_of(*(f"licensing/{name}" for floor in CAPABILITIES for name in floor)))
+def test_a_capability_of_licensing_imports_only_from_those_below(path):
+    own = capability_of(module_name(ROOT / path))
+    others = {name for name in map(capability_of, imported_by(ROOT / path)) if name not in (None, own)}
+    assert {name for name in others if height_of(name) >= height_of(own)} == set()
+
+
+def test_what_the_capabilities_share_imports_none_of_them():
+    gathering = {"models.py", "urls.py"}  # for Django
+    for path in sorted((ROOT / "licensing").glob("*.py")):
+        if path.name not in gathering:
+            assert not any(map(capability_of, imported_by(path))), path.name
+
+
+@pytest.mark.parametrize("path", names_of(*(f"licensing/{name}" for floor in CAPABILITIES for name in floor)))
+def test_a_capability_takes_models_from_where_they_are(path):
+    assert "licensing.models" not in imported_by(ROOT / path)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    modules = {module_name(path): path for path in sources()}
+    graph = {
+        name: {other for other in imported_by(path) if other in modules and other != name}
+        for name, path in modules.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("path", PURE)
@@ -68,15 +118,21 @@ def test_what_the_decision_imports_knows_no_database_either():
     assert not any(name.startswith(ORM) for name in seen)
 
 
-@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in sources() if "api" in path.parts])
+@pytest.mark.parametrize("path", names_of("kit"))
 def test_the_shared_machinery_has_no_models(path):
     assert not any("models.Model" in ast.unparse(base) for node in ast.walk(ast.parse((ROOT / path).read_text()))
                    if isinstance(node, ast.ClassDef) for base in node.bases)  # fmt: skip
 
 
+@pytest.mark.parametrize("path", names_of("kit"))
+def test_the_shared_machinery_names_no_app_not_even_in_a_string(path):
+    apps = tuple(f"{name}." for name in FLOORS if name != "kit")
+    texts = (node.value for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.Constant))
+    assert [text for text in texts if isinstance(text, str) and text.startswith(apps)] == []
+
+
 def test_migrations_import_no_business_code():
     for app in ("accounts", "analytics", "licensing"):
         for path in (ROOT / app / "migrations").glob("*.py"):
-            allowed = {name for name in imported_by(path) if name.startswith(("config.api", "django"))}
             own = {name for name in imported_by(path) if floor_of(name) is not None}
-            assert own <= allowed
+            assert {name for name in own if not name.startswith("kit")} == set()

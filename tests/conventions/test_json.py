@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from config.api.parsing import MAX_BYTES, MAX_DEPTH
+from kit.http.parsing import MAX_BYTES, MAX_DEPTH
 from tests.conventions.endpoints import each_with_body
 
 NO_JSON = {

@@ -9,7 +9,9 @@ from django.db.models import DateTimeField
 
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.models import Content, License, Policy, PolicyRevision
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy, PolicyRevision
 from tests import append_only, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list

@@ -6,11 +6,11 @@ import orjson
 import pytest
 from rest_framework.exceptions import ValidationError
 
-from config.api.amounts import from_millionths, parse_amount, render_amount, to_millionths
-from config.api.currencies import CURRENCIES, round_to_minor_unit
-from config.api.money import Amount, Money
-from config.api.parsing import parse_object
-from config.api.rendering import render_json
+from kit.http.parsing import parse_object
+from kit.http.rendering import render_json
+from kit.rest.money import Amount, Money
+from kit.values.amounts import from_millionths, parse_amount, render_amount, to_millionths
+from kit.values.currencies import CURRENCIES, round_to_minor_unit
 
 
 @pytest.mark.parametrize(

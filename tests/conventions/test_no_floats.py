@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from analytics import ledger as service
+from analytics.ledger import entries as service
 from tests import ledger
 from tests.client import ApiClient
 
 ROOT = Path(settings.BASE_DIR)
 MONEY = [
-    *(ROOT / "config" / "api" / f"{name}.py" for name in ("amounts", "currencies", "money")),
-    *(path for name in ("*ledger*", "*revenue*", "*rate*", "adjust*") for path in (ROOT / "analytics").rglob(name)),
+    *(ROOT / "kit" / name for name in ("values/amounts.py", "values/currencies.py", "rest/money.py")),
+    *(path for name in ("*ledger*", "*revenue*", "*rate*") for path in (ROOT / "analytics").rglob(name)),
     *(
-        ROOT / "analytics" / f"{name}.py"
-        for name in ("sqlite", "statements", "batches", "rollups", "folding", "differences")
+        path
+        for name in ("ledger", "rates", "recording", "revenue", "rollups")
+        for path in (ROOT / "analytics" / name).iterdir()
     ),
-    *(ROOT / "licensing").glob("*licens*.py"),
+    *(ROOT / "licensing" / "licenses").iterdir(),
 ]
 
 SQL_FLOATS = {"double", "float", "float8", "real"}
@@ -29,7 +30,9 @@ def words(node):
     return node.value.lower().replace("::", " ").split() if isinstance(node.value, str) and "%s" in node.value else []
 
 
-@pytest.mark.parametrize("path", sorted({path for path in MONEY if path.suffix == ".py"}), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted({path for path in MONEY if path.suffix == ".py"}), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_module_of_money_has_no_float(path):
     for node in ast.walk(ast.parse(path.read_text())):
         assert not (isinstance(node, ast.Name) and node.id == "float"), node.lineno

@@ -9,9 +9,9 @@ from django.core.management import call_command
 from django.urls import URLPattern, URLResolver, get_resolver
 from jsonschema import Draft4Validator, FormatChecker
 
-from config.api.examples import ERRORS
-from config.api.views import ApiView
 from config.pages import openapi_document
+from kit.rest.error_examples import ERRORS
+from kit.rest.views import ApiView
 from tests.client import ApiClient
 
 DOCUMENT = openapi_document()

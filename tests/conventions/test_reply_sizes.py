@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from licensing import services
+from licensing.policies import services as policy_services
 from tests import factories, largest
 
 MIB = 1024 * 1024
@@ -110,14 +110,14 @@ def test_policies_end_a_page_early(api, account):
 def test_versions_end_a_page_early(api, account):
     policy = factories.policy(account, *largest.rules())
     for number in range(20):
-        policy = services.update_policy(policy, {"name": f"Version {number}"})
+        policy = policy_services.update_policy(policy, {"name": f"Version {number}"})
     check_pages(api, f"/v1/policies/{policy.pk}/versions", 21)
 
 
 def test_the_audit_log_ends_a_page_early(api, account):
     policy = factories.policy(account, *largest.rules())
     for number in range(12):
-        policy = services.update_policy(policy, {"rules": largest.rules(width=10 + number)})
+        policy = policy_services.update_policy(policy, {"rules": largest.rules(width=10 + number)})
     total = api.get("/v1/audit")["totalCount"]
     check_pages(api, "/v1/audit", total)
 

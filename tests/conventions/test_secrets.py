@@ -50,7 +50,7 @@ def test_no_log_line_shows_a_key(account, caplog, monkeypatch, failing):
         def fail(*args, **kwargs):
             raise RuntimeError
 
-        monkeypatch.setattr("licensing.services.save_content", fail)
+        monkeypatch.setattr("licensing.content.services.save_content", fail)
     try:
         reply = ApiClient(text).post("/v1/content", {"title": "x"})
         made = ApiClient(text).post("/v1/api-keys", {"name": "x", "type": "secret"})

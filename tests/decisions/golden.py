@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from config.api.middleware import parse_address
-from config.api.timestamps import parse_timestamp
-from licensing.decisions import CompiledPolicy
-from licensing.facts import Facts, HeldLicense
-from licensing.held import HeldLicenses, Standing, Term, vouched_for
-from licensing.rules import parse_rules
+from kit.http.middleware import parse_address
+from kit.values.timestamps import parse_timestamp
+from licensing.licenses.license_index import HeldLicenses, Standing, Term, vouched_for
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.rules import parse_rules
 
 NOW = "2026-06-01T12:00:00Z"
 START = "2020-01-01"

@@ -1,4 +1,4 @@
-"""What is compiled is kept within a bound (licensing.compiled), whoever reads and writes it at the same time."""
+"""What is compiled is kept within a bound (kit.bounded_cache), whoever reads and writes it at the same time."""
 
 import gc
 import tracemalloc
@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from licensing.compiled import Compiled
-from licensing.decisions import CompiledPolicy
-from licensing.facts import HeldLicense
-from licensing.held import HeldLicenses, Term
-from licensing.rules import parse_rules
+from kit.bounded_cache import Compiled
+from licensing.licenses.license_index import HeldLicenses, Term
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import HeldLicense
+from licensing.policies.rules import parse_rules
 from tests import largest
 
 

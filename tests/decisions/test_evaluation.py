@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from licensing.decisions import CompiledPolicy, decide, trace
-from licensing.facts import Facts
-from licensing.rules import parse_rules
+from licensing.policies.decision import CompiledPolicy, decide, trace
+from licensing.policies.facts import Facts
+from licensing.policies.rules import parse_rules
 from tests.decisions import naive
 
 # Few values, so that rules and facts meet often.

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
-from config.api.timestamps import parse_timestamp
-from licensing.decisions import decide, trace
-from licensing.licenses import revoke_license
+from kit.values.timestamps import parse_timestamp
+from licensing.licenses.services import revoke_license
+from licensing.policies.decision import decide, trace
 from tests import factories
 from tests.client import ApiClient
 from tests.decisions import golden

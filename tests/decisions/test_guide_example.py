@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from licensing.decisions import CompiledPolicy, decide
-from licensing.facts import Facts
-from licensing.rules import parse_rules
+from licensing.policies.decision import CompiledPolicy, decide
+from licensing.policies.facts import Facts
+from licensing.policies.rules import parse_rules
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text()
 JUNE, JULY = datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 7, 15, tzinfo=UTC)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from licensing.conditions import CONTENT_TYPES
-from licensing.decisions import CompiledPolicy, decide
-from licensing.facts import Facts
-from licensing.lint import CODES, LEVELS, lint
-from licensing.rules import parse_rules
+from licensing.policies.conditions import CONTENT_TYPES
+from licensing.policies.decision import CompiledPolicy, decide
+from licensing.policies.facts import Facts
+from licensing.policies.lint import CODES, LEVELS, lint
+from licensing.policies.rules import parse_rules
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

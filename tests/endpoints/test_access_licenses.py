@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from django.db.models import Sum
 
-from analytics.folding import fold
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
-from config.api.timestamps import parse_timestamp
-from licensing.licenses import revoke_license, update_license
+from analytics.rollups.folding import fold
+from kit.values.timestamps import parse_timestamp
+from licensing.licenses.services import revoke_license, update_license
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 

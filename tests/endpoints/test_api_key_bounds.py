@@ -6,8 +6,8 @@ import pytest
 
 from accounts import services
 from accounts.authentication import find_grant
-from config.api.errors import InvalidApiKey
-from config.api.timestamps import render_timestamp
+from kit.http.errors import InvalidApiKey
+from kit.values.timestamps import render_timestamp
 from tests import factories
 from tests.client import ApiClient
 

@@ -2,20 +2,21 @@
 
 import pytest
 
-from config.api.errors import NotFound
-from licensing import services
+from kit.http.errors import NotFound
+from licensing.content import services as content_services
+from licensing.policies import services as policy_services
 from tests import factories
 
 
 def test_content_that_is_deleted_meanwhile_is_not_changed(account) -> None:
     item = factories.content(account)
-    services.delete_content(item)
+    content_services.delete_content(item)
     with pytest.raises(NotFound):
-        services.update_content(item, {"title": "Changed"})
+        content_services.update_content(item, {"title": "Changed"})
 
 
 def test_a_policy_that_is_deleted_meanwhile_is_not_changed(account) -> None:
     policy = factories.policy(account)
-    services.delete_policy(policy)
+    policy_services.delete_policy(policy)
     with pytest.raises(NotFound):
-        services.update_policy(policy, {"name": "Changed"})
+        policy_services.update_policy(policy, {"name": "Changed"})

@@ -2,8 +2,8 @@
 
 import pytest
 
-from licensing.models import Policy
-from licensing.rules import MAX_RULES_BYTES
+from licensing.policies.models import Policy
+from licensing.policies.rules import MAX_RULES_BYTES
 from tests import factories, largest
 
 TOO_MANY = largest.rules_of(MAX_RULES_BYTES + 4_096)

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from analytics.models import LedgerEntry, TierRevenue
-from licensing.models import Requester
+from licensing.requesters.models import Requester
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
-from licensing.models import License
+from licensing.licenses.models import License
 from tests import factories
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture

@@ -2,7 +2,8 @@
 
 import pytest
 
-from licensing.models import License, Requester
+from licensing.licenses.models import License
+from licensing.requesters.models import Requester
 from tests import factories
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL
 

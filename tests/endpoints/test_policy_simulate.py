@@ -4,8 +4,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Account
-from config.api.errors import ClientGone, ValidationFailed
-from licensing import services, simulation
+from kit.http.errors import ClientGone, ValidationFailed
+from licensing.content import services as content_services
+from licensing.drafts import simulate as simulation
+from licensing.policies import services as policy_services
 from tests import factories
 from tests.factories import ALLOW_ALL, ALLOW_LICENSED, DENY_ALL, LICENSED_REQUESTER
 
@@ -94,7 +96,7 @@ def test_without_a_draft_the_saved_policy_is_replayed_and_changes_nothing(simula
 
 
 def test_what_the_draft_leaves_out_is_taken_from_the_saved_policy(simulate, check, policy):
-    services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
+    policy_services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
     check(), check("org_b")
     reply = simulate(defaultAction="allow")
     assert (reply["policyVersion"], counts(reply)) == (None, (2, 0, 1))
@@ -108,7 +110,7 @@ def test_a_denial_for_another_reason_counts_as_unchanged_and_is_told(simulate, c
 
 def test_facts_are_those_of_the_decision_not_of_today(simulate, check, item):
     check()
-    services.set_content_status(item, "archived")
+    content_services.set_content_status(item, "archived")
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
 
 
@@ -153,9 +155,9 @@ def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, acco
     other = factories.content(account)
     api.post("/v1/access/check", {"contentId": other.pk, "requester": "org_b"})
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
-    services.update_content(other, {"policy_id": policy.pk})
+    content_services.update_content(other, {"policy_id": policy.pk})
     assert counts(simulate(rules=[ALLOW_ALL])) == (2, 0, 1)
-    services.delete_content(item)
+    content_services.delete_content(item)
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 1)
 
 
@@ -239,7 +241,7 @@ def test_a_simulation_writes_nothing_and_takes_no_turn_at_writing(simulate, chec
     def busy():
         raise AssertionError("this would wait for writers")
 
-    monkeypatch.setattr("config.api.views.turn_to_write", busy)
+    monkeypatch.setattr("kit.rest.views.turn_to_write", busy)
     assert counts(simulate(rules=[DENY_ALL])) == (1, 1, 0)
     assert Account.objects.get(pk=account.pk).epoch == epoch
 

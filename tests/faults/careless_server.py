@@ -12,8 +12,8 @@ from django.db import connection, transaction
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from analytics import recorder  # noqa: E402 - needs the models
-from analytics.recorder import Entry, Outcome  # noqa: E402
+from analytics.recording import recorder  # noqa: E402 - needs the models
+from analytics.recording.recorder import Entry, Outcome  # noqa: E402
 
 SECONDS_LATE = 0.3
 record_now = recorder.record

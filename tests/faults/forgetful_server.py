@@ -10,8 +10,8 @@ from django.core.management import execute_from_command_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from licensing.gateway import Gateway  # noqa: E402 - needs the models
-from licensing.lookup import Found  # noqa: E402
+from licensing.access.event_loop.gateway import Gateway  # noqa: E402 - needs the models
+from licensing.access.lookup import Found  # noqa: E402
 
 
 class AnyEpoch(int):

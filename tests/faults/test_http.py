@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from config.api.parsing import MAX_BYTES
+from kit.http.parsing import MAX_BYTES
 from tests.faults.harness import START_SECONDS, Deployment
 from tests.faults.traffic import at_once, request
 

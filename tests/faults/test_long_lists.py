@@ -15,8 +15,8 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Account
-from config.api import ids
-from licensing.models import Content
+from kit.values import ids
+from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
 from tests.faults.conftest import ON_POSTGRESQL

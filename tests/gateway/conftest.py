@@ -1,4 +1,5 @@
-"""The same API as elsewhere, its checks answered on the event loop (licensing.gateway) as a server answers them."""
+"""The same API as elsewhere, its checks answered on the event loop (licensing.access.event_loop.gateway) as a server
+answers them."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,9 +10,9 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
 from accounts.models import Account
-from config.api.microbatch import InThread
-from licensing.asgi import CheckApplication
-from licensing.threaded import record_now
+from kit.storage.microbatch import InThread
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.blocking_calls import record_now
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.clock import clock  # noqa: F401 - a fixture

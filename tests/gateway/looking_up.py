@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from threading import Thread
 
-from licensing.async_lookup import AsyncLookup
-from licensing.lookup import Found, Wanted
+from licensing.access.event_loop.lookup import AsyncLookup
+from licensing.access.lookup import Found, Wanted
 
 
 def found_on_the_loop(*many: Wanted) -> list[Found | None]:

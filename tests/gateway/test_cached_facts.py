@@ -9,15 +9,16 @@ from django.utils import timezone
 from accounts import services as accounts
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
-from config.api import ids
-from config.api.microbatch import MicroBatch
-from licensing import services
-from licensing.check_bodies import Check
-from licensing.checks import prepare
-from licensing.items import Item
-from licensing.licenses import revoke_license, update_license
-from licensing.lookup import compiled_policies, current_epoch, find_items, find_requesters
-from licensing.threaded import record_now
+from kit.storage.microbatch import MicroBatch
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.checks import prepare
+from licensing.access.event_loop.blocking_calls import record_now
+from licensing.access.lookup import compiled_policies, current_epoch, find_items, find_requesters
+from licensing.access.subjects import Item
+from licensing.content import services as content_services
+from licensing.licenses.services import revoke_license, update_license
+from licensing.policies import services as policy_services
 from tests import factories, largest
 
 
@@ -49,23 +50,23 @@ def test_a_warm_check_reads_no_sql_but_its_record(check, django_assert_num_queri
 
 
 def test_a_changed_policy_decides_the_next_check(check, policy):
-    services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+    policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
     reply = check()
     assert (reply["allowed"], reply["policyVersion"]) == (False, 2)
 
 
 def test_a_policy_taken_off_an_item_decides_the_next_check(check, item):
-    services.update_content(item, {"policy_id": None})
+    content_services.update_content(item, {"policy_id": None})
     assert check()["reason"] == "no_policy"
 
 
 def test_an_archived_item_is_denied_at_once(check, item):
-    services.set_content_status(item, "archived")
+    content_services.set_content_status(item, "archived")
     assert check()["reason"] == "content_archived"
 
 
 def test_a_deleted_item_is_gone_at_once(check, item):
-    services.delete_content(item)
+    content_services.delete_content(item)
     assert check().status == 404
 
 
@@ -90,7 +91,7 @@ def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_aga
 
     async def write_after_the_policy_has_changed(entries):
         monkeypatch.setattr(gateway, "write", write)
-        await sync_to_async(services.update_policy)(policy, {"rules": [factories.DENY_ALL]})
+        await sync_to_async(policy_services.update_policy)(policy, {"rules": [factories.DENY_ALL]})
         return await write(entries)
 
     monkeypatch.setattr(gateway, "write", write_after_the_policy_has_changed)
@@ -155,7 +156,7 @@ def test_another_change_of_the_account_is_no_reason_to_read_licences_again(check
     if licensed:
         factories.license(account)
         assert check()["license"]
-    services.update_policy(policy, {"name": "Renamed"})
+    policy_services.update_policy(policy, {"name": "Renamed"})
     with CaptureQueriesContext(connection) as captured:
         assert check()["policyVersion"] == 2
     assert not any("licensing_license" in query["sql"] for query in captured.captured_queries)

@@ -6,10 +6,10 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
-from config.api.microbatch import MicroBatch
-from licensing import gateway as module
-from licensing.check_bodies import Check
-from licensing.threaded import look_up_account
+from kit.storage.microbatch import MicroBatch
+from licensing.access.bodies import Check
+from licensing.access.event_loop import gateway as module
+from licensing.access.event_loop.blocking_calls import look_up_account
 from tests import factories
 
 

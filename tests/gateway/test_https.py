@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings as configured
 
-from licensing.asgi import CheckApplication
+from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.gateway.conftest import GatewayClient
 

@@ -1,4 +1,5 @@
-"""Items that are looked up on the event loop (licensing.async_lookup) are those that a thread finds, in every field.
+"""Items that are looked up on the event loop (licensing.access.event_loop.lookup) are those that a thread finds, in
+every field.
 
 It reads what is committed, on a connection of its own.
 """
@@ -7,10 +8,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from licensing import services
-from licensing.async_lookup import needs_no_thread
-from licensing.lookup import Found, Wanted, compiled_policies, current_epoch
-from licensing.threaded import look_up_account
+from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.access.event_loop.lookup import needs_no_thread
+from licensing.access.lookup import Found, Wanted, compiled_policies, current_epoch
+from licensing.content import services as content_services
+from licensing.policies import services as policy_services
 from tests import factories
 from tests.gateway.looking_up import found_on_the_loop, found_while
 
@@ -77,13 +79,13 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
     def test_a_deleted_item_is_not_found(account, policy):
         item = factories.content(account, policy_id=policy.pk)
-        services.delete_content(item)
+        content_services.delete_content(item)
         assert found_on_the_loop(wanted(account, item.pk))[0].items == {}
 
     def test_a_policy_that_is_not_compiled_is_left_to_a_thread_and_nothing_else(account, policy):
         item = factories.content(account, policy_id=policy.pk)
         bare = factories.content(account)
-        services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+        policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
         left, kept = found_on_the_loop(wanted(account, item.pk), wanted(account, bare.pk))
         assert left is None
         assert list(kept.items) == [("contentId", bare.pk)]
@@ -98,7 +100,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
         def change():
             for number in range(1, changes + 1):
-                services.update_content(item, {"category": str(number)})
+                content_services.update_content(item, {"category": str(number)})
             connection.close()
 
         seen = set()

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import uvloop
 
-from config.api.async_postgres import Session
+from kit.storage.async_postgres import Session
 
 READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
 FIELDS = b"SNOTICE\0C00000\0Mgoing down\0\0"

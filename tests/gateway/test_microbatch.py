@@ -1,11 +1,11 @@
-"""Requests that share calls (config.api.microbatch)."""
+"""Requests that share calls (kit.storage.microbatch)."""
 
 import asyncio
 
 import pytest
 
-from config.api.errors import ServiceUnavailable
-from config.api.microbatch import MicroBatch
+from kit.http.errors import ServiceUnavailable
+from kit.storage.microbatch import MicroBatch
 
 
 class Calls:

@@ -7,9 +7,9 @@ from asgiref.sync import async_to_sync
 
 from accounts.authentication import Grant, find_grant
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.check_bodies import Check
-from licensing.gateway import Gateway, Sender
-from licensing.lookup import Found, current_epoch, find_items, keep_requesters
+from licensing.access.bodies import Check
+from licensing.access.event_loop.gateway import Gateway, Sender
+from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}

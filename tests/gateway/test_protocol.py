@@ -8,9 +8,9 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.api.asgi import read_body
 from config.server.protocol import BoundedProtocol
-from licensing.asgi import respond
+from kit.http.bodies import read_body
+from licensing.access.event_loop.application import respond
 
 END = b"|"
 

@@ -1,4 +1,4 @@
-"""Requesters that are looked up on the event loop (licensing.async_lookup) are those that a thread finds.
+"""Requesters that are looked up on the event loop (licensing.access.event_loop.lookup) are those that a thread finds.
 
 Who has licences that are not compiled is left to a thread, and so is writing who is new or has a new name.
 """
@@ -12,16 +12,16 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.api.microbatch import InThread, MicroBatch
-from licensing import services
-from licensing.async_lookup import FIND, AsyncLookup
-from licensing.check_bodies import Check
-from licensing.gateway import Gateway
-from licensing.items import KnownRequester
-from licensing.licenses import revoke_license
-from licensing.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
-from licensing.models import Requester
-from licensing.threaded import keep_requesters_now, look_up_account, look_up_now
+from kit.storage.microbatch import InThread, MicroBatch
+from licensing.access.bodies import Check
+from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
+from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.lookup import FIND, AsyncLookup
+from licensing.access.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
+from licensing.access.subjects import KnownRequester
+from licensing.content import services as content_services
+from licensing.licenses.services import revoke_license
+from licensing.requesters.models import Requester
 from tests import factories
 from tests.gateway.looking_up import close, found_on_the_loop, found_while
 
@@ -86,7 +86,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
             for number in range(1, changes + 1):
                 factories.license(account, requester_name=str(number))
                 find_requesters(account.pk, ["org_acme"])  # compiles
-                services.update_content(item, {"category": str(number)})
+                content_services.update_content(item, {"category": str(number)})
             connection.close()
 
         seen = set()

@@ -6,7 +6,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from config.server.protocol import BoundedProtocol
-from licensing.asgi import respond
+from licensing.access.event_loop.application import respond
 
 BODY = bytes(1024 * 1024)
 REQUESTS = 60

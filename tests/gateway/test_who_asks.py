@@ -5,8 +5,8 @@ from django.db import OperationalError
 
 from accounts import services as accounts
 from accounts.models import ApiKey
-from config.api.microbatch import MicroBatch
-from licensing.models import Requester
+from kit.storage.microbatch import MicroBatch
+from licensing.requesters.models import Requester
 from tests import factories
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.api.asgi import Disconnected, read_body
 from config.server.connections import Connections, connections_of
 from config.server.protocol import BoundedProtocol
-from licensing.asgi import respond
+from kit.http.bodies import Disconnected, read_body
+from licensing.access.event_loop.application import respond
 
 LAST = b"GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 Application = Callable[..., Awaitable[None]]

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import Account
-from licensing.models import Content
+from licensing.content.models import Content
 from tests import factories
 from tests.gateway.conftest import api, application  # noqa: F401 - fixtures
 

@@ -3,11 +3,11 @@
 import pytest
 from django.db import OperationalError
 
-from accounts.limits import fallbacks
-from analytics.batches import POSTPONED
-from config.api.metrics import Histogram, families
-from licensing import metrics
-from licensing.gateway import Gateway
+from accounts.limits.limiter import fallbacks
+from analytics.recording.batch import POSTPONED
+from kit.telemetry.metrics import Histogram, families
+from licensing.access.event_loop import sampling
+from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.client import ApiClient
 from tests.gateway.conftest import GatewayClient
@@ -127,7 +127,7 @@ def test_the_state_of_the_moment_is_noted(api, item):
     api.post(CHECK, body_for(item))
     gateway: Gateway = api.application.gateway
     gateway.records.waiting = [("a request", None)] * 7  # type: ignore[list-item]
-    metrics.note_state(gateway)
+    sampling.note_state(gateway)
     samples = scrape()
     assert value(samples, "licensing_recorder_waiting_requests") == 7
     assert value(samples, "licensing_snapshot_entries") == 3

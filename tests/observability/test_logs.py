@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from config.api.logs import JsonLines, Lines, without_secrets
-from config.api.middleware import RequestIdFilter
+from kit.http.middleware import RequestIdFilter
+from kit.telemetry.logs import JsonLines, Lines, without_secrets
 from tests import factories
 from tests.client import ApiClient
 
@@ -113,10 +113,10 @@ def test_a_request_without_a_valid_key_names_none(log, application):
 
 @pytest.mark.usefixtures("access_log")
 def test_a_failure_has_its_access_line_too(log, account, monkeypatch):
-    monkeypatch.setattr("licensing.services.save_content", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("licensing.content.services.save_content", lambda *args, **kwargs: 1 / 0)
     ApiClient(factories.key_text(account)).post("/v1/content", {"title": "x"})
     assert log.lines("access")[-1]["status"] == 500
-    assert "ZeroDivisionError" in log.lines("config.api.errors")[0]["exception"]
+    assert "ZeroDivisionError" in log.lines("kit.http.errors")[0]["exception"]
 
 
 def test_without_the_setting_there_is_no_access_line(log, api, item):

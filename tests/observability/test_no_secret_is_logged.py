@@ -7,9 +7,9 @@ from django.conf import settings as configured
 from django.db import OperationalError, connection
 
 from accounts import keytext
-from accounts.limits import RedisCounters
-from config.api.logs import JsonLines, Lines, own_secrets
-from licensing.asgi import CheckApplication
+from accounts.limits.limiter import RedisCounters
+from kit.telemetry.logs import JsonLines, Lines, own_secrets
+from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.gateway.conftest import GatewayClient
 from tests.observability.test_logs import CHECK, Log, access_log, log  # noqa: F401 - fixtures
@@ -41,9 +41,9 @@ def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, appl
         def fail(*args, **kwargs):
             raise RuntimeError(f"with {other}, Bearer {text} and {args} {kwargs}")
 
-        monkeypatch.setattr("licensing.services.save_content", fail)
+        monkeypatch.setattr("licensing.content.services.save_content", fail)
         monkeypatch.setattr(application.gateway, "look_up", fail)
-        monkeypatch.setattr("licensing.check_views.check_access", fail)
+        monkeypatch.setattr("licensing.access.views.check_access", fail)
     client = GatewayClient(text, application)
     places = {"X-Request-Id": other, "User-Agent": other, "Cookie": f"sessionid={other}", "X-Api-Key": other}
     body = {"externalId": other, "requester": {"id": other, "name": text}, "context": {"userAgent": text}}

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from accounts import keytext
-from config.api.middleware import TrustedProxies
 from config.tracing import Tracing
-from licensing.asgi import CheckApplication
+from kit.http.middleware import TrustedProxies
+from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.client import ApiClient
 from tests.gateway.conftest import GatewayClient
@@ -122,7 +122,7 @@ def test_a_failure_is_an_error_without_its_message(spans, account, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("secret words")
 
-    monkeypatch.setattr("licensing.services.save_content", fail)
+    monkeypatch.setattr("licensing.content.services.save_content", fail)
     ApiClient(factories.key_text(account)).post("/v1/content", {"title": "x"})
     [request] = spans.named("POST /v1/content")
     assert request.status.status_code is StatusCode.ERROR

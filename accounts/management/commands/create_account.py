@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from accounts import services
 from accounts.models import Plan
 from accounts.serializers import AccountSerializer
-from config.commands import ServiceCommand
+from kit.commands import ServiceCommand
 
 
 class Command(ServiceCommand):

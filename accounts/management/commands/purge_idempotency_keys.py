@@ -1,7 +1,7 @@
 from typing import Any
 
 from accounts import services
-from config.commands import ServiceCommand
+from kit.commands import ServiceCommand
 
 
 class Command(ServiceCommand):

@@ -5,8 +5,8 @@ from django.core.management.base import CommandParser
 from accounts import services
 from accounts.models import ApiKey
 from accounts.serializers import ApiKeySerializer
-from config.api.resources import find
-from config.commands import ServiceCommand
+from kit.commands import ServiceCommand
+from kit.rest.resources import find
 
 
 class Command(ServiceCommand):

@@ -1,7 +1,7 @@
 from typing import Any
 
-from analytics.folding import fold
-from config.commands import ServiceCommand
+from analytics.rollups.folding import fold
+from kit.commands import ServiceCommand
 
 
 class Command(ServiceCommand):

@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from analytics.rate_files import parse_rates, read_text
-from analytics.rate_import import Tally, import_rates
-from config.commands import ServiceCommand
+from analytics.rates.ecb_file import parse_rates, read_text
+from analytics.rates.loading import Tally, import_rates
+from kit.commands import ServiceCommand
 
 SHOWN = 20  # changed rates told one by one
 

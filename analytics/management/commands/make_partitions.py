@@ -2,8 +2,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from analytics.partitions import ensure_partitions
-from config.commands import ServiceCommand
+from analytics.events.partitions import ensure_partitions
+from kit.commands import ServiceCommand
 
 
 class Command(ServiceCommand):

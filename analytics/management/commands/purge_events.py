@@ -4,8 +4,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from analytics.retention import purge_events
-from config.commands import ServiceCommand
+from analytics.events.retention import purge_events
+from kit.commands import ServiceCommand
 
 MOST_DAYS = 36_500
 

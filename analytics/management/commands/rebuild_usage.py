@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Account
-from analytics.rebuild import Step, rebuild
-from config.api.resources import find
-from config.api.timestamps import parse_timestamp
-from config.commands import ServiceCommand
+from analytics.rollups.rebuild import Step, rebuild
+from kit.commands import ServiceCommand
+from kit.rest.resources import find
+from kit.values.timestamps import parse_timestamp
 
 
 class Command(ServiceCommand):

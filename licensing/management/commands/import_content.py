@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Account
-from config.api.resources import find
-from config.commands import ServiceCommand
-from licensing.import_mapping import parse_pairs
-from licensing.import_rows import FORMATS, open_rows
-from licensing.importing import Import, Tally
-from licensing.models import ContentType
+from kit.commands import ServiceCommand
+from kit.rest.resources import find
+from licensing.content.models import ContentType
+from licensing.imports.importer import Import, Tally
+from licensing.imports.mapping import parse_pairs
+from licensing.imports.rows import FORMATS, open_rows
 
 SHOW_EVERY = 0.5  # seconds
 

@@ -1,0 +1,1 @@
+"""The plan's limits: counters, the throttle of DRF, the headers, what is used up."""

@@ -1,0 +1,48 @@
+"""How much of their plans accounts have used up. A look counts nothing."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from accounts.limits.limiter import limiter
+from accounts.limits.throttling import plan_take
+from accounts.models import Account
+
+NEAR = Fraction(4, 5)
+
+
+class Used(Struct, frozen=True):
+    """Requests in a window of a plan, of so many that it has."""
+
+    count: int
+    limit: int
+
+    @property
+    def share(self) -> Fraction:
+        return Fraction(self.count, self.limit)
+
+
+class PlanUse(Struct, frozen=True):
+    minute: Used  # the UTC minute
+    day: Used  # the UTC day
+
+    @property
+    def share(self) -> Fraction:
+        """Of the window that is nearer to its end."""
+        return max(self.minute.share, self.day.share)
+
+    @property
+    def is_near(self) -> bool:
+        return self.share >= NEAR
+
+
+def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
+    """By account, in one round trip to Redis. Without Redis it is what this process has counted."""
+    if not accounts:
+        return {}
+    counts = limiter.look([plan_take(account.pk, *account.limits) for account in accounts])
+    return {
+        account.pk: PlanUse(*(Used(count, limit) for count, limit in zip(windows, account.limits, strict=True)))
+        for account, windows in zip(accounts, counts, strict=True)
+    }

@@ -1,0 +1,132 @@
+"""Which limit a request counts against, and the headers that tell of it (spec §8, contract §5)."""
+
+from collections import OrderedDict
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from django.http import HttpRequest
+from msgspec.structs import replace
+from rest_framework.throttling import BaseThrottle
+
+from accounts import keytext
+from accounts.authentication import Grant, bearer_token, check_well_formed
+from accounts.limits.limiter import DAY, MINUTE, LimitState, Take, Window, limiter
+from kit.http.errors import ApiError, RateLimitExceeded
+from kit.http.middleware import Address, network_of
+
+ANONYMOUS = (Window(60, MINUTE),)
+
+
+def bucket_of_address(address: Address | None) -> str:
+    return "address:unknown" if address is None else f"address:{network_of(address)}"
+
+
+@lru_cache(maxsize=10_000)
+def plan_take(account_id: str, per_minute: int, per_day: int) -> Take:
+    return Take(f"account:{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+
+
+def take_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Take:
+    """What a request takes: of its account's plan, or without a key of its address's."""
+    if grant is None:
+        return Take(bucket_of_address(address), ANONYMOUS, cost)
+    take = plan_take(grant.account_id, *grant.limits)
+    return take if cost == take.cost else replace(take, cost=cost)
+
+
+def refuse_beyond(state: LimitState) -> None:
+    """Raises RateLimitExceeded for a request that found no room."""
+    if not state.allowed:
+        raise RateLimitExceeded(
+            f"The limit of {state.limit} requests is used up. Try again in {state.retry_after} seconds.",
+            retry_after=state.retry_after,
+        )
+
+
+def headers_of(state: LimitState) -> dict[str, str]:
+    return {
+        "X-RateLimit-Limit": str(state.limit),
+        "X-RateLimit-Remaining": str(state.remaining),
+        "X-RateLimit-Reset": str(state.reset),
+    }
+
+
+def state_for_stranger(address: Address | None) -> LimitState:
+    """For what is answered on an event loop before anybody knows whose request it is, or whether it is one."""
+    return limiter.known_here(take_of(None, address))
+
+
+def headers_for_stranger(address: Address | None) -> dict[str, str]:
+    return headers_of(state_for_stranger(address))
+
+
+class KnownKeys:
+    """What keys count against, as of their last request that was authenticated in this process.
+
+    For what has to know whose request it is before it costs anything. A key never changes its account; its limits may
+    be those of a moment ago.
+    """
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.takes: OrderedDict[bytes, Take] = OrderedDict()
+
+    def note(self, header: str, take: Take) -> None:
+        digest = keytext.digest(bearer_token(header))
+        with self.lock:
+            self.takes[digest] = take
+            self.takes.move_to_end(digest)
+            if len(self.takes) > self.MOST:
+                self.takes.popitem(last=False)
+
+    def find(self, header: str) -> Take | None:
+        """By the Authorization header."""
+        try:
+            text = bearer_token(header)
+            check_well_formed(text)
+        except ApiError:
+            return None
+        return self.takes.get(keytext.digest(text))
+
+
+known_keys = KnownKeys()
+
+
+def caller_of(header: str, address: Address | None) -> str:
+    """Whom a request is counted for, as far as is known without a query: its key's account, or its address."""
+    take = known_keys.find(header)
+    return bucket_of_address(address) if take is None else take.bucket
+
+
+def known_limit(header: str, address: Address | None) -> LimitState:
+    """The state of the limit that the request would count against, as far as this process knows; nobody is asked."""
+    return limiter.known_here(known_keys.find(header) or take_of(None, address))
+
+
+def limit_of_uncounted(request: HttpRequest) -> LimitState:
+    """The state for a reply that was made before the request counted, which costs no query.
+
+    Of a key that this process knows, what is left of its account's plan. Any other request counts against its address,
+    and is refused beyond that, for a made-up key must not buy what none does not.
+    """
+    address = request.client_address  # type: ignore[attr-defined]
+    take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""))
+    if take is not None:
+        return limiter.take(replace(take, cost=0))
+    return limiter.take(take_of(None, address))
+
+
+class PlanThrottle(BaseThrottle):
+    """Counts a request with a key against its account's plan, any other against its client's address."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        take = take_of(request.auth, request._request.client_address)
+        if request.auth is not None:
+            known_keys.note(request.META.get("HTTP_AUTHORIZATION", ""), take)
+        state = limiter.take(take)
+        request._request.limit_state = state
+        refuse_beyond(state)
+        return True

@@ -1,0 +1,68 @@
+"""Letting go of old events. What they added up to (`stats`, usage totals) stays."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+
+from analytics.events.partitions import drop_before, month_of
+from analytics.models import AccessEvent, EventHorizon
+
+BATCH = 10_000
+LOCK = 7_202_611_041  # any number that nothing else locks
+
+
+def purge_events(before: datetime) -> int | list[str]:
+    """Deletes the events of the whole months before that moment.
+
+    On PostgreSQL drops their partitions and returns their names; on SQLite deletes in batches, so that recording goes
+    on in between, and returns how many events there were.
+    """
+    month = month_of(before)
+    with alone():
+        remember(month)
+        if connection.vendor == "postgresql":
+            return drop_before(month)
+        deleted = 0
+        while True:
+            some = list(AccessEvent.objects.filter(created__lt=month).values_list("pk", flat=True)[:BATCH])
+            if not some:
+                return deleted
+            deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]
+
+
+def remember(month: datetime) -> None:
+    """Notes, before anything goes, what will be gone: a rebuild must not take it for never recorded."""
+    known = horizon()
+    EventHorizon.objects.update_or_create(pk=1, defaults={"begin": max(known, month) if known else month})
+
+
+def horizon() -> datetime | None:
+    """What was recorded before this moment may be gone; None if nothing is. The beginning of a month."""
+    return EventHorizon.objects.values_list("begin", flat=True).first()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keeps a purge and a rebuild, or two of either, from working at the same time. Raises ValidationError."""
+    refusal = ValidationError("A rebuild or a purge is running already.")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
+            if cursor.fetchone() != (True,):
+                raise refusal
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+        return
+    # The lock of a database of its own: the system lets go of it when the process ends, however that comes about.
+    with closing(sqlite3.connect(f"{connection.settings_dict['NAME']}.lock", timeout=0, isolation_level=None)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise refusal from None
+        yield

@@ -1,0 +1,1 @@
+"""The ledger: what was earned and given back."""

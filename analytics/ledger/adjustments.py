@@ -1,0 +1,86 @@
+"""Adjustments: what is earned or given back outside of licences and charged checks."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from accounts import audit
+from analytics.ledger.entries import add_entries
+from analytics.models import EntryType, LedgerEntry
+from kit.http.errors import ValidationFailed
+from kit.values import ids
+
+CLOCK_SKEW = timedelta(minutes=1)  # what the caller's clock may be ahead
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # a slip of the year could not be taken back, and `all` would begin there
+# What an entry may name: the field, how the API calls it, and by which of the fields of the other it is named.
+NAMED = {
+    "license": ("licenseId", "pk"),
+    "decision": ("decisionId", "pk"),
+    "content": ("contentId", "pk"),
+    "requester": ("requesterId", "requester_id"),
+}
+
+
+@transaction.atomic
+def adjust(account_id: str, fields: dict[str, Any]) -> LedgerEntry:
+    """Adds an adjustment to the ledger. What it names must be the account's; deleted content is, too.
+
+    What a decision or a licence that it names can tell (whose, of which item and tier) it need not be told.
+    `id`, if given, is one that no entry has yet. Raises ValidationFailed.
+    """
+    now = timezone.now()
+    named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
+    entry = LedgerEntry(
+        **{name: fields[name] for name in ("id",) if name in fields},
+        account_id=account_id,
+        type=EntryType.ADJUSTMENT,
+        amount=fields["amount"],
+        currency=fields["currency"],
+        occurred_at=checked_moment(fields.get("occurred_at"), now),
+        license_type=fields.get("license_type"),
+        description=fields.get("description"),
+        created=now,
+        **named,
+    )
+    fill_in(entry)
+    add_entries([entry])
+    audit.record("ledger_entry.created", entry, {})
+    return entry
+
+
+def checked_moment(moment: datetime | None, now: datetime) -> datetime:
+    if moment is None:
+        return now
+    if moment > now + CLOCK_SKEW:
+        raise ValidationFailed("Must not be in the future.", param="occurredAt")
+    if moment < EARLIEST:
+        raise ValidationFailed("Must not be before 2000-01-01.", param="occurredAt")
+    return moment
+
+
+def find_named(account_id: str, field: str, fields: dict[str, Any]) -> Model | None:
+    name, lookup = NAMED[field]
+    value = fields.get(f"{field}_id")
+    if value is None:
+        return None
+    model: Any = LedgerEntry._meta.get_field(field).related_model
+    if lookup != "pk" or ids.decode(model._meta.pk.prefix, value) is not None:
+        found: Model | None = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
+        if found is not None:
+            return found
+    raise ValidationFailed(f"There is no {field} {value[:100]!r}.", param=name)
+
+
+def fill_in(entry: LedgerEntry) -> None:
+    """Takes what is not given from the charge of the decision, from the decision, and from the licence."""
+    tellers: list[Any] = [entry.decision, entry.license]
+    if entry.decision_id is not None:
+        charge = LedgerEntry.objects.filter(pk=ids.encode("led", ids.decode("dec", entry.decision_id) or b""))
+        tellers.insert(0, charge.select_related("license", "requester").first())
+    for teller in filter(None, tellers):
+        for name in ("license", "license_type", "content_id", "requester"):
+            if getattr(entry, name) is None and getattr(teller, name, None) is not None:
+                setattr(entry, name, getattr(teller, name))

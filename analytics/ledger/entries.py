@@ -1,0 +1,86 @@
+"""Adding to the ledger: entries, and what they add up to by day, in one transaction.
+
+`usage` entries are written with their decisions (analytics.recording.recorder); all others by `add_entries`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.recording.recorder_sqlite import add_revenue
+from analytics.rollups.upserts import REVENUE, YEARLY_REVENUE, prepared, revenue_of_years
+from kit.http.errors import ValidationFailed
+from kit.values.amounts import to_millionths
+
+# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which a fold
+# (analytics.rollups.folding) gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the
+# first.
+ROLLUPS: dict[str, tuple[Any, dict[str, str]]] = {
+    "content": (ContentRevenue, {"content_id": "uuid"}),
+    "requester": (RequesterRevenue, {"requester_id": "bigint"}),
+    "tier": (TierRevenue, {"license_type": "text"}),
+}
+
+
+def add_entries(entries: Sequence[LedgerEntry]) -> None:
+    """Stores entries, of any accounts and days, and adds them to the rollups of their days.
+
+    Call it in the transaction of what they are for, and late in it: it holds the rollups' rows until that commits.
+    Raises ValidationFailed for amounts that would leave a day's total larger than the database can hold exactly.
+    """
+    with transaction.atomic():
+        LedgerEntry.objects.bulk_create(entries, batch_size=1000)
+        try:
+            for name in ROLLUPS:
+                add_totals(name, totals(name, entries))
+                if name in YEARLY_REVENUE and connection.vendor == "postgresql":
+                    add_to_years(name, entries)
+        except (IntegrityError, OverflowError):  # on SQLite
+            raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
+
+
+def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]]:
+    """Millionths by account, day, currency and the rollup's key."""
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for entry in entries:
+        key = (entry.license_type or "",) if name == "tier" else (getattr(entry, f"{name}_id"),)
+        if key != (None,):
+            day = entry.occurred_at.astimezone(UTC).date()
+            sums[entry.account_id, day, entry.currency, *key] += to_millionths(entry.amount)
+    return sums
+
+
+def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
+    if not sums:
+        return
+    model, key = ROLLUPS[name]
+    types = {"account_id": "uuid", "day": "date", "currency": "text", **key}
+    columns = [
+        [prepared(model, column, value) for value in values]
+        for column, values in zip(types, zip(*sums, strict=True), strict=True)
+    ]
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            add_revenue(cursor, name, list(zip(*columns, sums.values(), strict=True)))
+            return
+        arrays = ", ".join(f"%s::{type_}[]" for type_ in [*types.values(), "numeric"])
+        order = ", ".join(str(n + 1) for n in range(len(types)))  # by the database, which sorts text in its own way
+        source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
+        statement = REVENUE.format(one=name, key=", ".join(key), source=source)
+        cursor.execute(statement, [*columns, list(sums.values())])
+
+
+def add_to_years(name: str, entries: Sequence[LedgerEntry]) -> None:
+    model, key = ROLLUPS[name]
+    types = {"account_id": "uuid", "currency": "text", **key, "day": "date", "amount": "numeric"}
+    columns = [[prepared(model, column, getattr(entry, column)) for entry in entries] for column in list(types)[:3]]
+    columns.append([entry.occurred_at.astimezone(UTC).date() for entry in entries])
+    columns.append([to_millionths(entry.amount) for entry in entries])
+    arrays = ", ".join(f"%s::{type_}[]" for type_ in types.values())
+    rows = f"SELECT * FROM unnest({arrays}) AS one ({', '.join(types)})"  # noqa: S608 - made of the constants above
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH one AS ({rows}) {revenue_of_years(name)}", columns)

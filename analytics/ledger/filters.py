@@ -1,0 +1,32 @@
+"""What the ledger can be filtered by."""
+
+import re
+
+from analytics.models import EntryType, LedgerEntry
+from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+
+IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
+
+
+def parse_code(value: str) -> str:
+    """An entry keeps its currency when that goes out of use."""
+    if not IS_CODE(value):
+        raise ValueError("Must be a currency's three capital letters, such as EUR.")
+    return value
+
+
+class LedgerFilters(OperatorFilterSet):
+    operands = {
+        "type": Operand(choice(EntryType)),
+        "currency": Operand(Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "contentId": Operand(identifier("cnt"), "content_id"),
+        "licenseId": Operand(identifier("lic"), "license_id"),
+        "licenseType": Operand(text, "license_type"),
+        "occurredAt": Operand(timestamp, "occurred_at", ORDER),
+        "created": Operand(timestamp, operators=ORDER),
+    }
+
+    class Meta:
+        model = LedgerEntry
+        fields: list[str] = []

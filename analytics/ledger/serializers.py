@@ -1,0 +1,61 @@
+"""Ledger entries on the wire."""
+
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from analytics.models import EntryType, LedgerEntry
+from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
+from kit.rest.money import Amount, Currency
+from kit.values.amounts import render_amount
+from kit.values.timestamps import render_timestamp
+
+
+class LedgerEntrySerializer(StrictSerializer):
+    """An amount earned, or given back if negative."""
+
+    id = Id("led", read_only=True)
+    object = Choice(choices=["ledger_entry"], read_only=True)
+    type = Choice(choices=EntryType.choices, read_only=True)
+    amount = Amount(help_text="Negative for what is given back, and not 0.")
+    currency = Currency(help_text="ISO 4217.")
+    occurredAt = Timestamp(
+        required=False,
+        allow_null=True,
+        source="occurred_at",
+        help_text="Reports count it on this day and convert it at this day's rate. Now, unless given.",
+    )
+    licenseId = Text(max_length=100, required=False, allow_null=True, source="license_id")
+    licenseType = Text(max_length=100, required=False, allow_null=True, source="license_type")
+    decisionId = Text(max_length=100, required=False, allow_null=True, source="decision_id")
+    contentId = Text(max_length=100, required=False, allow_null=True, source="content_id")
+    requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
+    description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
+    created = Timestamp(read_only=True)
+
+    def to_representation(self, entry: LedgerEntry) -> dict[str, Any]:
+        return {
+            "id": entry.pk,
+            "object": "ledger_entry",
+            "type": entry.type,
+            "amount": render_amount(entry.amount),
+            "currency": entry.currency,
+            "occurredAt": render_timestamp(entry.occurred_at),
+            "licenseId": entry.license_id,
+            "licenseType": entry.license_type,
+            "decisionId": entry.decision_id,
+            "contentId": entry.content_id,
+            "requesterId": entry.requester.requester_id if entry.requester else None,
+            "description": entry.description,
+            "created": render_timestamp(entry.created),
+        }
+
+
+class AdjustmentSerializer(LedgerEntrySerializer):
+    """An entry to be added."""
+
+    def validate_amount(self, amount: Decimal) -> Decimal:
+        if not amount:
+            raise serializers.ValidationError("Must not be 0.")
+        return amount

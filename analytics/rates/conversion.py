@@ -1,0 +1,64 @@
+"""Exchange rates as reports use them: by day, and across the euro."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Context, Decimal
+
+from analytics.models import ExchangeRate
+from kit.http.errors import InvalidRequest
+from kit.values.currencies import MINOR_UNITS
+
+EURO = "EUR"
+MOST_DAYS_OLD = timedelta(days=7)  # over weekends and holidays the last published rate holds
+# A sum of amounts has up to 30 digits and a rate about 10, so that a conversion rounds once: in its division, in the
+# fiftieth digit.
+PRECISION = Context(prec=50)
+
+
+class Rates:
+    """Units of each currency that a euro was worth, by day."""
+
+    def __init__(self, published: Iterable[tuple[str, date, Decimal]]) -> None:
+        self.days: dict[str, list[date]] = {}
+        self.rates: dict[str, list[Decimal]] = {}
+        for currency, day, rate in sorted(published):
+            self.days.setdefault(currency, []).append(day)
+            self.rates.setdefault(currency, []).append(rate)
+
+    @classmethod
+    def load(cls, currencies: Iterable[str], first: date, last: date) -> "Rates":
+        """Those that conversions on the days from `first` to `last` may need."""
+        rows = ExchangeRate.objects.filter(
+            currency__in=sorted(set(currencies) - {EURO}), day__range=(first - MOST_DAYS_OLD, last)
+        )
+        return cls(
+            (currency, day, Decimal(rate)) for currency, day, rate in rows.values_list("currency", "day", "rate")
+        )
+
+    def of(self, currency: str, day: date) -> Decimal:
+        """Raises InvalidRequest where there is none for that day."""
+        if currency == EURO:
+            return Decimal(1)
+        days = self.days.get(currency, [])
+        index = bisect_right(days, day) - 1
+        if index < 0 or day - days[index] > MOST_DAYS_OLD:
+            raise InvalidRequest(
+                f"There is no exchange rate of {currency} for {day}, nor in the {MOST_DAYS_OLD.days} days before it.",
+                param="currency",
+            )
+        return self.rates[currency][index]
+
+    def convert(self, amount: Decimal, source: str, target: str, day: date) -> Decimal:
+        """What an amount was worth in another currency that day; its own currency needs no rate."""
+        if source == target or not amount:
+            return amount
+        euros_times_target = PRECISION.multiply(amount, self.of(target, day))
+        return PRECISION.divide(euros_times_target, self.of(source, day))
+
+
+def check_currency(currency: str) -> str:
+    """A currency that a report can be in: one in use, or a former one that there are rates of. Else InvalidRequest."""
+    if currency not in MINOR_UNITS and not ExchangeRate.objects.filter(currency=currency).exists():
+        raise InvalidRequest("currency must be an ISO 4217 code such as EUR.", param="currency")
+    return currency

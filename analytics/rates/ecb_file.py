@@ -1,0 +1,102 @@
+"""The European Central Bank's file of all euro reference rates: a row per day, a column per currency.
+
+CSV, plain, gzipped or zipped (as the bank offers it); what it is shows in its first bytes.
+"""
+
+import csv
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from kit.http.errors import InvalidRequest
+from kit.values.timestamps import parse_date
+
+MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times what 27 years take
+IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
+IS_RATE = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
+NO_RATE = ("N/A", "")
+
+Rate = tuple[str, date, str]  # currency, day, and the decimal as published
+
+
+def read_text(path: str) -> str:
+    """Raises InvalidRequest for what is no such file."""
+    try:
+        raw = Path(path).read_bytes()
+        if raw.startswith(b"\x1f\x8b"):
+            with gzip.open(io.BytesIO(raw)) as file:
+                raw = file.read(MOST_BYTES + 1)
+        elif raw.startswith(b"PK\x03\x04"):
+            raw = unzip(raw)
+        if len(raw) > MOST_BYTES:
+            raise InvalidRequest(f"{path} is larger than {MOST_BYTES >> 20} MiB.")
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise InvalidRequest(f"{path} cannot be unpacked: {error}.") from None
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{path} is not text in UTF-8.") from None
+
+
+def unzip(raw: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+        if len(members) != 1:
+            raise InvalidRequest(f"The archive has {len(members)} CSV files where one is due.")
+        with archive.open(members[0]) as file:
+            return file.read(MOST_BYTES + 1)
+
+
+def parse_rates(text: str) -> Iterator[Rate]:
+    """Every rate of the file. Raises InvalidRequest, which names the line and the column of what is wrong."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        columns = codes_of(header)
+        days: set[date] = set()
+        for row in reader:
+            if row:
+                yield from rates_of(row, reader.line_num, columns, len(header), days)
+    except csv.Error as error:
+        raise InvalidRequest(f"line {reader.line_num}: {error}.") from None
+    if not days:
+        raise InvalidRequest("The file has no day.")
+
+
+def codes_of(header: list[str]) -> list[tuple[int, str]]:
+    """Each column's index and currency. Every line of the bank's file ends with a comma, so the last has no name."""
+    if header[:1] != ["Date"]:
+        raise InvalidRequest("line 1: The first column must be called Date: is this the bank's historical file?")
+    columns = [(index, code) for index, code in enumerate(header) if index and (code or index < len(header) - 1)]
+    seen: set[str] = set()
+    for _, code in columns:
+        if not IS_CODE(code) or code in seen or code == "EUR":
+            why = "is there twice" if code in seen else "is no currency's three letters"
+            raise InvalidRequest(f"line 1: The column {code[:20]!r} {why if code != 'EUR' else 'has no place here'}.")
+        seen.add(code)
+    return columns
+
+
+def rates_of(row: list[str], line: int, columns: list[tuple[int, str]], width: int, days: set[date]) -> Iterator[Rate]:
+    if len(row) != width:
+        raise InvalidRequest(f"line {line}: There are {len(row)} cells where the header has {width}.")
+    try:
+        day = parse_date(row[0].strip())
+    except ValueError as error:
+        raise InvalidRequest(f"line {line}, column Date: {error}") from None
+    if day in days:
+        raise InvalidRequest(f"line {line}, column Date: {day} is there twice.")
+    days.add(day)
+    for index, code in columns:
+        text = row[index].strip()
+        if text in NO_RATE:
+            continue
+        if not IS_RATE(text) or not text.strip("0."):
+            raise InvalidRequest(f"line {line}, column {code}: {text[:40]!r} is no rate.")
+        yield code, day, text

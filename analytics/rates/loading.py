@@ -1,0 +1,56 @@
+"""Loading exchange rates: all of a file or nothing, and the same again changes nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from django.db import transaction
+
+from analytics.models import ExchangeRate
+from analytics.rates.ecb_file import Rate
+
+BATCH = 5000
+
+
+@dataclass
+class Tally:
+    created: int = 0
+    unchanged: int = 0
+    changed: list[tuple[date, str, str, str]] = field(default_factory=list)  # day, currency, before, after
+
+    @property
+    def rates(self) -> int:
+        return self.created + self.unchanged + len(self.changed)
+
+
+@transaction.atomic
+def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda done: None) -> Tally:
+    """Adds the rates and replaces those that differ. What the file does not have stays.
+
+    `progress` is told how many are written, of those that need to be.
+    """
+    rows = ExchangeRate.objects.values_list("currency", "day", "rate")
+    known = {(currency, day): rate for currency, day, rate in rows.iterator()}
+    tally = Tally()
+    waiting: list[ExchangeRate] = []
+    for currency, day, text in rates:
+        before = known.get((currency, day))
+        if before is None:
+            tally.created += 1
+        elif before != text and Decimal(before) != Decimal(text):
+            tally.changed.append((day, currency, before, text))
+        else:
+            tally.unchanged += 1
+            continue
+        waiting.append(ExchangeRate(currency=currency, day=day, rate=text))
+    waiting.sort(key=lambda one: (one.currency, one.day))  # as the index is, and in one order for imports that meet
+    for start in range(0, len(waiting), BATCH):
+        ExchangeRate.objects.bulk_create(
+            waiting[start : start + BATCH],
+            update_conflicts=True,
+            unique_fields=["currency", "day"],
+            update_fields=["rate"],
+        )
+        progress(min(start + BATCH, len(waiting)))
+    return tally

@@ -1,0 +1,1 @@
+"""Writing decisions: one statement, or transaction, for everybody who is waiting."""

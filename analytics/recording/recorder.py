@@ -1,0 +1,67 @@
+"""Recording decisions: events, counts of rule limits, charges and what usage figures need, in one transaction.
+
+`record` writes any number of decisions, of any accounts, in one statement on PostgreSQL: that the facts they were made
+on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (which the
+service folds them into, analytics.rollups.folding) at the same moment.
+The answer to a decision leaves after that has committed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from django.db import IntegrityError, connection, transaction
+
+from analytics.recording.batch import POSTPONED, Batch, Entry, Outcome
+from analytics.recording.recorder_sqlite import record_on_sqlite
+from kit.storage.sqlite_turns import turn_to_write
+
+TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
+
+
+def record(entries: Sequence[Entry]) -> list[Outcome]:
+    """Writes the decisions on Django's connection: in the caller's transaction, or on PostgreSQL in one of its own."""
+    if not entries:
+        return []
+    batch = Batch(entries)
+    if connection.vendor == "postgresql":
+        return batch.read_row(run_prepared(*batch.statement()))
+    with connection.cursor() as cursor:
+        return record_on_sqlite(cursor, batch)
+
+
+def commit(entries: Sequence[Entry]) -> list[Outcome]:
+    """Writes the decisions in one transaction; in one for each account, if a total cannot hold what is charged.
+
+    Nothing is written of an account whose total is full: its outcomes are stale, so that its checks are tried again by
+    themselves, and fail by themselves.
+    """
+    try:
+        return record_together(entries)
+    except TOO_MUCH:
+        outcomes: dict[str, Outcome] = {}
+        for account in {entry.case.account for entry in entries}:
+            own = [entry for entry in entries if entry.case.account == account]
+            try:
+                settled = record_together(own)
+            except TOO_MUCH:
+                settled = [POSTPONED] * len(own)
+            outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
+        return [outcomes[entry.id] for entry in entries]
+
+
+def record_together(entries: Sequence[Entry]) -> list[Outcome]:
+    with turn_to_write(), transaction.atomic():
+        return record(entries)
+
+
+def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:
+    """The row that a statement returns, prepared once for each connection: planning it costs more than running it.
+
+    Django's own cursors never prepare, so this takes one of psycopg's on the same connection.
+    """
+    connection.ensure_connection()
+    raw: Any = connection.connection
+    raw.prepare_threshold = 0
+    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
+        return cursor.execute(statement, parameters, prepare=True).fetchone()

@@ -1,0 +1,135 @@
+"""Recording on SQLite: the steps of the one statement for PostgreSQL, one by one; and the rollups, at once.
+
+SQLite has one writer at a time, and its statements cost no round trip.
+"""
+
+from collections import Counter as Tally
+from datetime import date
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from analytics.models.usage import DAYS, MONTHS
+from analytics.recording import statement as statements
+from analytics.recording.batch import Batch, Charge, Counter, Entry, Outcome
+from analytics.recording.statement import BASE, COUNT, RATE_LIMIT_EXCEEDED
+from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
+
+COUNT_ON_SQLITE = (
+    COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
+    + "RETURNING used, granted"
+)
+
+
+def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
+    """Writes the batch in the caller's transaction."""
+    cases = batch.cases.values()
+    epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
+    stale = {case.account for case in cases if case.epoch != epochs[case.account]}
+    settled = {
+        counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
+    }
+    outcomes = batch.outcomes(stale, settled)
+    stored = [
+        Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
+    ]
+    insert(cursor, "accessevent", statements.EVENT_COLUMNS, [one.row() for one in stored])
+    for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
+        add_to_usage(cursor, date.fromisoformat(day), list(of_day))
+    charged = [(one.entry.charge, one) for one in stored if one.allowed and one.entry.charge is not None]
+    if charged:
+        charge(cursor, charged)
+    return outcomes
+
+
+class Stored:
+    """A decision as it is stored, its ids as bytes."""
+
+    def __init__(self, entry: Entry, outcome: Outcome) -> None:
+        case = entry.case
+        self.entry, self.remaining = entry, outcome.remaining
+        self.id, self.account, self.content = map(bytes.fromhex, (entry.id, case.account, entry.content))
+        self.requester = case.requester
+        self.allowed = case.allowed and outcome.granted
+        self.reason = case.reason if outcome.granted else RATE_LIMIT_EXCEEDED
+        # As Django writes it: a list's cursor and filters compare it as text.
+        self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of EVENT_COLUMNS."""
+        case = self.entry.case
+        policy = case.policy and bytes.fromhex(case.policy)
+        return (
+            *(self.id, self.account, self.content, self.requester, policy, case.policy_version, self.allowed),
+            *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
+            *(self.remaining, case.rate_reset, self.created),
+        )
+
+
+def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
+    hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
+    upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
+    for name in ("content", "requester"):
+        keys = [(one.account, getattr(one, name)) for one in stored]
+        asked = Tally(keys)
+        allowed = Tally(key for key, one in zip(keys, stored, strict=True) if one.allowed)
+        of_year = [
+            (account, day.year, key, allowed[account, key], *running(count, MONTHS, day.month))
+            for (account, key), count in asked.items()
+        ]
+        upsert(cursor, yearly(name, day.month, "{source}"), of_year)
+        of_month = [
+            (account, month_number(day), key, *running(count, DAYS, day.day))
+            for (account, key), count in asked.items()
+        ]
+        upsert(cursor, monthly(name, day.day, "{source}"), of_month)
+
+
+def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
+    """Writes the ledger's entries of allowed decisions, and what they add up to."""
+    entries = [
+        (
+            *(of.id, of.account, "usage", one.amount, one.currency, of.created, bytes.fromhex(one.license)),
+            *(one.license_type, of.id, of.content, of.requester, of.created),
+        )
+        for one, of in charged
+    ]
+    insert(cursor, "ledgerentry", statements.LEDGER_COLUMNS, entries)
+    sums: dict[str, Tally[tuple[Any, ...]]] = {"tier": Tally(), "requester": Tally(), "content": Tally()}
+    for one, of in charged:
+        begin = (of.account, of.created[:10], one.currency)
+        sums["tier"][*begin, one.license_type] += one.amount
+        sums["requester"][*begin, of.requester] += one.amount
+        sums["content"][*begin, of.content] += one.amount
+    for name, amounts in sums.items():
+        add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
+
+
+def add_revenue(cursor: Any, name: str, rows: list[tuple[Any, ...]]) -> None:
+    upsert(cursor, REVENUE.format(one=name, key=REVENUE_KEYS[name], source="{source}"), rows)
+
+
+def insert(cursor: Any, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    marks = ", ".join(["%s"] * len(columns.split(",")))
+    cursor.executemany(f"INSERT INTO analytics_{table} ({columns}) VALUES ({marks})", rows)  # noqa: S608
+
+
+def upsert(cursor: Any, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join(["%s"] * len(rows[0]))
+        cursor.executemany(statement.format(source=f"VALUES ({marks})"), rows)
+
+
+def current_epoch(cursor: Any, account: str) -> int:
+    row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [bytes.fromhex(account)]).fetchone()
+    return row[0] if row else -1
+
+
+def count(cursor: Any, counter: Counter) -> tuple[int, int]:
+    """The counter's room before these claims, and how many of them it granted."""
+    first = min(counter.claimed, counter.allowance)
+    key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
+    row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
+    used, granted = row
+    return counter.allowance - used + granted, granted

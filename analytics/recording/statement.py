@@ -1,0 +1,103 @@
+"""The SQL of the recorder: counting rules' limits, storing events, charging, noting both for the rollups.
+
+On PostgreSQL it is all one statement (`postgresql`); on SQLite, a statement each
+(analytics.recording.recorder_sqlite).
+"""
+
+from functools import cache
+
+RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
+
+# base is what the counter's current window has used so far; excluded holds the new claims.
+BASE = "CASE WHEN excluded.window_start > u.window_start THEN 0 ELSE u.used END"
+COUNT = """
+INSERT INTO analytics_ruleusage AS u
+  (requester_id, policy_id, rule, window_start, used, allowance, claimed, granted)
+{source}
+ON CONFLICT (requester_id, policy_id, rule) DO UPDATE SET
+  window_start = {greatest}(u.window_start, excluded.window_start),
+  used = {base} + {least}(excluded.claimed, {greatest}(excluded.allowance - {base}, 0)),
+  allowance = excluded.allowance,
+  claimed = excluded.claimed,
+  granted = {least}(excluded.claimed, {greatest}(excluded.allowance - {base}, 0))
+"""
+LEDGER_COLUMNS = """id, account_id, type, amount, currency, occurred_at, license_id, license_type, decision_id,
+  content_id, requester_id, created"""
+EVENT_COLUMNS = """id, account_id, content_id, requester_id, policy_id, policy_version, allowed, reason, rule_index,
+  permission, facts, rate_remaining, rate_reset, created"""
+
+
+CLAIMS = """
+  SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed,
+    least(claimed, allowance)
+  FROM counter WHERE account NOT IN (SELECT account FROM stale) ORDER BY requester, policy, rule"""
+RECENT_USAGE = """
+  INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
+  SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
+    array_agg(coalesce(reason, ''))
+  FROM stored GROUP BY 1, 2"""
+CHARGES = """charge AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%s::json) AS charge (
+    "case" int, amount bigint, currency text, license uuid, license_type text)
+), """
+# Writes the ledger's entries for the allowed decisions of `charge`.
+CHARGED = f"""
+, charged AS (
+  INSERT INTO analytics_ledgerentry ({LEDGER_COLUMNS})
+  SELECT stored.id, account_id, 'usage', amount, currency, stored.created, license, license_type, stored.id,
+    content_id, requester_id, stored.created
+  FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id WHERE stored.allowed
+  RETURNING account_id, currency, license_type, requester_id, content_id, amount, occurred_at
+), recent_revenue AS (
+  INSERT INTO analytics_recentrevenue (account_id, hour, currency, amounts, license_types, contents, requesters)
+  SELECT account_id, date_trunc('hour', occurred_at, 'UTC'), currency, array_agg(amount),
+    array_agg(coalesce(license_type, '')), array_agg(content_id), array_agg(requester_id)
+  FROM charged GROUP BY 1, 2, 3)"""  # noqa: S608
+
+
+@cache
+def postgresql(*, charging: bool) -> str:
+    """The statement for a batch that charges, or for one that does not.
+
+    Its parameters: cases, rows and counters as JSON arrays; if charging, the charges come first.
+    Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
+    """
+    counted = COUNT.format(source=CLAIMS, base=BASE, least="least", greatest="greatest")
+    return f"""
+WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%s::json) AS alike (
+    number int, account uuid, epoch bigint, requester bigint, policy uuid, policy_version int, allowed boolean,
+    reason text, rule_index smallint, permission text, facts jsonb, created timestamptz, counter int,
+    rate_reset bigint)
+), entry AS MATERIALIZED (
+  SELECT entry.id, entry.content, entry.ordinal, alike.*
+  FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int)
+  JOIN alike ON alike.number = entry."case"
+), counter AS MATERIALIZED (
+  SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed
+  FROM json_to_recordset(%s::json) AS counter (
+    number int, account uuid, requester bigint, policy uuid, rule text, window_start bigint, allowance bigint,
+    claimed bigint)
+), stale AS MATERIALIZED (
+  SELECT DISTINCT alike.account
+  FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
+  WHERE account.epoch IS DISTINCT FROM alike.epoch
+), counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
+), settled AS (
+  SELECT number, counter.allowance - counted.used + counted.granted AS room, counted.granted
+  FROM counter JOIN counted
+  ON counted.requester_id = counter.requester AND counted.policy_id = counter.policy AND counted.rule = counter.rule
+), stored AS (
+  INSERT INTO analytics_accessevent ({EVENT_COLUMNS})
+  SELECT id, account, content, requester, policy, policy_version,
+    allowed AND (counter IS NULL OR ordinal <= granted),
+    CASE WHEN ordinal > granted THEN '{RATE_LIMIT_EXCEEDED}' ELSE reason END,
+    rule_index, permission, facts, greatest(room - ordinal, 0), rate_reset, created
+  FROM entry LEFT JOIN settled ON settled.number = entry.counter
+  WHERE account NOT IN (SELECT account FROM stale)
+  RETURNING id, account_id, content_id, requester_id, allowed, reason, created
+), recent_usage AS ({RECENT_USAGE}){CHARGED if charging else ""}
+SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
+       (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,
+       (SELECT count(*) FROM stored)
+"""  # noqa: S608 - made of constants

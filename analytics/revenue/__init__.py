@@ -1,0 +1,1 @@
+"""The revenue report: the ledger added up, in any currency."""

@@ -1,0 +1,133 @@
+"""Revenue figures (spec §4.11, contract §12): exact, and as current as the last entry.
+
+Every entry is converted at the rate of its own day. Nothing is rounded here; who shows a figure rounds it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+
+from django.db.models import Min
+
+from analytics.models import LedgerEntry
+from analytics.rates.conversion import PRECISION, Rates
+from analytics.revenue.spans import Span, Weights
+from analytics.revenue.sums import Sum, best, names, sums_by_tier
+from analytics.windows import DAY, Window, midnight
+
+TOP = 10
+NO_TIER = "other"  # what byLicenseType calls entries without a licence type
+DAYS_OF_A_MONTH = 30
+
+
+@dataclass(frozen=True)
+class Earner:
+    """An item with its title, or a requester (by the caller's own id) with a name."""
+
+    id: str
+    name: str | None
+    revenue: Decimal
+
+
+@dataclass(frozen=True)
+class RevenueReport:
+    """Amounts are in `currency`, not rounded."""
+
+    currency: str
+    total: Decimal
+    before: Decimal  # the total of the window of equal length just before
+    projected_monthly: Decimal
+    series: list[tuple[datetime, Decimal]]  # by the beginning of each bucket
+    by_license_type: dict[str, Decimal]  # the largest first
+    by_requester: list[Earner]
+    by_content: list[Earner]
+
+    @property
+    def change_percent(self) -> Decimal | None:
+        """Of `total` against `before`; None where that was 0."""
+        if not self.before:
+            return None
+        change = PRECISION.subtract(self.total, self.before)
+        return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(self.before))
+
+
+def first_entry(accounts: Sequence[str]) -> datetime | None:
+    """When these accounts' first entry occurred."""
+    earliest: datetime | None = LedgerEntry.objects.filter(account_id__in=accounts).aggregate(
+        first=Min("occurred_at")
+    )["first"]
+    return earliest
+
+
+def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: datetime) -> RevenueReport:
+    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest where a rate is missing.
+
+    All figures but the two top lists are of one moment; those may count an entry that came a moment later.
+    """
+    span = Span(window.start, window.end)
+    before = Span(window.start - (window.end - window.start), window.start)
+    sums, former = sums_by_tier(accounts, span), sums_by_tier(accounts, before)
+    rates = rates_for([*sums, *former], currency)
+
+    series = dict.fromkeys(window.buckets(), Decimal(0))
+    tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for tier, day, code, amount in sums:
+        worth = rates.convert(amount, code, currency, day)
+        bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
+        series[bucket] = PRECISION.add(series[bucket], worth)
+        tiers[tier or NO_TIER] = PRECISION.add(tiers[tier or NO_TIER], worth)
+    total = add(series.values())
+    groups = {(day, code) for _, day, code, _ in sums}
+    weights = {(day, code): rates.convert(Decimal(1), code, currency, day) for day, code in groups}
+    return RevenueReport(
+        currency=currency,
+        total=total,
+        before=add(rates.convert(amount, code, currency, day) for _, day, code, amount in former),
+        projected_monthly=projected(total, window, now),
+        series=list(series.items()),
+        by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
+        by_requester=top("requester", accounts, span, weights, currency),
+        by_content=top("content", accounts, span, weights, currency),
+    )
+
+
+def revenue_of_day(accounts: Sequence[str], day: datetime, currency: str) -> tuple[Decimal, Decimal]:
+    """What a UTC day (its midnight) and the one before it earned. Raises InvalidRequest where a rate is missing."""
+    sums = sums_by_tier(accounts, Span(day - DAY, day + DAY))
+    rates = rates_for(sums, currency)
+    worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
+    return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
+
+
+def add(amounts: Iterable[Decimal]) -> Decimal:
+    total = Decimal(0)
+    for amount in amounts:
+        total = PRECISION.add(total, amount)
+    return total
+
+
+def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
+    """Those that the conversion of the sums takes: none where all are in the currency."""
+    foreign = {(day, code) for _, day, code, _ in sums if code != currency}
+    if not foreign:
+        return Rates([])
+    days = [day for day, _ in foreign]
+    return Rates.load({currency, *(code for _, code in foreign)}, min(days), max(days))
+
+
+def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
+    earned = best(name, accounts, span, weights, currency, TOP)
+    shown = names(name, list(earned))
+    earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
+    return sorted(earners, key=lambda one: (-one.revenue, one.id))
+
+
+def projected(total: Decimal, window: Window, now: datetime) -> Decimal:
+    """Total ÷ elapsed days × 30. Today counts as a whole day; 0 for a window that has yet to begin."""
+    elapsed = min(window.end, midnight(now) + DAY) - window.start
+    if elapsed <= timedelta(0):
+        return Decimal(0)
+    days = PRECISION.divide(Decimal(elapsed // timedelta(microseconds=1)), Decimal(DAY // timedelta(microseconds=1)))
+    return PRECISION.divide(PRECISION.multiply(total, Decimal(DAYS_OF_A_MONTH)), days)

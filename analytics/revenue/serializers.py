@@ -1,0 +1,71 @@
+"""The revenue report on the wire."""
+
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from analytics.revenue.report import Earner, RevenueReport
+from analytics.windows import Window
+from kit.rest.fields import Id
+from kit.rest.money import Amount
+from kit.values.amounts import WIDE, render_amount
+from kit.values.currencies import round_to_minor_unit
+
+HUNDREDTH = Decimal("0.01")
+
+
+class RevenueSummary(serializers.Serializer):
+    total = Amount()
+    currency = serializers.CharField()
+    changePercent = Amount(allow_null=True, help_text="Against the window of equal length before; null if that was 0.")
+    projectedMonthly = Amount(help_text="`total` ÷ elapsed days of the window × 30.")
+
+
+class RevenueBucket(serializers.Serializer):
+    date = serializers.DateField(help_text="A day, a week's Monday, a month's first.")
+    revenue = Amount()
+
+
+class EarningContent(serializers.Serializer):
+    id = Id("cnt")
+    title = serializers.CharField(help_text="Also of an item that was deleted.")
+    revenue = Amount()
+
+
+class PayingRequester(serializers.Serializer):
+    id = serializers.CharField(help_text="The requester's id as the caller gives it.")
+    name = serializers.CharField(allow_null=True)
+    revenue = Amount()
+
+
+class RevenueReportSerializer(serializers.Serializer):
+    """Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit."""
+
+    summary = RevenueSummary()
+    timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first; those with nothing too.")
+    byLicenseType = serializers.DictField(child=Amount(), help_text="`other`: what belongs to no licence type.")
+    byRequester = PayingRequester(many=True, help_text="At most ten, by revenue, then by id.")
+    byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")
+
+
+def present(report: RevenueReport, window: Window) -> dict[str, Any]:
+    def shown(amount: Decimal) -> Any:
+        return render_amount(round_to_minor_unit(amount, report.currency))
+
+    def earners(ranked: list[Earner], name: str) -> list[dict[str, Any]]:
+        return [{"id": one.id, name: one.name, "revenue": shown(one.revenue)} for one in ranked]
+
+    change = report.change_percent
+    return {
+        "summary": {
+            "total": shown(report.total),
+            "currency": report.currency,
+            "changePercent": None if change is None else render_amount(change.quantize(HUNDREDTH, context=WIDE)),
+            "projectedMonthly": shown(report.projected_monthly),
+        },
+        "timeSeries": [{"date": window.label(bucket), "revenue": shown(amount)} for bucket, amount in report.series],
+        "byLicenseType": {tier: shown(amount) for tier, amount in report.by_license_type.items()},
+        "byRequester": earners(report.by_requester, "name"),
+        "byContent": earners(report.by_content, "title"),
+    }

@@ -1,0 +1,164 @@
+"""What the ledger adds up to in a span of time: whole UTC days from the rollups, parts of days from the entries.
+
+Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
+and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the ten best leave
+it. Over a long time most items cannot be among them, which analytics.revenue.bounds tells from a few rows of each, and
+only the others are added up. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does
+about a million a second.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from analytics.models import ContentRevenue, RequesterRevenue
+from analytics.rates.conversion import PRECISION
+from analytics.revenue.bounds import LONG, likely
+from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, rounded
+from analytics.rollups.folding import UNFOLDED_REVENUE
+from analytics.rollups.upserts import REVENUE_KEYS, adapted, owned
+from analytics.usage.report import in_memory
+from kit.values.amounts import from_millionths
+
+Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
+
+ROLLUPS: dict[str, Any] = {"content": ContentRevenue, "requester": RequesterRevenue}
+SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rounding
+
+
+def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
+    """SQL for the rows of a rollup, of what is yet to be folded into it, and of entries at the edges.
+
+    Each is key, day, currency and amount in millionths.
+    """
+    key = REVENUE_KEYS[name]
+    condition, owners = owned(accounts)
+    selects = [
+        f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
+        f" WHERE {condition} AND day >= %s AND day < %s"
+    ]
+    parameters = [*owners, *span.days]
+    if connection.vendor == "postgresql":
+        date_ = "(hour AT TIME ZONE 'UTC')::date"
+        selects.append(
+            f"SELECT {key}, {date_}, currency, amount FROM {UNFOLDED_REVENUE}"  # noqa: S608
+            f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
+        )
+        parameters += [*owners, *span.days]
+    for start, end in span.parts:
+        day = "%s::date" if connection.vendor == "postgresql" else "%s"
+        selects.append(
+            f"SELECT {key}, {day}, currency, amount FROM analytics_ledgerentry"  # noqa: S608 - made of constants
+            f" WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
+        )
+        parameters += [start.date(), *owners, start, end]
+    return " UNION ALL ".join(selects), [adapted(value) for value in parameters]
+
+
+def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
+    """Of all entries, each counted once; the licence type is `""` where there is none."""
+    rows, parameters = rows_of("tier", accounts, span)
+    grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(grouped, parameters)
+        return [(tier, as_date(day), code, from_millionths(sum_)) for tier, day, code, sum_ in cursor.fetchall()]
+
+
+def as_date(day: date | str) -> date:
+    return date.fromisoformat(day) if isinstance(day, str) else day
+
+
+def best(
+    name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+) -> dict[Any, Decimal]:
+    """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id.
+
+    In `currency`. Entries that came since the weights were found may be left out, but are never added unconverted.
+    """
+    if not weights:
+        return {}
+    with in_memory(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            earned = best_on_postgresql(cursor, name, accounts, span, weights, currency, count)
+        else:
+            cursor.execute(*rows_of(name, accounts, span))
+            earned = best_on_sqlite(cursor, name, weights, count)
+    step = Decimal(1).scaleb(-SUM_PLACES)
+    return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
+
+
+# By the id that the API shows.
+IN_ORDER = {
+    "content": "key",
+    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
+}
+
+
+def best_on_postgresql(
+    cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+) -> dict[Any, Decimal]:
+    """In millionths."""
+    worth, rates = "amount", "WHERE currency = %s"  # others may have come since
+    values: list[Any] = [currency]
+    if {code for _, code in weights} != {currency}:
+        worth = "amount * weight"
+        types = "%s::date[], %s::text[], %s::numeric[]"
+        rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"
+        columns = zip(*((day, code, rounded(weight)) for (day, code), weight in weights.items()), strict=True)
+        values = [list(column) for column in columns]
+    rows, parameters = rows_of(name, accounts, span)
+    candidates, condition = "", "key IS NOT NULL"
+    if span.end - span.start >= LONG:
+        candidates, of_candidates = likely(name, accounts, span, weights, count)
+        # OFFSET 0 makes it the first join: the planner cannot know how few they are.
+        condition, parameters = "key IN (SELECT key FROM likely) OFFSET 0", [*of_candidates, *parameters]
+    cursor.execute(
+        f"""{candidates}
+        SELECT key, earned FROM (
+          SELECT key, sum({worth}) AS earned
+          FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
+        ) AS earner
+        ORDER BY earned DESC, {IN_ORDER[name]} LIMIT {count:d}
+        """,  # noqa: S608 - made of constants
+        [*parameters, *values],
+    )
+    return {loaded(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
+
+
+def best_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict[Any, Decimal]:
+    """In millionths."""
+    whole: dict[tuple[Any, str], int] = {}
+    for (day, code), weight in weights.items():
+        # Days come as dates or, out of a UNION, as texts.
+        whole[day, code] = whole[str(day), code] = int(rounded(weight).scaleb(WEIGHT_PLACES, PRECISION))
+    earned: defaultdict[Any, int] = defaultdict(int)
+    while rows := cursor.fetchmany(10_000):
+        for key, day, currency, amount in rows:
+            earned[key] += amount * whole.get((day, currency), 0)
+    earned.pop(None, None)
+    worst = min(heapq.nlargest(count, earned.values()), default=0)
+    ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if sum_ >= worst}
+    shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
+    ranked = sorted(ahead, key=lambda key: (-ahead[key], shown[key][0]))[:count]
+    return {key: PRECISION.scaleb(Decimal(ahead[key]), -WEIGHT_PLACES) for key in ranked}
+
+
+def loaded(name: str, key: Any) -> Any:
+    """A key as the model has it."""
+    field = ROLLUPS[name]._meta.get_field(name).target_field
+    return field.from_db_value(key, None, connection) if hasattr(field, "from_db_value") else key
+
+
+def names(name: str, keys: Sequence[Any]) -> dict[Any, tuple[str, str | None]]:
+    """Of each key the id that the API shows, and the title of the item or the name of the requester."""
+    if not keys:
+        return {}
+    columns = ("pk", "title") if name == "content" else ("requester_id", "name")
+    related: Any = ROLLUPS[name]._meta.get_field(name).related_model
+    rows = related._default_manager.filter(pk__in=keys).values_list("pk", *columns)
+    return {key: (id_, shown) for key, id_, shown in rows}

@@ -1,0 +1,44 @@
+"""/v1/analytics/revenue (spec §4.11)."""
+
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from accounts.api_view import AccountView
+from analytics import windows
+from analytics.rates.conversion import check_currency
+from analytics.revenue.report import first_entry, revenue_report
+from analytics.revenue.serializers import RevenueReportSerializer, present
+from kit.rest.export import report_response
+from kit.values.currencies import CURRENCIES
+
+CURRENCY = OpenApiParameter(
+    "currency",
+    str,
+    enum=CURRENCIES,
+    default="USD",
+    description="Every entry is converted at the rate of its own day. Former currencies that have rates will do, too.",
+)
+
+
+class Revenue(AccountView):
+    permissions_required = {"GET": "analytics:read"}
+    query_parameters = windows.REVENUE.names | {"currency", "format"}
+    exportable = "revenue-report"
+    heavy = frozenset({"GET"})
+    serializer_class = RevenueReportSerializer
+
+    @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])
+    def get(self, request: Request) -> HttpResponseBase:
+        """Exact and current: what the ledger has is counted. A missing exchange rate is a 400 that names its day."""
+        now, accounts = timezone.now(), [self.account_id]
+        window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
+        currency = check_currency(request.query_params.get("currency", "USD"))
+
+        def report() -> dict[str, Any]:
+            return present(revenue_report(accounts, window, currency, now), window)
+
+        return report_response(request, self.exportable, RevenueReportSerializer, report)

@@ -1,0 +1,1 @@
+"""The totals that reports read: kept current, rebuilt, compared with the events."""

@@ -1,0 +1,155 @@
+"""Where rollups differ from what they add up: a SELECT for each rollup and stretch of time.
+
+Each reads events (or the ledger), what of them is yet to be folded, and the rollup in one statement, and so at one
+moment. As all are written in one transaction, the difference stays true whatever is recorded or folded meanwhile: it
+can be added later, with no lock on anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.folding import UNFOLDED_REVENUE, UNFOLDED_USAGE
+from analytics.rollups.upserts import month_number
+from analytics.windows import bucket_after
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`select` gives a row for each key that differs, with what is to be added to each of `values`."""
+
+    rollup: str  # the table
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    constants: dict[str, int]  # further columns of the key
+    select: str
+    parameters: Sequence[Any]
+
+
+EVENTS = """SELECT created, content_id, requester_id, reason, 1 AS n FROM analytics_accessevent
+  WHERE account_id = %s AND created >= %s AND created < %s"""
+WAITING_EVENTS = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
+  FROM {UNFOLDED_USAGE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+ENTRIES = """SELECT occurred_at, currency, license_type, content_id, requester_id, amount FROM analytics_ledgerentry
+  WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"""
+WAITING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount AS amount
+  FROM {UNFOLDED_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+
+
+class Dialect:
+    """How a column of timestamps is taken apart, and what the rollups of an account and period should add up to."""
+
+    def __init__(self, vendor: str) -> None:
+        if vendor == "postgresql":
+            self.hour = "date_trunc('hour', {0}, 'UTC')"
+            self.date = "({0} AT TIME ZONE 'UTC')::date"
+            self.day = "extract(day FROM {0} AT TIME ZONE 'UTC')::int"
+            self.month = "extract(month FROM {0} AT TIME ZONE 'UTC')::int"
+            self.events = f"{EVENTS} UNION ALL {WAITING_EVENTS}"
+            self.entries = f"{ENTRIES} UNION ALL {WAITING_ENTRIES}"
+            self.periods = 2
+        else:
+            self.hour = "substr({0}, 1, 13) || ':00:00'"
+            self.date = "substr({0}, 1, 10)"
+            self.day = "CAST(substr({0}, 9, 2) AS INTEGER)"
+            self.month = "CAST(substr({0}, 6, 2) AS INTEGER)"
+            self.events, self.entries = EVENTS, ENTRIES
+            self.periods = 1
+
+
+def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
+    """The sums of two SELECTs of the same columns, of which `kept` has what the rollup says, negative."""
+    names = ", ".join(keys)
+    sums = ", ".join(f"sum({value}) AS {value}" for value in values)
+    differ = " OR ".join(f"sum({value}) <> 0" for value in values)
+    return f"SELECT {names}, {sums} FROM ({recorded} UNION ALL {kept}) both_sides GROUP BY {names} HAVING {differ}"  # noqa: S608
+
+
+def hourly(account: Any, month: datetime, dialect: Dialect) -> Difference:
+    period = (account, month, bucket_after(month, "month"))
+    recorded = f"""SELECT {dialect.hour.format("created")} AS hour, coalesce(reason, '') AS outcome,
+      sum(n) AS requests FROM ({dialect.events}) events GROUP BY 1, 2"""  # noqa: S608
+    kept = (
+        "SELECT hour, outcome, -requests FROM analytics_hourlyusage WHERE account_id = %s AND hour >= %s AND hour < %s"
+    )
+    select = differing(("hour", "outcome"), ("requests",), recorded, kept)
+    parameters = (*period * dialect.periods, *period)
+    return Difference("analytics_hourlyusage", ("hour", "outcome"), ("requests",), {}, select, parameters)
+
+
+def running_sums(columns: Sequence[str]) -> str:
+    """Of rows with a `part` of the period and a count `n`."""
+    return ", ".join(f"sum(CASE WHEN part <= {part} THEN n ELSE 0 END) AS {of}" for part, of in enumerate(columns, 1))
+
+
+def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
+    recorded = f"""SELECT {one}_id, {running_sums(DAYS)} FROM (
+      SELECT {one}_id, {dialect.day.format("created")} AS part, sum(n) AS n
+      FROM ({dialect.events}) events GROUP BY 1, 2) days
+      GROUP BY 1"""  # noqa: S608
+    number = month_number(month)
+    kept = f"""SELECT {one}_id, {", ".join(f"-{day}" for day in DAYS)} FROM analytics_{one}month
+      WHERE account_id = %s AND month = {number}"""  # noqa: S608
+    select = differing((f"{one}_id",), DAYS, recorded, kept)
+    parameters = (*(account, month, bucket_after(month, "month")) * dialect.periods, account)
+    return Difference(f"analytics_{one}month", (f"{one}_id",), tuple(DAYS), {"month": number}, select, parameters)
+
+
+def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect: Dialect) -> Difference:
+    """Of a year whose first events are purged, the months that are left; its `allowed` only where no row is."""
+    begin, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+    cut = horizon is not None and horizon > begin
+    first = horizon.month if cut and horizon else 1
+    recorded = f"""SELECT {one}_id, sum(CASE WHEN allowed THEN n ELSE 0 END) AS allowed,
+      {running_sums(MONTHS)}, 0 AS has_row FROM (
+        SELECT {one}_id, {dialect.month.format("created")} AS part, reason IS NULL AS allowed, sum(n) AS n
+        FROM ({dialect.events}) events GROUP BY 1, 2, 3) months GROUP BY 1"""  # noqa: S608
+    # Of purged months the row's own total stands, and the others are counted from there.
+    base = f" + {MONTHS[first - 2]}" if first > 1 else ""
+    months = ", ".join("0" if number < first else f"-{month}{base}" for number, month in enumerate(MONTHS, 1))
+    kept = f"""SELECT {one}_id, {"0" if cut else "-allowed"}, {months}, 1
+      FROM analytics_{one}year WHERE account_id = %s AND year = {year}"""  # noqa: S608
+    values = ("allowed", *MONTHS)
+    sums = {value: f"sum({value})" for value in values}
+    if cut:
+        sums["allowed"] = "CASE WHEN max(has_row) = 1 THEN 0 ELSE sum(allowed) END"
+    select = f"""SELECT {one}_id, {", ".join(f"{sums[value]} AS {value}" for value in values)}
+      FROM ({recorded} UNION ALL {kept}) both_sides GROUP BY 1
+      HAVING {" OR ".join(f"{sums[value]} <> 0" for value in values)}"""  # noqa: S608
+    parameters = (*(account, max(begin, horizon) if horizon else begin, end) * dialect.periods, account)
+    return Difference(f"analytics_{one}year", (f"{one}_id",), values, {"year": year}, select, parameters)
+
+
+def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
+    """`one` is tier, requester or content."""
+    key, value = (("license_type",), "coalesce(license_type, '')") if one == "tier" else ((f"{one}_id",), f"{one}_id")
+    keys = ("day", "currency", *key)
+    period = (account, month, bucket_after(month, "month"))
+    named = "" if one == "tier" else f"WHERE {one}_id IS NOT NULL"
+    recorded = f"""SELECT {dialect.date.format("occurred_at")} AS day, currency, {value} AS {key[0]},
+      sum(amount) AS amount FROM ({dialect.entries}) entries {named} GROUP BY 1, 2, 3"""  # noqa: S608
+    kept = f"""SELECT {", ".join(keys)}, -amount FROM analytics_{one}revenue
+      WHERE account_id = %s AND day >= %s AND day < %s"""  # noqa: S608
+    select = differing(keys, ("amount",), recorded, kept)
+    days = (account, period[1].date(), period[2].date())
+    parameters = (*period * dialect.periods, *days)
+    return Difference(f"analytics_{one}revenue", keys, ("amount",), {}, select, parameters)
+
+
+def revenue_year(one: str, account: Any, year: int, dialect: Dialect) -> Difference:
+    """`one` is requester or content. On PostgreSQL alone."""
+    keys = (f"{one}_id", "currency", "refund")
+    named = ", ".join(keys)
+    entries = f"""SELECT *, amount < 0 AS refund FROM ({ENTRIES}) entries
+      UNION ALL SELECT *, amount > 0 FROM ({WAITING_ENTRIES}) waiting"""  # noqa: S608 - what waits comes negated
+    recorded = f"""SELECT {named}, {running_sums(MONTHS)} FROM (
+        SELECT {named}, {dialect.month.format("occurred_at")} AS part, sum(amount) AS n
+        FROM ({entries}) entries WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4) months GROUP BY 1, 2, 3"""  # noqa: S608
+    kept = f"""SELECT {named}, {", ".join(f"-{month}" for month in MONTHS)} FROM analytics_{one}revenueyear
+      WHERE account_id = %s AND year = {year}"""  # noqa: S608
+    select = differing(keys, MONTHS, recorded, kept)
+    period = (account, datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+    parameters = (*period * dialect.periods, account)
+    return Difference(f"analytics_{one}revenueyear", keys, tuple(MONTHS), {"year": year}, select, parameters)

@@ -1,0 +1,118 @@
+"""Folding what was recorded since the last time into the rollups (analytics.models.recent), on PostgreSQL alone.
+
+A row is deleted in the transaction that adds it to the rollups. Who reads both in one statement sees it once, and a
+fold that is cut short has not happened: the next one does it. So it need not wait for the disk either.
+
+A fold is mostly updates of rows all over the rollups, so their pages have room for new versions (migration 0011).
+"""
+
+from datetime import date, timedelta
+
+from django.db import connection, transaction
+
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.upserts import (
+    HOURLY,
+    REVENUE,
+    REVENUE_KEYS,
+    YEARLY_REVENUE,
+    month_number,
+    monthly,
+    revenue_of_years,
+    running,
+    yearly,
+)
+
+LOCK = 7_202_611_042  # any number that nothing else locks
+BATCHES = 4_000  # rows that a transaction takes
+EVERY = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
+
+USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
+REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
+  AS one (amount, license_type, content_id, requester_id)"""
+# What readers add to the rollups: a row for each decision or charge.
+UNFOLDED_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+UNFOLDED_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
+
+
+def fold(age: timedelta = timedelta(0)) -> int:
+    """Adds to the rollups all that was recorded, if something has waited that long; returns how many rows it was.
+
+    0 if somebody else is at it.
+    """
+    if connection.vendor != "postgresql":
+        return 0
+    folded = 0
+    while rows := fold_some(age):
+        folded += rows
+    return folded
+
+
+def fold_some(age: timedelta) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        if cursor.fetchone() != (True,):
+            return 0
+        cursor.execute(DUE, [age.total_seconds()])
+        due = [day for (day,) in cursor.fetchall()]
+        if not due:
+            return 0
+        cursor.execute(SETTINGS)
+        rows = 0
+        for day in due:
+            cursor.execute(usage(day), [day, day, BATCHES])
+            rows += cursor.fetchone()[0]
+        cursor.execute(revenue(), [BATCHES])
+        return rows + int(cursor.fetchone()[0])
+
+
+DUE = """
+WITH waiting AS (
+  SELECT hour, recorded FROM analytics_recentusage UNION ALL SELECT hour, recorded FROM analytics_recentrevenue)
+SELECT DISTINCT (hour AT TIME ZONE 'UTC')::date FROM waiting
+WHERE EXISTS (SELECT FROM waiting WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true)"
+
+
+def usage(day: date) -> str:
+    """The statement for decisions of that UTC day: each rollup then has one column to add to."""
+    where = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
+    hours = "SELECT account_id, hour, outcome, count(*) FROM one GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    steps = [f"hourly AS ({HOURLY.format(source=hours)})"]
+    for one in ("content", "requester"):
+        allowed = "count(*) FILTER (WHERE outcome = '')"
+        of_year = counted(one, day.year, [allowed, *running("count(*)", MONTHS, day.month)])
+        of_month = counted(one, month_number(day), running("count(*)", DAYS, day.day))
+        steps += [
+            f"{one}_year AS ({yearly(one, day.month, of_year)})",
+            f"{one}_month AS ({monthly(one, day.day, of_month)})",
+        ]
+    return folding("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
+
+
+def counted(one: str, period: int, counts: list[str]) -> str:
+    return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM one GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
+
+
+def revenue() -> str:
+    steps = []
+    for one, key in REVENUE_KEYS.items():
+        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM one
+          GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
+        if one in YEARLY_REVENUE:
+            steps.append(f"{one}_year AS ({revenue_of_years(one)})")
+        steps.append(f"{one} AS ({REVENUE.format(one=one, key=key, source=source)})")
+    columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
+    return folding("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
+
+
+def folding(table: str, where: str, selected: str, steps: list[str]) -> str:
+    """The statement that takes rows and adds them, as `one`, to the rollups; it returns how many rows it took.
+
+    Its parameters: those of `where`, and how many rows to take.
+    """
+    return f"""
+WITH taken AS (
+  DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s) RETURNING *
+), one AS MATERIALIZED (SELECT {selected}), {", ".join(steps)}
+SELECT count(*) FROM taken"""  # noqa: S608 - made of constants

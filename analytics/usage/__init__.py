@@ -1,0 +1,1 @@
+"""The usage report: what was asked for and answered."""

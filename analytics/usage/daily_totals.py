@@ -1,0 +1,52 @@
+"""Today against yesterday, by account. From the hourly figures: a busy day costs no more than a quiet one."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import connection
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from analytics.rollups.folding import UNFOLDED_USAGE
+from analytics.rollups.upserts import adapted, owned
+from analytics.windows import DAY, floor, midnight
+
+
+class Days(Struct, frozen=True):
+    """Decisions of today and of yesterday; `…_whole`: in the hours of the day that are over by now."""
+
+    today: int = 0
+    today_allowed: int = 0
+    today_whole: int = 0
+    yesterday: int = 0
+    yesterday_allowed: int = 0
+    yesterday_whole: int = 0
+
+
+def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
+    """Of those of the accounts (by id) that had any."""
+    today, hour = midnight(now), floor(now, "hour")
+    if not accounts:
+        return {}
+    condition, owners = owned(accounts)
+    where = f"WHERE {condition} AND hour >= %s AND hour < %s"
+    figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
+    of_figures = [*owners, today - DAY, today + DAY]
+    if connection.vendor == "postgresql":
+        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {UNFOLDED_USAGE} {where}"  # noqa: S608
+        of_figures *= 2
+    parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]
+    parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]
+    sums = ", ".join(f"coalesce(sum(requests) FILTER (WHERE {part}), 0)" for part in parts)
+    of_parts = [today, today, today, hour, today, today, hour - DAY]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
+            [adapted(value) for value in (*of_parts, *of_figures)],
+        )
+        of = dict(zip(owners, accounts, strict=True))
+        return {of[owner]: Days(*map(int, counts)) for owner, *counts in cursor.fetchall()}
+
+
+def added(days: Iterable[Days]) -> Days:
+    return Days(*map(sum, zip(astuple(Days()), *map(astuple, days), strict=True)))

@@ -1,0 +1,199 @@
+"""The SQL of the usage report: one statement, and so one snapshot, on either database.
+
+Whole months are read from a row per item or requester and year, days of other months from a row per month, parts of
+days from the events, and what is yet to be folded into the rollups from where it waits (analytics.models.recent). How
+many rows that are hangs on how many items and requesters there are, not on what they did.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.folding import UNFOLDED_USAGE
+from analytics.rollups.upserts import month_number, owned
+from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
+
+TOP = 10
+
+
+class PostgreSQL:
+    """Counts are added up as float8, which is exact up to 2**53, and takes half the time that numeric does."""
+
+    buckets = {
+        "hour": "date_bin('1 hour', {0}, '2001-01-01Z')",
+        "day": "date_bin('1 day', {0}, '2001-01-01Z')",
+        "week": "date_bin('7 days', {0}, '2001-01-01Z')",  # a Monday
+        "month": "date_trunc('month', {0}, 'UTC')",
+    }
+    number = "::float8"
+    unix = "extract(epoch FROM {0})::bigint"
+    id = "replace({0}::text, '-', '')"
+    recent = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
+    FROM {UNFOLDED_USAGE} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
+    bytewise = 'COLLATE "C"'
+
+
+class SQLite:
+    buckets = {
+        "hour": "substr({0}, 1, 13) || ':00:00'",
+        "day": "substr({0}, 1, 10)",
+        "week": "date(substr({0}, 1, 10), 'weekday 0', '-6 days')",
+        "month": "substr({0}, 1, 7) || '-01'",
+    }
+    number = ""
+    unix = "CAST(strftime('%%s', {0}) AS INTEGER)"
+    id = "lower(hex({0}))"
+    recent = ""  # rollups are added to at once
+    bytewise = "COLLATE BINARY"
+
+
+DIALECTS: dict[str, Any] = {"postgresql": PostgreSQL, "sqlite": SQLite}
+
+
+@dataclass
+class Parts:
+    """What a window is made of: whole months by year, days (from, to) of other months, parts of days.
+
+    A month that is the only whole one of its year is among the other months.
+    """
+
+    first_day: datetime  # of the whole days; none if that is not before last_day
+    last_day: datetime  # the midnight after them
+    years: dict[int, list[int]] = field(default_factory=dict)
+    months: dict[int, tuple[int, int]] = field(default_factory=dict)
+    edges: list[tuple[datetime, datetime]] = field(default_factory=list)
+    taken_for_empty: list[tuple[datetime, datetime]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
+        """`recorded`: the first and the last hour with decisions, if known, so that a month in which nothing happened
+        before and after the window counts as whole. What is then taken for empty is to be looked at again.
+        """
+        first, last = midnight(window.start - MICROSECOND) + DAY, midnight(window.end)
+        if first >= last:
+            return cls(first, first, edges=[(window.start, window.end)])
+        parts = cls(first, last)
+        parts.edges = [(begin, end) for begin, end in ((window.start, first), (last, window.end)) if begin < end]
+        month = floor(first, "month")
+        while month < last:
+            parts.add_month(month, bucket_after(month, "month"), recorded)
+            month = bucket_after(month, "month")
+        for year in [year for year, months in parts.years.items() if len(months) == 1]:
+            # Who asked in that month are fewer than who asked in that year.
+            [number] = parts.years.pop(year)
+            parts.months[month_number(date(year, number, 1))] = (1, len(DAYS))
+        return parts
+
+    def add_month(self, month: datetime, after: datetime, recorded: tuple[datetime, datetime] | None) -> None:
+        outside = [(begin, end) for begin, end in ((month, self.first_day), (self.last_day, after)) if begin < end]
+        if not outside or (recorded and not any(begin <= recorded[1] and recorded[0] < end for begin, end in outside)):
+            self.years.setdefault(month.year, []).append(month.month)
+            self.taken_for_empty += outside
+        else:
+            days = (max(self.first_day, month).day, (min(self.last_day, after) - DAY).day)
+            self.months[month_number(month)] = days
+
+
+class Statement:
+    """SQL as it grows, with its parameters in order."""
+
+    def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
+        self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
+        self.owned, self.accounts = owned(accounts)
+        self.parameters: list[Any] = []
+        self.has_singles = False
+
+    def build(self) -> str:
+        steps = [*self.singles(), self.figures(), *self.counted("content"), *self.counted("requester")]
+        return f"WITH {', '.join(steps)} {self.selected()}"
+
+    def take(self, *values: Any) -> None:
+        self.parameters += values
+
+    def bucket(self, column: str) -> str:
+        return self.dialect.buckets[self.window.group_by].format(column)
+
+    def singles(self) -> Iterator[str]:
+        """Decisions one by one: the events of parts of days, and what is yet to be folded of whole ones."""
+        selects = []
+        if self.parts.edges:
+            ranges = " OR ".join(["(created >= %s AND created < %s)"] * len(self.parts.edges))
+            self.take(*self.accounts, *(moment for pair in self.parts.edges for moment in pair))
+            selects.append(f"""SELECT {self.bucket("created")} AS bucket, coalesce(reason, '') AS outcome, content_id,
+    requester_id FROM analytics_accessevent WHERE {self.owned} AND ({ranges})""")  # noqa: S608
+        if self.dialect.recent:
+            self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
+            selects.append(self.dialect.recent.format(bucket=self.bucket("hour"), owned=self.owned))
+        if selects:
+            self.has_singles = True
+            yield f"single AS MATERIALIZED ({' UNION ALL '.join(selects)})"
+
+    def figures(self) -> str:
+        """Decisions by bucket and outcome."""
+        self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
+        single = "UNION ALL SELECT bucket, outcome, count(*) FROM single GROUP BY 1, 2" if self.has_singles else ""
+        return f"""figures AS MATERIALIZED (
+  SELECT bucket, outcome, sum(requests) AS requests FROM (
+    SELECT {self.bucket("hour")} AS bucket, outcome, sum(requests) AS requests FROM analytics_hourlyusage
+    WHERE {self.owned} AND hour >= %s AND hour < %s GROUP BY 1, 2 {single}) parts
+  GROUP BY 1, 2 HAVING sum(requests) > 0)"""  # noqa: S608
+
+    def counted(self, one: str) -> Iterator[str]:
+        """Decisions by item or requester."""
+        sources = []
+        if self.parts.years:
+            whens = " ".join(
+                f"WHEN {year} THEN {self.between(MONTHS, of[0], of[-1])}" for year, of in self.parts.years.items()
+            )
+            years = ", ".join(map(str, self.parts.years))
+            sources.append(f"""SELECT {one}_id AS id, CASE year {whens} END AS n FROM analytics_{one}year
+    WHERE {self.owned} AND year IN ({years})""")  # noqa: S608
+        for month, (first, last) in self.parts.months.items():
+            days = self.between(DAYS, first, last)
+            sources.append(f"""SELECT {one}_id AS id, {days} AS n FROM analytics_{one}month
+    WHERE {self.owned} AND month = {month}""")  # noqa: S608
+        self.take(*[*self.accounts] * len(sources))
+        if self.has_singles:
+            sources.append(f"SELECT {one}_id AS id, 1{self.dialect.number} AS n FROM single")  # noqa: S608
+        union = " UNION ALL ".join(sources)
+        yield f"""{one} AS MATERIALIZED (
+  SELECT id, sum(n) AS n FROM ({union}) parts GROUP BY id HAVING sum(n) > 0)"""  # noqa: S608
+
+    def between(self, columns: Sequence[str], first: int, last: int) -> str:
+        """The decisions from the `first` month or day to the `last` one, both inclusive, out of running totals."""
+        before = f" - {columns[first - 2]}" if first > 1 else ""
+        return f"({columns[last - 1]}{before}){self.dialect.number}"
+
+    def selected(self) -> str:
+        """Rows of five: what it is, a key, two counts, a name."""
+        number, id_text, bytewise = "CAST({0} AS bigint)", self.dialect.id, self.dialect.bytewise
+        # The tenth requester's count decides who is in, their own ids which of those who share it.
+        return f"""
+SELECT 'bucket', CAST({self.dialect.unix.format("bucket")} AS text), {number.format("sum(requests)")},
+  {number.format("sum(CASE outcome WHEN '' THEN requests ELSE 0 END)")}, NULL FROM figures GROUP BY bucket
+UNION ALL SELECT 'reason', outcome, {number.format("sum(requests)")}, 0, NULL
+  FROM figures WHERE outcome <> '' GROUP BY outcome
+UNION ALL SELECT 'uniqueContent', '', count(*), 0, NULL FROM content
+UNION ALL SELECT 'uniqueRequesters', '', count(*), 0, NULL FROM requester
+UNION ALL SELECT 'content', {id_text.format("top.id")}, {number.format("top.n")}, 0, item.title
+  FROM (SELECT id, n FROM content ORDER BY n DESC, id LIMIT {TOP}) top
+  LEFT JOIN licensing_content item ON item.id = top.id
+UNION ALL SELECT * FROM (SELECT 'requester', asked.requester_id, {number.format("top.n")}, 0, asked.name
+  FROM (SELECT id, n FROM requester
+        WHERE n >= (SELECT min(n) FROM (SELECT n FROM requester ORDER BY n DESC LIMIT {TOP}) ten)) top
+  JOIN licensing_requester asked ON asked.id = top.id
+  ORDER BY top.n DESC, asked.requester_id {bytewise} LIMIT {TOP}) askers
+{self.surprises()}"""  # noqa: S608
+
+    def surprises(self) -> str:
+        """A row `surprise` if something was recorded where nothing was thought to be."""
+        ranges = self.parts.taken_for_empty
+        if not ranges:
+            return ""
+        self.take(*self.accounts, *(moment for pair in ranges for moment in pair))
+        hours = " OR ".join(["(hour >= %s AND hour < %s)"] * len(ranges))
+        return f"""
+UNION ALL SELECT 'surprise', '', count(*), 0, NULL FROM analytics_hourlyusage
+  WHERE {self.owned} AND ({hours}) HAVING count(*) > 0"""  # noqa: S608

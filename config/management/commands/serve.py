@@ -1,0 +1,90 @@
+import logging
+import os
+import sys
+from contextlib import ExitStack
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from config.server.open_files import allow_connections
+from kit.telemetry.workers import shared_metrics
+
+logger = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = "Serves the API on HOST:PORT with WORKERS processes."
+    requires_system_checks = []  # run below, so that errors alone keep it from starting
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--admin-port",
+            type=int,
+            metavar="PORT",
+            default=settings.ADMIN_PORT,
+            help="Serve the admin on this port and on no other. By default ADMIN_PORT; without one it is on PORT.",
+        )
+
+    def handle(self, *args: Any, admin_port: int, **options: Any) -> None:
+        if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
+            raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
+        # For the middleware of this process, and of those that it starts.
+        settings.ADMIN_PORT = admin_port
+        os.environ["ADMIN_PORT"] = str(admin_port or "")
+        call_command("check", fail_level="ERROR")
+        allow_connections(settings.MAX_CONNECTIONS)
+        with ExitStack() as stack:
+            if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
+                try:
+                    stack.enter_context(shared_metrics(settings.DATA_DIR))
+                except OSError as error:
+                    logger.warning("/metrics will tell of one worker at a time: %s", error)
+            self.serve(admin_port)
+
+    def serve(self, admin_port: int) -> None:
+        self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
+        if admin_port and settings.ADMIN:
+            self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")
+            serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
+        else:
+            uvicorn.run(**options_of(settings.PORT))
+
+
+def options_of(port: int) -> dict[str, Any]:
+    return {
+        "app": "config.asgi:application",
+        "host": settings.HOST,
+        "port": port,
+        "workers": settings.WORKERS,
+        "loop": "uvloop",
+        "ws": "none",
+        "http": "config.server.protocol:BoundedProtocol",
+        "lifespan": "on",
+        "backlog": 2048,
+        "access_log": False,
+        "log_config": None,  # Django's logging serves for both
+        "server_header": False,
+        "proxy_headers": False,  # kit.http.middleware decides whom to believe
+        "timeout_graceful_shutdown": 30,
+    }
+
+
+def configuration(port: int) -> uvicorn.Config:
+    return uvicorn.Config(**options_of(port))
+
+
+def serve_on_two_ports(api: uvicorn.Config, admin: uvicorn.Config) -> None:
+    """As uvicorn.run does for one: the same processes listen on both."""
+    sockets = [api.bind_socket(), admin.bind_socket()]
+    if api.workers > 1:
+        Multiprocess(api, sockets=sockets).run()
+        return
+    server = uvicorn.Server(api)
+    server.run(sockets)
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)

@@ -1,0 +1,55 @@
+"""The base of this project's commands: a sentence for people, or with --json one object for programs."""
+
+import getpass
+from abc import ABC, abstractmethod
+from typing import Any
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rest_framework.exceptions import ValidationError as FieldErrors
+
+from kit.actors import Actor, acting_as
+from kit.http.errors import ApiError, first_error
+from kit.http.rendering import render_json
+
+
+def sentences(error: ValidationError) -> list[str]:
+    """What is wrong, each with its field if it has one."""
+    if not hasattr(error, "error_dict"):
+        return error.messages
+    return [
+        text if name == NON_FIELD_ERRORS else f"{name}: {text}"
+        for name, texts in error.message_dict.items()
+        for text in texts
+    ]
+
+
+class ServiceCommand(BaseCommand, ABC):
+    """Subclasses define `perform`, which returns the result as a sentence and as an object in the API's shape."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON object as the last line.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with acting_as(self.actor()):
+                sentence, result = self.perform(**options)
+        except ApiError as error:
+            raise CommandError(f"{error.param}: {error.message}" if error.param else error.message) from None
+        except ValidationError as error:
+            raise CommandError("; ".join(sentences(error))) from None
+        except FieldErrors as error:
+            param, message = first_error(error.detail)
+            raise CommandError(f"{param}: {message}" if param else message) from None
+        self.stdout.write(render_json(result).decode() if options["json"] else sentence)
+
+    def actor(self) -> Actor:
+        """The command, by the name of the user of the machine who runs it."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a container's user without a name
+            user = None
+        return Actor("command", type(self).__module__.rpartition(".")[2], user)
+
+    @abstractmethod
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]: ...

@@ -1,0 +1,1 @@
+"""Requests and replies: errors, strict JSON, rendering, middleware, bodies under ASGI."""

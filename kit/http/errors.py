@@ -1,0 +1,233 @@
+"""Every error that the API answers: one tree, one handler, one envelope (spec §7, contract §2)."""
+
+import logging
+from html import escape
+from typing import Any, ClassVar
+
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.db import InternalError as DatabaseInternalError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+
+from kit.http.rendering import render_json
+from kit.storage import statements
+
+logger = logging.getLogger(__name__)
+
+
+class ApiError(exceptions.APIException):
+    """An error with its HTTP status, its stable `code` and `type`, and a message that names what is wrong."""
+
+    status_code: int = 500
+    code: ClassVar[str] = "internal_error"
+    type: ClassVar[str] = "api_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        retry_after: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.retry_after = retry_after
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value of `error` in the envelope."""
+        body: dict[str, Any] = {"code": self.code, "message": self.message, "type": self.type}
+        if self.param is not None:
+            body["param"] = self.param
+        if self.retry_after is not None:
+            body["retryAfter"] = self.retry_after
+        return body
+
+
+class InvalidRequest(ApiError):
+    """The request itself is malformed: its body, a query parameter, a header or the cursor."""
+
+    status_code, code, type = 400, "invalid_request", "validation_error"
+
+
+class ValidationFailed(InvalidRequest):
+    """A well-formed body in which a field is missing or wrong."""
+
+    status_code = 422
+
+
+class UnknownTransferCoding(InvalidRequest):
+    """A body in a transfer coding that this server cannot read (RFC 9112, 6.1)."""
+
+    status_code = 501
+
+
+class MissingApiKey(ApiError):
+    status_code, code, type = 401, "missing_api_key", "authentication_error"
+
+
+class InvalidApiKey(MissingApiKey):
+    code = "invalid_api_key"
+
+
+class InsufficientPermissions(ApiError):
+    status_code, code, type = 403, "insufficient_permissions", "authorization_error"
+
+
+class IpNotAllowed(InsufficientPermissions):
+    code = "ip_not_allowed"
+
+
+class NotFound(ApiError):
+    status_code, code, type = 404, "resource_not_found", "not_found_error"
+
+
+class MethodNotAllowed(ApiError):
+    status_code, code, type = 405, "method_not_allowed", "invalid_request_error"
+
+
+class RequestTooLarge(MethodNotAllowed):
+    status_code, code = 413, "request_too_large"
+
+
+class UnsupportedMediaType(MethodNotAllowed):
+    status_code, code = 415, "unsupported_media_type"
+
+
+class AlreadyExists(ApiError):
+    status_code, code, type = 409, "resource_already_exists", "conflict_error"
+
+
+class InUse(AlreadyExists):
+    code = "resource_in_use"
+
+
+class IdempotencyConflict(AlreadyExists):
+    code = "idempotency_conflict"
+
+
+class IdempotencyMismatch(ApiError):
+    status_code, code, type = 422, "idempotency_mismatch", "idempotency_error"
+
+
+class RateLimitExceeded(ApiError):
+    status_code, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
+
+
+class InternalError(ApiError):
+    """What nobody foresaw."""
+
+
+class ServiceUnavailable(ApiError):
+    status_code, code = 503, "service_unavailable"
+
+
+class ClientGone(ApiError):
+    """Nobody waits for the answer any more. What is sent nobody reads; the log and the metrics have the status."""
+
+    status_code, code = 499, "client_gone"
+
+
+RETRY_LONG_AFTER = 30  # seconds
+
+
+def first_error(detail: Any, path: str = "") -> tuple[str, str]:
+    """The path and text of the first of a serializer's errors, the path as in `rules[0].conditions.licenseType`."""
+    if isinstance(detail, dict) and detail:
+        key, nested = next(iter(detail.items()))
+        if isinstance(key, int):
+            return first_error(nested, f"{path}[{key}]")
+        if key == api_settings.NON_FIELD_ERRORS_KEY:
+            return first_error(nested, path)
+        if key.startswith("["):
+            return first_error(nested, f"{path}{key}")
+        return first_error(nested, f"{path}.{key}" if path else str(key))
+    if isinstance(detail, list) and detail:
+        for index, nested in enumerate(detail):
+            if isinstance(nested, dict | list) and nested:
+                return first_error(nested, f"{path}[{index}]")
+        return first_error(next(item for item in detail if item), path)
+    return path, str(detail)
+
+
+def as_api_error(exc: Exception) -> ApiError:
+    """What a client is told of an exception; only what nobody foresaw is logged with its traceback."""
+    match exc:
+        case ApiError():
+            return exc
+        case Http404():
+            return NotFound("There is no such resource.")
+        case exceptions.ValidationError():
+            param, message = first_error(exc.detail)
+            return ValidationFailed(message, param=param or None)
+        case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
+            return of_database(exc)
+        case UnreadablePostError():
+            return InvalidRequest("The request ended before its body did.")
+        case RequestDataTooBig():
+            return RequestTooLarge("The body is larger than 1 MiB.")
+        case SuspiciousOperation():
+            return InvalidRequest(str(exc))
+    logger.error("Unhandled exception", exc_info=exc)
+    return InternalError("Something went wrong on our side. The request id names it in our log.")
+
+
+def of_database(exc: Exception) -> ApiError:
+    """What a client is told of a database that did not answer, or of a statement that was not let finish."""
+    if not statements.was_ended(exc):
+        logger.error("The database did not answer: %s", exc)
+        return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
+    if statements.is_for_nobody():
+        return ClientGone("The client has gone.")
+    bound = statements.bound.get()
+    limit = f" than {bound.seconds} seconds" if bound is not None else ""
+    return ServiceUnavailable(
+        f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time.",
+        retry_after=RETRY_LONG_AFTER,
+    )
+
+
+def check_wanted() -> None:
+    """Raises ClientGone where nobody waits for what is being worked out."""
+    if statements.is_for_nobody():
+        raise ClientGone("The client has gone.")
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
+    """DRF's hook: every exception of a view becomes the envelope."""
+    error = as_api_error(exc)
+    return Response({"error": error.as_dict()}, status=error.status_code, headers=error.headers)
+
+
+def error_response(error: ApiError) -> HttpResponse:
+    """The envelope for errors that arise outside a view."""
+    return HttpResponse(
+        render_json({"error": error.as_dict()}),
+        status=error.status_code,
+        headers=error.headers,
+        content_type="application/json",
+    )
+
+
+def page_of(error: ApiError) -> bytes:
+    """The error for a browser, where there is nothing to make a page with, or it would cost too much."""
+    title = "Too many requests" if error.status_code == 429 else "Not now"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<h1>{title}</h1><p>{escape(error.message)}</p></html>\n"
+    ).encode()
+
+
+def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_response(NotFound(f"There is nothing at {request.path}."))
+
+
+def handle_500(request: HttpRequest) -> HttpResponse:
+    return error_response(InternalError("Something went wrong on our side. The request id names it in our log."))

@@ -1,0 +1,138 @@
+"""What surrounds every request: its id, its client's address, and the promise that /v1 answers in JSON."""
+
+import logging
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from uuid_utils import uuid7
+
+from kit.http.errors import InvalidRequest, error_response
+
+Handler = Callable[[HttpRequest], HttpResponse]
+Address = IPv4Address | IPv6Address
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+IS_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}").fullmatch
+
+
+class RequestIdFilter(logging.Filter):
+    """Gives every log record the id of the request under way."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True
+
+
+def request_id_of(sent: str) -> str:
+    """The caller's own id for a request, if it is one; otherwise a new one."""
+    return sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}"
+
+
+class RequestIdMiddleware:
+    """`X-Request-Id` on every response: the caller's own, if it is 1–128 visible ASCII characters."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        token = request_id.set(request_id_of(request.headers.get("X-Request-Id", "")))
+        try:
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id.get()
+            return response
+        finally:
+            request_id.reset(token)
+
+
+MAX_ADDRESS = 100  # characters, with brackets, scope, port and spaces around it
+
+
+def parse_address(text: str) -> Address | None:
+    """An address without its port or brackets; an IPv4-mapped IPv6 address counts as IPv4. None for what is none."""
+    return parsed_address(text) if len(text) <= MAX_ADDRESS else None  # nobody fills the cache with long texts
+
+
+@lru_cache(maxsize=10_000)
+def parsed_address(text: str) -> Address | None:
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+IPV6_HOST_BITS = 64  # one customer's network: an address alone could be changed with every request
+
+
+def network_of(address: Address) -> str:
+    """What counts as one client: an IPv4 address, or the network that an IPv6 address is in."""
+    return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: list[IPv4Network | IPv6Network]) -> Address | None:
+    """The right-most address that no trusted proxy has; what stands left of it, anybody could have written.
+
+    None, for unknown, where a hop that counts is no address: such a client is not the proxy. `forwarded_for` is None
+    where there is no such header; then a trusted peer asks for itself.
+    """
+    client = parse_address(peer)
+    hops = [] if forwarded_for is None else forwarded_for.split(",")
+    while client is not None and hops and any(client in network for network in trusted):
+        client = parse_address(hops.pop())
+    return client
+
+
+class TrustedProxies:
+    """The networks of TRUSTED_PROXIES."""
+
+    def __init__(self) -> None:
+        self.networks = [ip_network(text) for text in settings.TRUSTED_PROXIES]
+
+    def include(self, peer: str) -> bool:
+        address = parse_address(peer)
+        return address is not None and any(address in network for network in self.networks)
+
+    def client_of(self, peer: str, forwarded_for: str | None) -> Address | None:
+        """The client's address. Forwarding headers count only from a trusted peer."""
+        return client_address(peer, forwarded_for, self.networks)
+
+
+class ClientAddressMiddleware:
+    """Sets `request.client_address`; drops what only a trusted proxy may say."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        self.proxies = TrustedProxies()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        peer = request.META.get("REMOTE_ADDR", "")
+        if not self.proxies.include(peer):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+        forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR")
+        request.client_address = self.proxies.client_of(peer, forwarded_for)  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+class ApiBoundaryMiddleware:
+    """Answers a host that is not served in the API's own words, where Django would send a page of HTML."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return error_response(InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host"))
+        return self.get_response(request)

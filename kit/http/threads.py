@@ -1,0 +1,186 @@
+"""Threads for Django, shared out among callers: nobody takes all, and who waits for one waits on the event loop.
+
+A caller is an account or, of a stranger, an address. It has at most its share of the threads at a time; of what waits,
+callers come in turn. A caller with too much waiting is refused with 429, and so is one whose own requests keep its
+next one waiting for too long; if others do, that is a 503.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import thread_time
+from typing import Any
+
+from a2wsgi.wsgi import WSGIResponder
+
+from kit.http.bodies import Disconnected, Receive, Scope, Send
+from kit.http.errors import ApiError, RateLimitExceeded, ServiceUnavailable
+from kit.telemetry.metrics import Counter as CountedPlaces
+
+MOST_WAITING = 500  # requests of one caller
+MOST_BYTES = 16 * 1024 * 1024  # of their bodies
+MOST_BYTES_OF_ALL = 64 * 1024 * 1024
+RETRY_AFTER = 5  # seconds
+LONGEST_REST = 1.0  # seconds
+QUICK = 0.1  # seconds of the processor after which no rest is due: a report or two keep nobody waiting
+CHUNKS_AHEAD = 2  # of a streamed reply, made before the client has read what is before them
+
+ACCOUNT = "account:"  # how the name of a caller begins that is one
+POOLS = ("ordinary", "heavy")
+refused = CountedPlaces(
+    "licensing_thread_refusals",
+    "Requests that found no thread: a caller had its share and more waiting (429), or all were busy (503).",
+    pool=POOLS,
+    status=("429", "503"),
+)
+
+
+class Waiting:
+    """A request that waits for its turn, with the bytes that it keeps in memory meanwhile."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class Threads:
+    """`count` threads that run a WSGI application, `share` of them for one account at the most, and
+    `strangers_share` for an address (as many, if it is not given). For one event loop.
+
+    A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time. A
+    turn goes to the next one after `rest` times the processor's time that it took beyond QUICK, so that an endless
+    line of long requests leaves the interpreter to others for the greater part.
+    """
+
+    def __init__(
+        self,
+        wsgi: Any,
+        pool: str,
+        count: int,
+        *,
+        share: int,
+        strangers_share: int | None = None,
+        patience: float,
+        most_waiting: int = MOST_WAITING,
+        rest: float = 0,
+    ) -> None:
+        self.wsgi, self.pool, self.count, self.share = wsgi, pool, count, share
+        self.strangers_share = share if strangers_share is None else strangers_share
+        self.patience, self.most_waiting, self.rest = patience, most_waiting, rest
+        self.executor = ThreadPoolExecutor(count, thread_name_prefix=pool)
+        self.running: Counter[str] = Counter()
+        self.waiting: OrderedDict[str, deque[Waiting]] = OrderedDict()  # who comes next stands first
+        self.bytes_waiting: Counter[str] = Counter()
+
+    async def serve(
+        self, scope: Scope, receive: Receive, send: Send, caller: str, size: int, left: asyncio.Future[None]
+    ) -> None:
+        """Serves the request; `left` is done when its client has gone. Raises Disconnected, 429 and 503."""
+        await self.turn(caller, size, left)
+        turn = Turn(self, caller)
+        try:
+            responder = WSGIResponder(self.wsgi, turn, CHUNKS_AHEAD)  # type: ignore[arg-type]
+            await responder(scope, receive, send)  # type: ignore[arg-type]
+        finally:
+            turn.end()
+
+    async def turn(self, caller: str, size: int, left: asyncio.Future[None]) -> None:
+        """Returns when the caller has one more thread, which `leave` gives back."""
+        if self.running.total() < self.count and self.has_room(caller):
+            self.running[caller] += 1
+            return
+        mine = self.line_up(caller, size)
+        try:
+            await asyncio.wait({mine.turn, left}, timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not mine.turn.done():
+                self.step_out(caller, mine)
+        if mine.turn.done():
+            return
+        if left.done():
+            raise Disconnected
+        raise self.refusal(503 if self.has_room(caller) else 429)
+
+    def has_room(self, caller: str) -> bool:
+        share = self.share if caller.startswith(ACCOUNT) else self.strangers_share
+        return self.running[caller] < share
+
+    def line_up(self, caller: str, size: int) -> Waiting:
+        if len(self.waiting.get(caller, ())) >= self.most_waiting or self.bytes_waiting[caller] + size > MOST_BYTES:
+            raise self.refusal(429)
+        if self.bytes_waiting.total() + size > MOST_BYTES_OF_ALL:
+            raise self.refusal(503)
+        mine = Waiting(size)
+        self.waiting.setdefault(caller, deque()).append(mine)
+        self.bytes_waiting[caller] += size
+        return mine
+
+    def step_out(self, caller: str, waiting: Waiting) -> None:
+        self.waiting[caller].remove(waiting)
+        self.forget(caller, waiting)
+
+    def forget(self, caller: str, waiting: Waiting) -> None:
+        self.bytes_waiting[caller] -= waiting.size
+        if not self.waiting[caller]:
+            del self.waiting[caller], self.bytes_waiting[caller]
+
+    def leave(self, caller: str) -> None:
+        """Gives a thread back, and to the next caller in turn that has not got its share."""
+        self.running[caller] -= 1
+        if not self.running[caller]:
+            del self.running[caller]
+        following = next((one for one in self.waiting if self.has_room(one)), None)
+        if following is None:
+            return
+        self.waiting.move_to_end(following)
+        waiting = self.waiting[following].popleft()
+        self.forget(following, waiting)
+        self.running[following] += 1
+        waiting.turn.set_result(None)
+
+    def refusal(self, status: int) -> ApiError:
+        refused.values[refused.place(self.pool, str(status))] += 1
+        kind = "such requests" if self.pool == "heavy" else "requests"
+        if status == 429:
+            return RateLimitExceeded(
+                f"You have as many {kind} under way as one account or address may, and others waiting. "
+                f"Try again in {RETRY_AFTER} seconds.",
+                retry_after=RETRY_AFTER,
+            )
+        return ServiceUnavailable(
+            f"As many {kind} as this service answers at a time are under way. Try again in {RETRY_AFTER} seconds.",
+            retry_after=RETRY_AFTER,
+        )
+
+
+class Turn:
+    """The executor of one request. The turn ends with its thread's work, not when the client has read the reply."""
+
+    def __init__(self, threads: Threads, caller: str) -> None:
+        self.threads, self.caller = threads, caller
+        self.loop = asyncio.get_running_loop()
+        self.begun = False
+        self.used = 0.0  # of the processor, in seconds
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+        self.begun = True
+        future = self.threads.executor.submit(self.work, work, *args)
+        future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.end_after_rest))
+        return future
+
+    def work(self, work: Callable[..., Any], *args: Any) -> Any:
+        began = thread_time()
+        try:
+            return work(*args)
+        finally:
+            self.used = thread_time() - began
+
+    def end_after_rest(self) -> None:
+        rest = self.threads.rest * max(self.used - QUICK, 0)
+        self.loop.call_later(min(rest, LONGEST_REST), self.threads.leave, self.caller)
+
+    def end(self) -> None:
+        """Of a request that failed before it had a thread."""
+        if not self.begun:
+            self.threads.leave(self.caller)

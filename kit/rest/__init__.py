@@ -1,0 +1,1 @@
+"""What every endpoint shares: views, fields, filters, pagination, exports, the OpenAPI document."""

@@ -1,0 +1,165 @@
+"""Lists and reports as CSV or JSON Lines: the one exception to "JSON in and out", streamed in constant memory.
+
+Rows come in chunks, each read by a query of its own that begins where the last one ended: nothing holds a transaction
+open for as long as a client takes to read.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from time import sleep, thread_time
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer, ListSerializer
+
+from kit.http.errors import InvalidRequest
+from kit.http.rendering import render_json
+from kit.storage import statements
+
+Row = dict[str, Any]
+CSV, JSONL = "text/csv", "application/jsonl"
+FORMATS = {"json": "application/json", "csv": CSV, "jsonl": JSONL}
+ACCEPTED = {**{media: name for name, media in FORMATS.items()}, "application/x-ndjson": "jsonl"}
+CHUNK = 250  # rows, some 20 ms of the processor
+
+
+def wanted_format(query: Mapping[str, str], accept: str) -> str:
+    """json, csv or jsonl: by `format`, otherwise by the first of them that Accept names."""
+    if "format" in query:
+        name = query["format"]
+        if name not in FORMATS:
+            raise InvalidRequest(f"format must be one of: {', '.join(FORMATS)}.", param="format")
+        return name
+    for part in accept.split(","):
+        media, _, parameters = part.partition(";")
+        if media.strip().lower() in ACCEPTED and not re.search(r"\bq=0(\.0*)?\s*$", parameters):
+            return ACCEPTED[media.strip().lower()]
+    return "json"
+
+
+def export(
+    request: Request, form: str, name: str, columns: list[str], chunks: Iterable[list[Row]]
+) -> StreamingHttpResponse:
+    """The rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
+
+    The first chunk is read before anything is sent, so that an error until then is an ordinary reply.
+    """
+    head = csv_bytes([columns]) if form == "csv" else b""
+    encode: Callable[[list[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
+    content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
+    first = head + next(content, b"")
+    response = StreamingHttpResponse(chain([first], content), content_type=f"{FORMATS[form]}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    response["Vary"] = "Accept"
+    return response
+
+
+def while_wanted(chunks: Iterator[list[Row]]) -> Iterator[list[Row]]:
+    """The chunks for as long as the client is there, with pauses as long as each has taken of the processor.
+
+    The service's checks need the same interpreter.
+    """
+    began = thread_time()
+    for rows in chunks:
+        if statements.is_for_nobody():
+            return
+        yield rows
+        sleep(max(0, thread_time() - began))
+        began = thread_time()
+
+
+def json_lines(rows: list[Row]) -> bytes:
+    return b"".join(render_json(row) + b"\n" for row in rows)
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
+FORMULA = tuple("=+-@＝＋－＠")
+
+
+def csv_lines(rows: list[Row], columns: list[str]) -> bytes:
+    """As in RFC 4180. A dotted column is a member of an object."""
+    return csv_bytes([cell(value_at(row, column)) for column in columns] for row in rows)
+
+
+def csv_bytes(rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+def value_at(row: Row, column: str) -> Any:
+    value: Any = row
+    for name in column.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return harmless(value)
+    return render_json(value).decode()
+
+
+def harmless(text: str) -> str:
+    """The text, with an apostrophe before what a spreadsheet would run as a formula. Numbers stay numbers."""
+    if (text.lstrip().startswith(FORMULA) or text.startswith(("\t", "\r", "\n"))) and not NUMBER(text):
+        return f"'{text}"
+    return text
+
+
+def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = frozenset({"object"})) -> list[str]:
+    """The fields of a serializer, those of objects in it as `object.field`; lists of objects aside."""
+    columns = []
+    made: Any = serializer()
+    for name, field in made.fields.items():
+        if name in without or isinstance(field, ListSerializer):
+            continue
+        nested = getattr(field, "fields", None)
+        columns += [f"{name}.{inner}" for inner in nested] if nested else [name]
+    return columns
+
+
+# --- Reports ---------------------------------------------------------------------------------------------------------
+
+
+def rows_of_report(report: dict[str, Any]) -> list[Row]:
+    """A row for each member of each list, and for each object; `list` says of which."""
+    rows: list[Row] = []
+    for name, part in report.items():
+        if isinstance(part, list):
+            rows += [{"list": name, **member} for member in part]
+        elif name == "summary":
+            rows.append({"list": name, **part})
+        else:  # byLicenseType
+            rows += [{"list": name, "id": key, "revenue": value} for key, value in part.items()]
+    return rows
+
+
+def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
+    """All columns that rows of the report can have."""
+    columns = ["list"]
+    made: Any = serializer()
+    for part in made.fields.values():
+        members = getattr(getattr(part, "child", part), "fields", {})
+        columns += [name for name in members if name not in columns]
+    return columns
+
+
+def report_response(
+    request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], dict[str, Any]]
+) -> HttpResponseBase:
+    """The report in the format that is wanted."""
+    form = wanted_format(request.query_params, request.headers.get("Accept", ""))
+    if form == "json":
+        return Response(make())
+    return export(request, form, name, columns_of_report(serializer), iter([rows_of_report(make())]))

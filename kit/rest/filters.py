@@ -1,0 +1,154 @@
+"""List filters: `field=value` and `field[op]=value` with eq, ne, gt, gte, lt, lte, in (spec §4, contract §7).
+
+A list declares its operands; everything else in the query is refused, for a typo must never return everything.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import django_filters
+from django import forms
+from django.db.models import Q, QuerySet
+from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.utils import extend_schema_field
+
+from kit.http.errors import InvalidRequest
+from kit.values import ids
+from kit.values.timestamps import parse_date, parse_timestamp
+
+MAX_MEMBERS = 100
+EQUALITY = ("eq", "ne", "in")
+ORDER = ("eq", "ne", "gt", "gte", "lt", "lte", "in")
+LOOKUPS = {"eq": "exact", "ne": "exact", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a parameter's text is read (`parse` raises ValueError), and how the OpenAPI document describes it."""
+
+    parse: Callable[[str], Any]
+    schema: dict[str, Any]
+
+
+def parse_integer(value: str) -> int:
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 10):
+        raise ValueError("Must be an integer of at most 10 digits.")
+    return int(value)
+
+
+def parse_boolean(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError("Must be true or false.")
+    return value == "true"
+
+
+text = Kind(str, {"type": "string"})
+integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
+boolean = Kind(parse_boolean, {"type": "boolean"})
+timestamp = Kind(parse_timestamp, {"type": "string", "format": "date-time"})
+day = Kind(parse_date, {"type": "string", "format": "date"})
+
+
+def choice(values: Iterable[str]) -> Kind:
+    allowed = [str(value) for value in values]
+
+    def parse(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(f"Must be one of: {', '.join(allowed)}.")
+        return value
+
+    return Kind(parse, {"type": "string", "enum": allowed})
+
+
+def identifier(prefix: str) -> Kind:
+    def parse(value: str) -> str:
+        if ids.decode(prefix, value) is None:
+            raise ValueError(f"Must be an id that begins with {prefix}_.")
+        return value
+
+    return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
+
+
+class OperandField(forms.Field):
+    """The text of a query parameter as a value, or for `in` as a list of values."""
+
+    def __init__(self, *, parse: Callable[[str], Any] = str, many: bool = False, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "required": False})
+        self.parse, self.many = parse, many
+
+    def clean(self, value: str | None) -> Any:
+        if value is None:
+            return None
+        members = value.split(",") if self.many else [value]
+        if len(members) > MAX_MEMBERS:
+            raise forms.ValidationError(f"Takes up to {MAX_MEMBERS} values.")
+        try:
+            parsed = [self.parse(member) for member in members]
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+        return parsed if self.many else parsed[0]
+
+
+class Operand:
+    """What a list can be filtered by: a model field, how its values are read, and the operators that make sense."""
+
+    def __init__(
+        self, kind: Kind, field_name: str | None = None, operators: tuple[str, ...] = EQUALITY, lookup: str = ""
+    ) -> None:
+        self.kind, self.field_name, self.operators, self.lookup = kind, field_name, operators, lookup
+
+    def filters(self, name: str) -> dict[str, django_filters.Filter]:
+        made = {f"{name}[{op}]": OperatorFilter(self, name, op) for op in self.operators}
+        return {name: OperatorFilter(self, name, "eq"), **made}
+
+
+class OperatorFilter(django_filters.Filter):
+    field_class = OperandField
+
+    def __init__(self, operand: Operand, name: str, operator: str) -> None:
+        self.operand, self.operator = operand, operator
+        many = operator == "in"
+        super().__init__(field_name=operand.field_name or name, parse=operand.kind.parse, many=many)
+        one = operand.kind.schema
+        many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}
+        extend_schema_field(many_of if many else one)(self)
+
+    def filter(self, qs: QuerySet, value: Any) -> QuerySet:
+        if value is None:
+            return qs
+        if self.operand.lookup:  # a lookup of its own, such as "has this tag"
+            condition = Q()
+            for member in value if self.operator == "in" else [value]:
+                condition |= Q(**{f"{self.field_name}__{self.operand.lookup}": member})
+        else:
+            condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
+            if self.operator in ORDER and self.operator not in EQUALITY:
+                # For a number past the column's range Django drops the comparison, and null would match.
+                condition &= Q(**{f"{self.field_name}__isnull": False})
+        return qs.exclude(condition) if self.operator == "ne" else qs.filter(condition)
+
+
+class OperatorFilterSet(django_filters.FilterSet):
+    """A filter set whose parameters follow from `operands`."""
+
+    operands: ClassVar[dict[str, Operand]] = {}
+
+    @classmethod
+    def get_filters(cls) -> dict[str, django_filters.Filter]:
+        filters = super().get_filters()
+        for name, operand in cls.operands.items():
+            filters.update(operand.filters(name))
+        return filters
+
+
+class StrictFilterBackend(DjangoFilterBackend):
+    """Applies a view's filter set; a value that it cannot read is a 400 that names the parameter."""
+
+    def filter_queryset(self, request: Any, queryset: QuerySet, view: Any) -> QuerySet:
+        filters = view.filterset_class(request.query_params, queryset=queryset, request=request)
+        if not filters.is_valid():
+            param, errors = next(iter(filters.errors.items()))
+            raise InvalidRequest(str(errors[0]), param=param)
+        return filters.qs

@@ -1,0 +1,93 @@
+"""Money on the wire: amounts as JSON numbers or decimal strings in, as JSON numbers out, exact both ways.
+
+A view whose body has amounts sets `exact_numbers`, so that none of them ever passes through a float.
+"""
+
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from rest_framework import serializers
+
+from kit.rest.fields import Parsed, StrictSerializer
+from kit.values.amounts import LARGEST, PLACES, parse_amount, render_amount
+from kit.values.currencies import CURRENCIES, parse_currency
+
+
+class Amount(serializers.Field):
+    """A Decimal of up to six places. `least` and `more_than` are its lower bounds; without one it may be negative."""
+
+    default_error_messages = {"least": "Must be at least {bound}.", "more_than": "Must be more than {bound}."}
+
+    def __init__(self, *, least: int | None = None, more_than: int | None = None, **kwargs: Any) -> None:
+        self.least, self.more_than = least, more_than
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        try:
+            amount = parse_amount(data)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
+        if self.least is not None and amount < self.least:
+            self.fail("least", bound=self.least)
+        if self.more_than is not None and amount <= self.more_than:
+            self.fail("more_than", bound=self.more_than)
+        return amount
+
+    def to_representation(self, value: Decimal) -> Any:
+        return render_amount(value)
+
+
+class AmountExtension(OpenApiSerializerFieldExtension):
+    target_class = "kit.rest.money.Amount"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        if direction == "response":
+            return {"type": "number"}
+        signed = self.target.least is None and self.target.more_than is None
+        number: dict[str, Any] = {"type": "number", "minimum": -LARGEST if signed else 0, "maximum": LARGEST}
+        if self.target.more_than is not None:
+            number["exclusiveMinimum"] = True
+        digits = len(str(LARGEST)) - 1
+        pattern = f"^{'-?' if signed else ''}(0|[1-9][0-9]{{0,{digits - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
+        return {
+            "oneOf": [number, {"type": "string", "pattern": pattern}],
+            "description": f"A number or a decimal in a string, with up to {PLACES} places.",
+        }
+
+
+class Currency(Parsed):
+    """The ISO 4217 code of a currency in use."""
+
+    _spectacular_annotation: ClassVar[dict[str, Any]] = {}  # described below, not as any other text
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(parse_currency, **kwargs)
+
+
+class CurrencyExtension(OpenApiSerializerFieldExtension):
+    target_class = "kit.rest.money.Currency"
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        if direction == "response":  # what is kept stays when a currency goes out of use
+            return {"type": "string", "pattern": "^[A-Z]{3}$"}
+        return {"type": "string", "enum": CURRENCIES}
+
+
+class Money(StrictSerializer):
+    """An amount in a currency."""
+
+    amount = Amount(least=0)
+    currency = Currency(help_text="ISO 4217.")
+
+    def to_internal_value(self, data: Any) -> Any:
+        fields = super().to_internal_value(data)
+        for name in self.fields.keys() - fields.keys():  # a PATCH replaces it whole
+            raise serializers.ValidationError({name: ["This field is required."]})
+        return fields
+
+    @staticmethod
+    def shown(amount: Decimal | None, currency: str | None) -> dict[str, Any] | None:
+        """As it is sent; None stays None."""
+        return None if amount is None else {"amount": render_amount(amount), "currency": currency}

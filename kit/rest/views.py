@@ -1,0 +1,180 @@
+"""The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists (contract §1–2)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import unquote_to_bytes
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kit.http.errors import InvalidRequest, MethodNotAllowed, MissingApiKey, NotFound, error_response
+from kit.http.parsing import read_object
+from kit.rest.export import CHUNK, columns_of, export, wanted_format
+from kit.rest.filters import StrictFilterBackend
+from kit.rest.pagination import KeysetPagination
+from kit.storage.sqlite_turns import turn_to_write
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+def check_utf8(query: str) -> None:
+    """Refuses a parameter whose bytes are no text, which Django would replace by question marks."""
+    for part in query.split("&"):
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError:
+            name = part.partition("=")[0][:100]
+            raise InvalidRequest(f"{name} is not UTF-8.", param=name) from None
+
+
+def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
+    """Refuses a parameter that the endpoint does not know, and one given twice."""
+    for name, values in parameters:
+        if name not in known:
+            raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
+        if len(values) > 1:
+            raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
+        if "\0" in values[0]:
+            raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+
+
+class ApiView(GenericAPIView):
+    """One path under /v1. Subclasses define `get`, `post`, `patch`, `delete` and say which permission each needs.
+
+    A method that writes runs in one transaction, which an error rolls back whole.
+    """
+
+    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    serializer_class: Any = None
+    query_parameters: ClassVar[frozenset[str]] = frozenset()
+    heavy: ClassVar[frozenset[str]] = frozenset()  # methods whose cost a request chooses (kit.rest.heavy)
+    exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
+    filter_backends = (StrictFilterBackend,)
+    pagination_class = KeysetPagination
+    http_method_names = ["get", "post", "patch", "delete", "head"]
+    format_kwarg = None  # there is one format
+
+    def required_permissions(self, method: str) -> tuple[str, ...]:
+        """What a key needs for the method: all of these; none where no key is asked for."""
+        needed = self.permissions_required.get("GET" if method == "HEAD" else method, ())
+        return (needed,) if isinstance(needed, str) else needed
+
+    # --- From request to handler -------------------------------------------------------------------------------------
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The order of checks: method, authentication and IP, plan limit, permission; then the query."""
+        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(
+                f"{request.method} is not possible here.", headers={"Allow": ", ".join(self.allowed_methods)}
+            )
+        try:
+            self.perform_authentication(request)
+        except MissingApiKey:
+            self.check_throttles(request)  # counted by client address
+            raise
+        self.check_throttles(request)
+        self.check_permissions(request)
+        self.check_query(request)
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        raise AssertionError("initial() refuses such a method")
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        return [name.upper() for name in self.http_method_names if hasattr(self, name)]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.args, self.kwargs = args, kwargs
+        self.request = wrapped = self.initialize_request(request, *args, **kwargs)
+        self.headers: dict[str, str] = {}  # DRF would say Allow on every reply; it belongs to a 405
+        try:
+            self.initial(wrapped, *args, **kwargs)
+            handler = getattr(self, request.method.lower())  # type: ignore[union-attr]
+            if request.method in SAFE_METHODS:
+                response = handler(wrapped, *args, **kwargs)
+            else:
+                response = self.write(handler, wrapped, *args, **kwargs)
+        except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
+            response = self.handle_exception(exc)
+        self.response = self.finalize_response(wrapped, response, *args, **kwargs)
+        return self.response
+
+    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        request._request.body  # noqa: B018 - read before the transaction, which must not wait for a client
+        with turn_to_write(), transaction.atomic():
+            return handler(request, *args, **kwargs)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return self.get_exception_handler()(exc, self.get_exception_handler_context())
+
+    # --- Query and body ----------------------------------------------------------------------------------------------
+
+    def known_parameters(self, method: str | None) -> frozenset[str]:
+        return self.query_parameters if method in SAFE_METHODS else frozenset()
+
+    def check_query(self, request: Request) -> None:
+        check_utf8(request.META.get("QUERY_STRING", ""))
+        check_query(request.query_params.lists(), self.known_parameters(request.method))
+
+    def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
+        """The body's fields by their Python names, checked by the serializer."""
+        serializer = (serializer_class or self.get_serializer_class())(
+            data=read_object(self.request._request, exact=self.exact_numbers),
+            context=self.get_serializer_context(),
+            **options,
+        )
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
+
+    def expansions(self, *relations: str) -> frozenset[str]:
+        """The relations that `expand` (comma-separated) asks for, of those that can be embedded."""
+        text = self.request.query_params.get("expand")
+        asked = frozenset(text.split(",")) if text is not None else frozenset()
+        if not asked <= set(relations):
+            raise InvalidRequest(f"expand takes: {', '.join(relations)}.", param="expand")
+        return asked
+
+
+class ListMixin:
+    """`list()` answers a page of `owned()`, filtered by `filterset_class`; as a file, all that matches."""
+
+    exportable: ClassVar[str] = ""  # what the file is called; empty: there is none
+
+    def known_parameters(self, method: str | None) -> frozenset[str]:
+        known = super().known_parameters(method)  # type: ignore[misc]
+        if method not in SAFE_METHODS:
+            return known
+        filters = getattr(self, "filterset_class", None)
+        exports = {"format"} if self.exportable else set()
+        return known | KeysetPagination.parameters | exports | set(filters.base_filters if filters else ())
+
+    def list(self, **context: Any) -> Any:
+        view: Any = self
+        queryset = view.owned()
+        if getattr(view, "filterset_class", None):
+            queryset = view.filter_queryset(queryset)
+        accept = view.request.headers.get("Accept", "")
+        form = wanted_format(view.request.query_params, accept) if self.exportable else "json"
+        if form != "json":
+            for name in KeysetPagination.parameters & set(view.request.query_params):
+                raise InvalidRequest(f"A file has everything that matches: {name} has no place here.", param=name)
+            chunks = (self.shown(rows, context) for rows in view.paginator.walk(queryset, CHUNK))
+            return export(view.request, form, self.exportable, columns_of(view.get_serializer_class()), chunks)
+        return view.paginator.page(queryset, view.request, lambda rows: self.shown(rows, context))
+
+    def shown(self, rows: Any, context: dict[str, Any]) -> Any:
+        """The rows as the API shows them."""
+        view: Any = self
+        serializer = view.get_serializer_class()
+        return serializer(rows, many=True, context={**view.get_serializer_context(), **context}).data
+
+
+@csrf_exempt
+def unknown_path(request: HttpRequest, rest: str | None = None) -> HttpResponse:
+    """Everything under /v1 that is no endpoint. The path is the first thing checked: no key is asked for."""
+    return error_response(NotFound(f"There is nothing at {request.path}."))

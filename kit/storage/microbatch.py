@@ -1,0 +1,115 @@
+"""Many requests of one moment share one call: one round trip, one commit.
+
+All that arrive while a call is under way share the next, so the busier the service, the less each costs.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+from kit.http.errors import RateLimitExceeded, ServiceUnavailable
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class MicroBatch(Generic[T, R]):
+    """Runs `call(items) → results` over whatever has been submitted by then, at most `in_flight` calls at a time.
+
+    `gather` is waited for before each call: what arrives meanwhile still joins it.
+
+    An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
+    bounded, and the client is told to come back.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        *,
+        in_flight: int = 1,
+        max_items: int = 500,
+        max_waiting: int = 10_000,
+        gather: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.call, self.gather = call, gather
+        self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
+        self.waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
+
+    def submit(self, item: T) -> "asyncio.Future[R]":
+        """Raises ServiceUnavailable if too much is waiting."""
+        if len(self.waiting) >= self.max_waiting:
+            raise ServiceUnavailable("The service is overloaded. Try again shortly.", retry_after=1)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[R] = loop.create_future()
+        self.waiting.append((item, future))
+        if len(self.tasks) < self.in_flight and len(self.waiting) == 1:
+            self.tasks.add(loop.create_task(self.run()))
+        return future
+
+    async def run(self) -> None:
+        try:
+            while self.waiting:
+                if self.gather is not None:
+                    await self.gather()
+                    if not self.waiting:  # another call has taken them
+                        return
+                batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
+                await self.serve(batch)
+        finally:
+            self.tasks.discard(asyncio.current_task())
+
+    async def serve(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
+        try:
+            results = await self.call([item for item, _ in batch])
+            answers = list(zip(batch, results, strict=True))
+        except Exception as error:  # each waiting request answers it
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), result in answers:
+            if not future.done():  # its client may have gone
+                future.set_result(result)
+
+
+class InThread(Generic[T, R]):
+    """A blocking call as an awaitable one, in a thread of its own. A hop between threads costs more than a round trip:
+    it is for what is rare or cannot be had otherwise."""
+
+    def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]]) -> None:
+        self.name, self.call = name, call
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def __call__(self, items: Sequence[T]) -> Sequence[R]:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
+
+
+class Turns:
+    """One turn at a time for each owner, in the order asked: nobody's long work queues up before everybody else's.
+
+    Beyond `max_waiting` for one owner nothing more is taken in.
+    """
+
+    def __init__(self, max_waiting: int) -> None:
+        self.max_waiting = max_waiting
+        self.locks: dict[Hashable, tuple[asyncio.Lock, int]] = {}  # with how many hold or await it
+
+    @asynccontextmanager
+    async def of(self, owner: Hashable) -> AsyncIterator[None]:
+        """Raises RateLimitExceeded if too many of the owner are waiting."""
+        lock, users = self.locks.get(owner) or (asyncio.Lock(), 0)
+        if users > self.max_waiting:
+            raise RateLimitExceeded("Too many checks of this account wait for their turn.", retry_after=1)
+        self.locks[owner] = lock, users + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            _, users = self.locks[owner]
+            if users == 1:
+                del self.locks[owner]
+            else:
+                self.locks[owner] = lock, users - 1

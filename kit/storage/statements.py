@@ -1,0 +1,76 @@
+"""How long a statement of a web request may take. Commands, migrations and the service's upkeep have no bound.
+
+PostgreSQL ends a statement by itself (`statement_timeout`, see kit.storage.postgresql). SQLite asks every few
+milliseconds whether to go on, and so stops at once, too, when nobody waits for the answer any more.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from threading import Event
+from time import monotonic
+from typing import Any
+
+from django.db import OperationalError
+from django.db.backends.signals import connection_created
+
+STEPS = 50_000  # of SQLite's virtual machine between two questions: about a millisecond
+CANCELED = "57014"  # PostgreSQL's SQLSTATE
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`seconds` for each statement. `gone` is set when the client has left and the work may be dropped for it."""
+
+    seconds: int
+    gone: Event | None = None
+
+    @property
+    def is_for_nobody(self) -> bool:
+        return self.gone is not None and self.gone.is_set()
+
+
+bound: ContextVar[Bound | None] = ContextVar("statement_bound", default=None)
+
+
+def milliseconds() -> int:
+    """The bound of statements here, as PostgreSQL takes it; 0: none."""
+    current = bound.get()
+    return current.seconds * 1000 if current else 0
+
+
+def is_for_nobody() -> bool:
+    """Whether nobody waits for what is being worked out here, and it may be dropped."""
+    current = bound.get()
+    return current is not None and current.is_for_nobody
+
+
+def was_ended(error: BaseException) -> bool:
+    """Whether the statement failed because it took too long, or was for nobody."""
+    cause = error.__cause__
+    return isinstance(error, OperationalError) and (
+        getattr(cause, "sqlstate", None) == CANCELED or getattr(cause, "sqlite_errorname", None) == "SQLITE_INTERRUPT"
+    )
+
+
+def watch(sender: Any, connection: Any, **kwargs: Any) -> None:
+    """Bounds the statements of a new connection to SQLite."""
+    if connection.vendor != "sqlite":
+        return
+    began = 0.0
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        nonlocal began
+        began = monotonic()
+        return execute(sql, params, many, context)
+
+    def must_end() -> bool:
+        current = bound.get()
+        return current is not None and (monotonic() - began > current.seconds or current.is_for_nobody)
+
+    note.is_clock = True  # type: ignore[attr-defined]
+    kept = [one for one in connection.execute_wrappers if not getattr(one, "is_clock", False)]
+    connection.execute_wrappers = [*kept, note]
+    connection.connection.set_progress_handler(must_end, STEPS)
+
+
+connection_created.connect(watch)

@@ -1,0 +1,92 @@
+"""What is seen of every request that Django serves: its time, its outcome, and a line in the log if that is wanted."""
+
+import logging
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import Histogram
+
+from kit.rest.views import unknown_path
+from kit.telemetry.metrics import Counter
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+REFUSALS = ("401", "403", "429", "503")
+WAYS = ("gateway", "django")  # of answering: on the event loop, or in a thread
+
+access_log = logging.getLogger("access")
+
+requests = Histogram(
+    "licensing_http_request_duration_seconds",
+    "Time to answer a request that Django served, from when its body was there; access checks on the event loop have"
+    " a metric of their own.",
+    ["method", "route", "status"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+refused = Counter(
+    "licensing_refused_requests",
+    "Requests refused for want of a valid key (401), a permission (403), room in a limit (429) or a service (503).",
+    way=WAYS,
+    status=REFUSALS,
+)
+REFUSED_AT = {way: {int(status): refused.place(way, status) for status in REFUSALS} for way in WAYS}
+
+
+@lru_cache(maxsize=1000)
+def template_of(route: str) -> str:
+    """`/v1/content/{id}` of Django's `v1/content/<str:id>`, and likewise of its regular expressions."""
+    named = re.sub(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)", r"{\1}", route)
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", named).replace("^", "").replace("$", "")
+
+
+def route_of(request: HttpRequest) -> str:
+    """The template of a request's path. What leads nowhere is one route, for anybody can invent paths."""
+    if request.path.startswith(settings.STATIC_URL):
+        return "static"
+    match = request.resolver_match
+    return "unknown" if match is None or match.func is unknown_path else template_of(match.route)
+
+
+def log_access(method: str, route: str, status: int, seconds: float, grant: Any) -> None:
+    """A line about a request. The path's template has neither ids nor a query; a key goes by its id."""
+    account, key = (grant.account_id, grant.key_id) if grant is not None else (None, None)
+    milliseconds = round(seconds * 1000, 2)
+    access_log.info(
+        "%s %s %d %.2f ms account=%s key=%s",
+        *(method, route, status, milliseconds, account or "-", key or "-"),
+        extra={
+            "fields": {
+                "method": method,
+                "route": route,
+                "status": status,
+                "duration_ms": milliseconds,
+                "account": account,
+                "key": key,
+            }
+        },
+    )
+
+
+class ObservationMiddleware:
+    """Counts and times every request; inside RequestIdMiddleware, so that the log line has the id."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # config.asgi notes when the request was complete: waiting for a thread is a part of answering.
+        begun = request.META.get("asgi.scope", {}).get("complete_at") or perf_counter()
+        response = self.get_response(request)
+        seconds = perf_counter() - begun
+        method = request.method if request.method in METHODS else "other"
+        route, status = route_of(request), response.status_code
+        requests.labels(method, route, f"{status // 100}xx").observe(seconds)
+        if status in REFUSED_AT["django"]:
+            refused.add(REFUSED_AT["django"][status])
+        if settings.ACCESS_LOG:
+            log_access(str(method), route, status, seconds, getattr(request, "auth", None))
+        return response

@@ -1,0 +1,1 @@
+"""Values that cross every border: ids, amounts, currencies, timestamps, numbers."""

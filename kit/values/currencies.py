@@ -1,0 +1,25 @@
+"""Currencies by ISO 4217: those in use, and what their smallest units are."""
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from iso4217 import raw_table
+
+from kit.values.amounts import WIDE
+
+# Without those that have no minor unit: metals, units of account, codes for testing.
+MINOR_UNITS = {code: int(units) for code, entry in raw_table.items() if (units := str(entry["CcyMnrUnts"])).isdigit()}
+CURRENCIES = sorted(MINOR_UNITS)
+
+
+def parse_currency(text: str) -> str:
+    """The code as it is written: three capital letters. ValueError says what is wrong."""
+    if text not in MINOR_UNITS:
+        hint = f" Did you mean {text.upper()}?" if text.upper() in MINOR_UNITS else ""
+        raise ValueError(f"Must be the ISO 4217 code of a currency in use, such as EUR.{hint}")
+    return text
+
+
+def round_to_minor_unit(amount: Decimal, currency: str) -> Decimal:
+    """Rounded for display, half to even; a currency that is no longer in use has two places."""
+    step = Decimal(1).scaleb(-MINOR_UNITS.get(currency, 2))
+    return amount.quantize(step, rounding=ROUND_HALF_EVEN, context=WIDE)

@@ -1,0 +1,1 @@
+"""Access checks, and the decisions that they left."""

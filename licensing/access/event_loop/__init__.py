@@ -1,0 +1,1 @@
+"""Access checks on the event loop, on facts that the process has cached."""

@@ -1,0 +1,128 @@
+"""What the gateway leaves to threads: blocking calls, each for all that many requests want of it at the time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import wraps
+from typing import TypeVar
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.authentication import Caller, Grant, find_grant, note_use
+from analytics.recording import recorder
+from analytics.recording.batch import Entry, Outcome
+from kit.http.errors import ApiError, as_api_error
+from licensing.access.bodies import Check
+from licensing.access.checks import Answer, check_access
+from licensing.access.lookup import (
+    Found,
+    Selector,
+    Wanted,
+    current_epoch,
+    find_items,
+    find_requesters,
+    keep_requesters,
+)
+from licensing.access.subjects import KnownRequester
+
+Unhurried = tuple[Caller, Sequence[Check], datetime]
+Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
+    """Keeps the thread's database connection from call to call; leaves one that broke."""
+
+    @wraps(call)
+    def wrapped(items: Sequence[T]) -> list[R]:
+        if connection.vendor == "postgresql" and not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()  # to the pool, which tries what it hands out
+        try:
+            return call(items)
+        except Exception:
+            connection.close_if_unusable_or_obsolete()
+            raise
+
+    return wrapped
+
+
+@on_own_connection
+def look_up_now(many: Sequence[Wanted]) -> list[Found]:
+    """One look-up for each account, shared by its requests."""
+    together: dict[str, tuple[set[Selector], set[str]]] = {}
+    for wanted in many:
+        selectors, requesters = together.setdefault(wanted.account_id, (set(), set()))
+        selectors |= wanted.selectors
+        requesters |= wanted.requesters
+    found = {account_id: look_up_account(account_id, *wanted) for account_id, wanted in together.items()}
+    return [found[wanted.account_id] for wanted in many]
+
+
+def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> Found:
+    epoch = current_epoch(account_id)  # first: what is read after it is at least as new
+    items = find_items(account_id, selectors)
+    return Found(epoch, items, find_requesters(account_id, requesters) if requesters else {})
+
+
+@on_own_connection
+def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, KnownRequester]]:
+    together: dict[str, dict[str, str | None]] = {}
+    for account_id, named in many:
+        of_account = together.setdefault(account_id, {})
+        for requester_id, name in named.items():
+            of_account[requester_id] = name or of_account.get(requester_id)
+    kept = {account_id: keep_requesters(account_id, named) for account_id, named in together.items()}
+    return [{requester_id: kept[account_id][requester_id] for requester_id in named} for account_id, named in many]
+
+
+@on_own_connection
+def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
+    grants: dict[str, Grant | ApiError] = {}
+    for text in set(texts):
+        try:
+            grants[text] = find_grant(text)
+        except ApiError as error:
+            grants[text] = error
+    return [grants[text] for text in texts]
+
+
+@on_own_connection
+def note_uses_now(grants: Sequence[Grant]) -> list[None]:
+    for grant in {grant.key_id: grant for grant in grants}.values():
+        note_use(grant, timezone.now())
+    return [None] * len(grants)
+
+
+@on_own_connection
+def record_now(entries: Sequence[Entry]) -> list[Outcome]:
+    """One commit for all."""
+    return recorder.commit(entries)
+
+
+@on_own_connection
+def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError] | ApiError]:
+    return [check_one(*one) for one in many]
+
+
+def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
+    """Or why none of them was decided: a failure is nobody else's."""
+    try:
+        return check_access(caller.grant.account_id, checks, now, caller)
+    except ApiError as error:
+        return error
+    except Exception as exc:
+        connection.close_if_unusable_or_obsolete()
+        return as_api_error(exc)
+
+
+def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
+    """Bodies that take long to parse, or what is wrong with each."""
+    parsed: list[list[Check] | ApiError] = []
+    for parse in many:
+        try:
+            parsed.append(parse())
+        except ApiError as error:
+            parsed.append(error)
+    return parsed

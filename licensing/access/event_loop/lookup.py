@@ -1,0 +1,120 @@
+"""Looking up items and requesters on the event loop, for PostgreSQL: what licensing.access.lookup does in a thread,
+exactly.
+
+Where there is more than a process keeps, and after each change of an account, this is what checks wait for.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from uuid import UUID
+
+import orjson
+
+from kit.storage.async_postgres import Row, Sessions
+from kit.values import ids
+from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
+from licensing.access.subjects import Item, KnownRequester, description
+from licensing.content.models import Status
+from licensing.licenses.compiled import compiled_licenses
+
+# One statement sees one moment, so that the epoch is that of all it finds. It is planned once, perhaps on little data,
+# and has to be right for a million rows too. So it leaves the planner one index each: LIMIT 1 keeps the other
+# conditions, and with them other indexes, out of the look-up of an item by its id; and BETWEEN, which for a single
+# value means =, is answered by the index of requesters' ids within their account, but not by that for searches.
+FIND = """
+SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
+  content.type, content.tags, content.category, content.status, content.policy_id,
+  (SELECT version FROM licensing_policy WHERE id = content.policy_id),
+  requester.id, requester.name, requester.licenses_revision
+FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
+LEFT JOIN LATERAL (
+  SELECT account_id, deleted_at, type, tags, category, status, policy_id
+  FROM licensing_content WHERE id = wanted.content LIMIT 1
+) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
+LEFT JOIN LATERAL (
+  SELECT id, name, licenses_revision FROM licensing_requester
+  WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
+) requester ON true
+"""
+# Otherwise it would be planned again each time: the planner thinks little of arrays that it does not know.
+PLANNED_ONCE = """
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
+"""
+NULL = "NULL"
+ARCHIVED = Status.ARCHIVED.value.encode()
+
+Name = tuple[str, Selector | str]  # an account's id, and what names an item or a requester of it
+Key = tuple[str, str, str]  # the same as elements of FIND's arrays
+
+
+def needs_no_thread(wanted: Wanted) -> bool:
+    """As far as can be told beforehand: its items are named by their ids."""
+    return all(name == "contentId" for name, _ in wanted.selectors)
+
+
+class AsyncLookup:
+    def __init__(self) -> None:
+        self.sessions = Sessions(PLANNED_ONCE)
+
+    async def find_facts(self, many: Sequence[Wanted]) -> list[Found | None]:
+        """What there is of each; None where something must be compiled first, which is work for a thread.
+
+        Each has to be one that `needs_no_thread`. Raises Django's OperationalError.
+        """
+        keys: dict[Name, Key] = {}  # what several want is read once
+        for wanted in many:
+            account = ids.hex_of("acc", wanted.account_id)
+            for selector in wanted.selectors:
+                # What is no id at all names no item.
+                keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
+            for requester_id in wanted.requesters:
+                keys[wanted.account_id, requester_id] = account, NULL, quoted(requester_id)
+        columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
+        names = list(keys)
+        rows = {names[int(place or 0) - 1]: row for place, *row in await self.sessions.run(FIND, columns)}
+        return [found(wanted, keys, rows) for wanted in many]
+
+
+def quoted(text: str) -> str:
+    """An element of an array of texts."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) -> Found | None:
+    items: dict[Selector, Item] = {}
+    requesters: dict[str, KnownRequester] = {}
+    epoch: bytes | None = None
+    for selector in wanted.selectors:
+        name = wanted.account_id, selector
+        epoch, content_type, tags, named_category, status, uuid, version, *_ = rows[name]
+        if content_type is None or tags is None:
+            continue
+        policy, policy_key = None, None
+        if uuid is not None:
+            policy_id, policy_key = policy_ids(uuid)
+            policy = compiled_policies.cached.get((policy_id, int(version or 0)))
+            if policy is None:
+                return None
+        category = None if named_category is None else named_category.decode()
+        described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
+        items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
+    for requester_id in wanted.requesters:
+        epoch, *_, pk, known_name, revision = rows[wanted.account_id, requester_id]
+        own_name = None if known_name is None else known_name.decode()
+        licenses = None
+        if revision is not None:
+            licenses = compiled_licenses.cached.get(UUID(revision.decode()))
+            if licenses is None:
+                return None
+        requesters[requester_id] = KnownRequester(None if pk is None else int(pk), own_name, licenses)
+    if epoch is None:
+        return None  # without an account there is nothing to be exact of
+    return Found(int(epoch), items, requesters)
+
+
+@lru_cache(maxsize=10_000)
+def policy_ids(uuid: bytes) -> tuple[str, str]:
+    """A policy's id, and its UUID in hex."""
+    key = uuid.decode().replace("-", "")
+    return ids.encode("pol", bytes.fromhex(key)), key

@@ -1,0 +1,138 @@
+"""Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import F
+from django.db.models.fields.tuple_lookups import Tuple, TupleIn
+
+from accounts.models import Account
+from kit.bounded_cache import Compiled
+from kit.values import ids
+from licensing.access.subjects import Item, KnownRequester, description
+from licensing.content.models import Content, Status
+from licensing.content.url_key import source_key
+from licensing.licenses.compiled import compiled_licenses
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.models import PolicyRevision
+from licensing.policies.rules import parse_rules
+from licensing.requesters.models import Requester
+
+MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
+
+Revision = tuple[str, int]  # a policy's id and its version
+Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be looked up for one request: its account's items and requesters."""
+
+    account_id: str
+    selectors: set[Selector]
+    requesters: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is of it, all of one epoch of the account; a requester that is not known has no `pk`."""
+
+    epoch: int
+    items: dict[Selector, Item]
+    requesters: dict[str, KnownRequester]
+
+
+def current_epoch(account_id: str) -> int:
+    """The account's epoch. Read it before what it is to vouch for."""
+    return Account.objects.values_list("epoch", flat=True).get(pk=account_id)
+
+
+class CompiledPolicies:
+    """The revisions of policies, compiled. A revision never changes, so what is cached is never stale."""
+
+    def __init__(self) -> None:
+        self.cached: Compiled[Revision, CompiledPolicy] = Compiled(lambda policy: policy.size, MAX_COMPILED)
+
+    def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+        """All of them, those that are not cached by one query."""
+        asked = set(wanted)
+        found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
+        missing = asked - found.keys()
+        if missing:
+            key = Tuple(F("policy_id"), F("version"))
+            for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
+                compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
+                found[row.policy_id, row.version] = compiled
+                self.cached.put((row.policy_id, row.version), compiled)
+        return found
+
+
+compiled_policies = CompiledPolicies()
+
+
+def items_of(rows: Iterable[Content]) -> list[Item]:
+    """Content that was loaded with its `policy_version`, as checks need it."""
+    contents: list[Any] = list(rows)
+    policies = compiled_policies.get((row.policy_id, row.policy_version) for row in contents if row.policy_id)
+    return [item_of(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
+
+
+def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
+    key = ids.hex_of("cnt", content.pk)
+    policy_key = ids.hex_of("pol", content.policy_id) if content.policy_id else None
+    archived = content.status == Status.ARCHIVED
+    described = description(content.type, tuple(content.tags), content.category, archived)
+    return Item(content.pk, key, policy, policy_key, *described)
+
+
+def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:
+    """The account's items by their selectors; of several at one URL the newest active one. Unknown ones are absent."""
+    named: dict[str, set[str]] = {"contentId": set(), "externalId": set(), "source": set()}
+    for name, value in selectors:
+        named[name].add(value)
+    columns = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
+    owned = Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*columns)
+    real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
+    rows: dict[Selector, Content] = {}
+    if real_ids:
+        rows |= {("contentId", row.pk): row for row in owned.filter(pk__in=real_ids)}
+    if named["externalId"]:
+        known = owned.filter(external_id__in=named["externalId"])
+        rows |= {("externalId", row.external_id or ""): row for row in known}
+    if named["source"]:
+        keys = {url: source_key(url) for url in named["source"]}
+        at: dict[bytes | None, Content] = {}
+        for row in owned.filter(source_key__in=set(keys.values())).order_by("created", "id"):
+            key = bytes(row.source_key or b"")
+            if key not in at or row.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
+                at[key] = row
+        rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
+    return dict(zip(rows, items_of(rows.values()), strict=True))
+
+
+def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, KnownRequester]:
+    """The requesters by their own ids, with their licences; an unknown one has no `pk`."""
+    names = set(wanted)
+    rows = list(Requester.objects.filter(account_id=account_id, requester_id__in=names))
+    licenses = compiled_licenses.get({row.pk: row.licenses_revision for row in rows if row.licenses_revision})
+    known = {row.requester_id: KnownRequester(row.pk, row.name, licenses.get(row.pk)) for row in rows}
+    return {name: known.get(name, KnownRequester(None, None)) for name in names}
+
+
+def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, KnownRequester]:
+    """The same, writing those that are new or have a new name (None: no name was given)."""
+    known = find_requesters(account_id, named)
+    new = sorted(requester_id for requester_id, row in known.items() if row.pk is None)
+    if new:
+        Requester.objects.bulk_create(
+            [Requester(account_id=account_id, requester_id=one, name=named[one]) for one in new],
+            ignore_conflicts=True,
+        )
+        known |= find_requesters(account_id, new)
+    for requester_id in sorted(known):
+        name, row = named[requester_id], known[requester_id]
+        if row.is_renamed_by(name):
+            Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
+            known[requester_id] = replace(row, name=name)
+    return known

@@ -1,0 +1,68 @@
+"""Decisions as they were recorded: an event and its policy revision, back as the answer that was given."""
+
+from collections.abc import Iterable, Iterator
+
+from analytics.models import AccessEvent
+from kit.values.timestamps import render_timestamp
+from licensing.access.checks import Answer
+from licensing.access.lookup import Revision, compiled_policies
+from licensing.access.subjects import facts_of_event
+from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of
+
+REVISIONS = 20  # of policies in memory at a time
+
+
+def recorded_answers(events: Iterable[AccessEvent]) -> Iterator[Answer]:
+    """The answers of events that were loaded with their requesters; their policies take a query for each REVISIONS.
+
+    An answer refers to its policy: who keeps them all keeps those in memory.
+    """
+    group: list[AccessEvent] = []
+    revisions: set[Revision] = set()
+    for event in events:
+        revision = revision_of(event)
+        if revision is not None and revision not in revisions and len(revisions) == REVISIONS:
+            yield from answers_of(group, revisions)
+            group, revisions = [], set()
+        group.append(event)
+        if revision is not None:
+            revisions.add(revision)
+    yield from answers_of(group, revisions)
+
+
+def revision_of(event: AccessEvent) -> Revision | None:
+    return (event.policy_id, event.policy_version) if event.policy_id and event.policy_version else None
+
+
+def answers_of(events: Iterable[AccessEvent], revisions: set[Revision]) -> Iterator[Answer]:
+    policies = compiled_policies.get(revisions)
+    for event in events:
+        revision = revision_of(event)
+        yield recorded_answer(event, policies.get(revision) if revision is not None else None)
+
+
+def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer:
+    facts = facts_of_event(event.facts, event.requester.requester_id, event.permission, event.created)
+    rule = None
+    if policy is not None and event.rule_index is not None:
+        rule = next(rule for rule in policy.rules if rule.index == event.rule_index)
+    reason = Reason(event.reason) if event.reason else None
+    considered = policy is not None and not facts.archived
+    return Answer(
+        id=event.pk,
+        decision=Decision(
+            allowed=event.allowed,
+            reason=reason,
+            rule=rule,
+            permissions=rule.permissions if rule and event.allowed else (),
+            license=license_of(reason, rule, facts) if considered else None,
+        ),
+        content_id=event.content_id,
+        requester_id=facts.requester_id,
+        requester_name=event.facts.get("requesterName"),
+        policy=policy,
+        facts=facts,
+        created=render_timestamp(event.created) or "",
+        rate_remaining=event.rate_remaining,
+        rate_reset=event.rate_reset,
+    )

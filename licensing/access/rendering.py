@@ -1,0 +1,100 @@
+"""Decision objects, as they are sent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kit.http.errors import ApiError
+from kit.http.rendering import render_json
+from kit.values.amounts import from_millionths, render_amount
+from kit.values.timestamps import render_timestamp
+from licensing.access.bodies import Check
+from licensing.access.checks import Answer
+from licensing.policies.decision import Decision, trace
+
+# Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
+MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
+
+
+def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> dict[str, Any]:
+    """The decision object; its trace takes at most `room` bytes of JSON."""
+    decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
+    held = decision.license
+    shown: dict[str, Any] = {
+        "object": "access_decision",
+        "id": answer.id,
+        "allowed": decision.allowed,
+        "reason": decision.reason,
+        "message": rule.message if rule else None,
+        "contentId": answer.content_id,
+        "requester": {"id": answer.requester_id, "name": answer.requester_name},
+        "permissions": list(decision.permissions),
+        "policyId": policy.id if policy else None,
+        "policyVersion": policy.version if policy else None,
+        "matchedRule": {"index": rule.index, "priority": rule.priority, "action": rule.action} if rule else None,
+        "license": held
+        and {
+            "id": held.id,
+            "licenseType": held.license_type,
+            "expiresAt": render_timestamp(held.expires_at),
+            "source": held.source,
+        },
+        "rateLimit": present_rate(answer),
+        "charge": present_charge(decision),
+        "dryRun": answer.dry_run,
+        "created": answer.created,
+    }
+    if explain:
+        shown |= present_trace(trace(policy, answer.facts), room)
+    return shown
+
+
+def present_trace(steps: list[dict[str, Any]], room: int) -> dict[str, Any]:
+    """As many of the first steps as there is room for."""
+    for place, step in enumerate(steps):
+        room -= len(render_json(step)) + 1
+        if room < 0:
+            return {"trace": steps[:place], "traceTruncated": True}
+    return {"trace": steps}
+
+
+def present_charge(decision: Decision) -> dict[str, Any] | None:
+    """What the access costs; of a dry run, what it would."""
+    if decision.price is None:
+        return None
+    amount, currency = decision.price
+    return {"amount": render_amount(from_millionths(amount)), "currency": currency}
+
+
+def present_rate(answer: Answer) -> dict[str, Any] | None:
+    rule, reset = answer.decision.rule, answer.rate_reset
+    if rule is None or rule.rate_limit is None or reset is None:
+        return None
+    retry_after = None if answer.decision.allowed else max(reset - int(answer.facts.now.timestamp()), 1)
+    return {
+        "requests": rule.rate_limit.requests,
+        "period": rule.rate_limit.period,
+        "remaining": answer.rate_remaining,
+        "reset": reset,
+        "retryAfter": retry_after,
+    }
+
+
+def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check]) -> dict[str, Any]:
+    """The list of a batch's decisions. What those that were decided as one have in common is put together once."""
+    made: dict[int, dict[str, Any]] = {}
+    room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
+    data: list[dict[str, Any]] = []
+    for answer, check in zip(answers, checks, strict=True):
+        if isinstance(answer, ApiError):
+            shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
+        else:
+            # They share their facts; each that counts against a rule's limit has a count of its own.
+            alike = id(answer.facts if answer.rate_reset is None else answer)
+            common = made.get(alike)
+            if common is None:
+                common = made[alike] = present(answer, explain=check.explain, room=room)
+            shown = {**common, "id": answer.id, "contentId": answer.content_id}
+        if check.correlation_id is not None:
+            shown["correlationId"] = check.correlation_id
+        data.append(shown)
+    return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}

@@ -1,0 +1,89 @@
+"""Decisions on the wire (contract §10); the bodies of checks are in licensing.access.bodies."""
+
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Id, Timestamp
+from licensing.policies.decision import Reason
+from licensing.policies.rules import ACTIONS, PERIODS
+
+
+class MatchedRule(serializers.Serializer):
+    index = serializers.IntegerField(min_value=0, help_text="In the policy's list, counted from 0.")
+    priority = serializers.IntegerField(allow_null=True)
+    action = Choice(choices=ACTIONS)
+
+
+class LicenseBehind(serializers.Serializer):
+    id = Id("lic", allow_null=True)
+    licenseType = serializers.CharField(allow_null=True)
+    expiresAt = Timestamp(allow_null=True)
+    source = Choice(choices=["service", "caller"])  # type: ignore[assignment]
+
+
+class RuleRateLimit(serializers.Serializer):
+    requests = serializers.IntegerField()
+    period = Choice(choices=PERIODS)
+    remaining = serializers.IntegerField()
+    reset = serializers.IntegerField(help_text="Unix seconds.")
+    retryAfter = serializers.IntegerField(allow_null=True, help_text="Seconds, if the limit is used up.")
+
+
+class FailedCondition(serializers.Serializer):
+    condition = serializers.CharField()
+    wanted = serializers.JSONField()
+    saw = serializers.JSONField(allow_null=True)
+
+
+class TraceStep(serializers.Serializer):
+    index = serializers.IntegerField()
+    priority = serializers.IntegerField(allow_null=True)
+    action = Choice(choices=ACTIONS)
+    matched = serializers.BooleanField()
+    decisive = serializers.BooleanField(help_text="The first that matched.")
+    failed = FailedCondition(allow_null=True, help_text="The condition that did not hold.")
+
+
+class RequesterShown(serializers.Serializer):
+    id = serializers.CharField()
+    name = serializers.CharField(allow_null=True)
+
+
+class ErrorShown(serializers.Serializer):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    type = serializers.CharField()
+    param = serializers.CharField(required=False)
+
+
+class DecisionSerializer(serializers.Serializer):
+    """What was decided, and why."""
+
+    object = Choice(choices=["access_decision"])
+    id = Id("dec", allow_null=True, help_text="Null for a dry run, which leaves no record.")
+    allowed = serializers.BooleanField()
+    reason = Choice(choices=[reason.value for reason in Reason], allow_null=True, help_text="Null if allowed.")
+    message = serializers.CharField(allow_null=True, help_text="The rule's.")
+    contentId = Id("cnt")
+    requester = RequesterShown()
+    permissions = serializers.ListField(child=serializers.CharField())
+    policyId = Id("pol", allow_null=True)
+    policyVersion = serializers.IntegerField(allow_null=True)
+    matchedRule = MatchedRule(allow_null=True, help_text="Null for the default action.")
+    license = LicenseBehind(allow_null=True)
+    rateLimit = RuleRateLimit(allow_null=True)
+    charge = serializers.JSONField(allow_null=True)
+    dryRun = serializers.BooleanField()
+    created = Timestamp()
+    trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
+    traceTruncated = serializers.BooleanField(
+        required=False, help_text="True where the trace had too little room for all rules that were tried."
+    )
+
+
+class BatchedDecisionSerializer(DecisionSerializer):
+    """A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`."""
+
+    correlationId = serializers.CharField(required=False)
+    error = ErrorShown(required=False)
+
+    sometimes = frozenset(DecisionSerializer().fields) - {"object", "allowed"}

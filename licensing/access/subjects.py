@@ -1,0 +1,134 @@
+"""Items and requesters as checks need them, and the facts that an event has kept of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, ClassVar
+
+from kit.http.middleware import parse_address
+from kit.values.timestamps import parse_timestamp, render_timestamp
+from licensing.licenses.license_index import HeldLicenses, standing_of, vouched_for
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import Facts, HeldLicense
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A content item as checks need it. `key` is its UUID in hex; `facts` is what an event keeps of it."""
+
+    id: str
+    key: str
+    policy: CompiledPolicy | None
+    policy_key: str | None
+    facts: dict[str, Any]
+    content_type: str
+    tags: frozenset[str]
+    category: str | None
+    archived: bool
+
+    @property
+    def compiled(self) -> CompiledPolicy | None:
+        return self.policy
+
+    @property
+    def weight(self) -> int:
+        """How many kibibytes of memory it takes, without its policy."""
+        return 1 + sum(140 + 4 * len(tag) for tag in self.tags) // 1024
+
+
+SHARED_CHARACTERS = 1_000
+Description = tuple[dict[str, Any], str, frozenset[str], str | None, bool]  # the last fields of an Item
+
+
+def description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
+    """Many items are alike in these, and share them in memory, unless they are long."""
+    if sum(map(len, tags)) > SHARED_CHARACTERS:
+        return describe(content_type, tags, category, archived)
+    return shared_description(content_type, tags, category, archived)
+
+
+def describe(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
+    known = {"contentType": content_type, "tags": list(tags), "category": category, "archived": archived}
+    facts = {name: value for name, value in known.items() if value}
+    return facts, content_type, frozenset(tags), category, archived
+
+
+shared_description = lru_cache(maxsize=2_000)(describe)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRequester:
+    """A requester as checks need it; `pk` is None for one that has never been recorded."""
+
+    pk: int | None
+    name: str | None
+    licenses: HeldLicenses | None = None
+
+    weight: ClassVar[int] = 1
+
+    @property
+    def compiled(self) -> HeldLicenses | None:
+        return self.licenses
+
+    def is_renamed_by(self, name: str | None) -> bool:
+        """Whether a name that was given is another; None: none was given."""
+        return name is not None and name != self.name
+
+
+def recorded_license(held: HeldLicense) -> dict[str, Any]:
+    """A licence of the service's as an event keeps it."""
+    known = {
+        "id": held.id,
+        "licenseType": held.license_type,
+        "expiresAt": render_timestamp(held.expires_at),
+        "accessAmount": held.access_amount,
+        "accessCurrency": held.access_currency,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def license_of_event(recorded: dict[str, Any]) -> HeldLicense:
+    return HeldLicense(
+        license_type=recorded["licenseType"],
+        source="service",
+        id=recorded["id"],
+        expires_at=parse_timestamp(recorded["expiresAt"]) if "expiresAt" in recorded else None,
+        access_amount=recorded.get("accessAmount"),
+        access_currency=recorded.get("accessCurrency"),
+    )
+
+
+def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str | None, now: datetime) -> Facts:
+    """The facts that an event's decision was made on."""
+    if "licenses" in recorded:
+        valid = map(license_of_event, recorded["licenses"])
+        standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
+    else:
+        standing = vouched_for(recorded.get("licenseType"), recorded.get("hasValidLicense", False))
+    return Facts(
+        now=now,
+        requester_id=requester_id,
+        license_types=standing.license_types,
+        has_valid_license=standing.is_valid,
+        has_lapsed_license=standing.has_lapsed,
+        licenses_by_service=standing.by_service,
+        licenses=standing.licenses,
+        permission=permission,
+        ip=parse_address(recorded["ip"]) if "ip" in recorded else None,
+        content_type=recorded["contentType"],
+        tags=frozenset(recorded.get("tags", ())),
+        category=recorded.get("category"),
+        archived=recorded.get("archived", False),
+    )
+
+
+def parse_ip(text: str) -> str:
+    """An address in its normal form, an IPv4-mapped one as IPv4. Raises ValueError."""
+    try:
+        if "%" in text:  # a scope is of one machine's making
+            raise ValueError
+        address = ip_address(text)
+    except ValueError:
+        raise ValueError("Must be an IP address.") from None
+    return str(getattr(address, "ipv4_mapped", None) or address)

@@ -1,0 +1,1 @@
+"""The items that a publisher owns."""

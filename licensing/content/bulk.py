@@ -1,0 +1,49 @@
+"""The same change to many items of an account: in chunks, each a transaction, with an audit entry for each item."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import audit, epochs
+from licensing.content.models import Content
+from licensing.content.services import linked_policy
+
+CHUNK = 500
+
+
+def change_items(account_id: str, item_ids: Sequence[str], fields: dict[str, Any]) -> int:
+    """Sets `status` or `policy_id` of the account's items with these ids; how many that changed.
+
+    A chunk that fails leaves those before it; the same again does the rest. Raises ValidationFailed for a policy that
+    the account does not have, before anything is written.
+    """
+    ordered = sorted(item_ids)
+    return sum(
+        change_chunk(account_id, ordered[first : first + CHUNK], fields) for first in range(0, len(ordered), CHUNK)
+    )
+
+
+@transaction.atomic
+def change_chunk(account_id: str, item_ids: Sequence[str], fields: dict[str, Any]) -> int:
+    # Locks are taken in the order of the endpoints: items, then the policy.
+    items = list(Content.objects.of(account_id).filter(pk__in=item_ids).order_by("pk").select_for_update())
+    fields = dict(fields)
+    if "policy_id" in fields:
+        fields["policy"] = linked_policy(account_id, fields.pop("policy_id"))
+    now, changed, entries = timezone.now(), [], []
+    for item in items:
+        before = item.audited()
+        for name, value in fields.items():
+            setattr(item, name, value)
+        entry = audit.entry("content.updated", item, before)
+        if entry is not None:
+            item.updated = now
+            changed.append(item)
+            entries.append(entry)
+    if changed:
+        Content.objects.filter(pk__in=[item.pk for item in changed]).update(**fields, updated=now)
+        audit.record_all(entries)
+        epochs.bump(account_id)
+    return len(changed)

@@ -1,0 +1,97 @@
+"""The items that a publisher owns."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Account
+from kit.values.ids import IdField
+from kit.values.numbers import NumbersOfTheApi
+from licensing.owned import OwnedManager
+from licensing.policies.models import Policy
+
+
+class ContentType(models.TextChoices):
+    ARTICLE = "article"
+    REPORT = "report"
+    IMAGE = "image"
+    DATASET = "dataset"
+    VIDEO = "video"
+
+
+class Status(models.TextChoices):
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class Content(models.Model):
+    """An item that a publisher owns. A deleted one stays for the analytics that know of it."""
+
+    id = IdField("cnt", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="content")
+    external_id = models.CharField(max_length=255, null=True, blank=True)
+    title = models.CharField(max_length=500)
+    type = models.CharField(max_length=10, choices=ContentType.choices, default=ContentType.ARTICLE)
+    source = models.TextField(null=True, blank=True)
+    source_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.content.url_key
+    policy = models.ForeignKey(
+        Policy, on_delete=models.PROTECT, null=True, blank=True, related_name="content", db_index=False
+    )
+    author = models.CharField(max_length=255, null=True, blank=True)
+    published_at = models.DateField(null=True, blank=True)
+    category = models.CharField(max_length=255, null=True, blank=True)
+    word_count = models.PositiveIntegerField(null=True, blank=True)
+    metadata_tags = models.JSONField(null=True, blank=True)
+    metadata_extra = models.JSONField(default=dict, blank=True, decoder=NumbersOfTheApi)
+    tags = models.JSONField(default=list, blank=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = OwnedManager()
+
+    class Meta:
+        verbose_name = "content item"
+        verbose_name_plural = "content items"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "external_id"], condition=Q(deleted_at=None), name="external_id_is_unique"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="content_newest_first"
+            ),
+            models.Index(fields=["account", "source_key"], condition=Q(deleted_at=None), name="content_by_source"),
+            # Counted by it alone: the rows are not looked at.
+            models.Index(fields=["policy"], condition=Q(deleted_at=None), name="content_of_policy"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "externalId": self.external_id,
+            "title": self.title,
+            "type": str(self.type),
+            "source": self.source,
+            "policyId": self.policy_id,
+            **{f"metadata.{name}": value for name, value in known_metadata(self).items()},
+            "tags": self.tags,
+            "status": str(self.status),
+        }
+
+
+def known_metadata(content: Content) -> dict[str, Any]:
+    """`metadata` as the API shows it: the attributes that are set, then the further keys."""
+    known = {
+        "author": content.author,
+        "publishedAt": content.published_at.isoformat() if content.published_at else None,
+        "category": content.category,
+        "tags": content.metadata_tags,
+        "wordCount": content.word_count,
+    }
+    return {name: value for name, value in known.items() if value is not None} | content.metadata_extra

@@ -1,0 +1,112 @@
+"""Content on the wire."""
+
+import re
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.values.timestamps import render_timestamp
+from licensing.bounds import MAX_WORD_COUNT
+from licensing.content.models import Content, ContentType, Status, known_metadata
+from licensing.policies import schemas
+from licensing.policies.serializers import PolicySerializer
+
+MAX_METADATA_KEYS = 50
+MAX_METADATA_TEXT = 500
+IS_METADATA_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
+
+
+@extend_schema_field(schemas.METADATA)
+class MetadataField(serializers.Field):
+    """The known attributes, and up to 50 further keys with a string, a number or a boolean."""
+
+    KNOWN: dict[str, serializers.Field] = {
+        "author": Text(max_length=255, allow_blank=True, allow_null=True),
+        "publishedAt": Date(allow_null=True),
+        "category": Text(max_length=255, allow_blank=True, allow_null=True),
+        "tags": Texts(max_items=50, max_length=100, allow_null=True),
+        "wordCount": Integer(min_value=0, max_value=MAX_WORD_COUNT, allow_null=True),
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        read = {}
+        for name, value in data.items():
+            try:
+                if name in self.KNOWN:
+                    read[name] = self.KNOWN[name].run_validation(value)
+                else:
+                    read[name] = self.further(name, value)
+            except serializers.ValidationError as error:
+                raise serializers.ValidationError({name: error.detail}) from None
+        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_METADATA_KEYS:
+            raise serializers.ValidationError(f"An item has at most {MAX_METADATA_KEYS} further metadata keys.")
+        return read
+
+    def further(self, name: str, value: Any) -> Any:
+        if not IS_METADATA_KEY(name):
+            raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
+        if isinstance(value, str) and len(value) > MAX_METADATA_TEXT:
+            raise serializers.ValidationError(f"Must have at most {MAX_METADATA_TEXT} characters.")
+        if value is not None and not isinstance(value, str | int | float):
+            raise serializers.ValidationError("Must be a string, a number or a boolean.")
+        return value
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class StatsSerializer(serializers.Serializer):
+    """Every decision that was answered for the item."""
+
+    totalRequests = serializers.IntegerField(min_value=0)
+    allowedRequests = serializers.IntegerField(min_value=0)
+    deniedRequests = serializers.IntegerField(min_value=0)
+
+
+class ContentSerializer(StrictSerializer):
+    """An item that a publisher owns."""
+
+    id = Id("cnt", read_only=True)
+    object = Choice(choices=["content"], read_only=True)
+    externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
+    title = Text(max_length=500)
+    type = Choice(choices=ContentType.choices, required=False)
+    source = Url(required=False, allow_null=True)  # type: ignore[assignment]
+    policyId = Text(required=False, allow_null=True, source="policy_id", max_length=100)
+    policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
+    metadata = MetadataField(required=False, allow_null=True)
+    tags = Texts(max_items=50, max_length=100, required=False, allow_null=True)
+    status = Choice(choices=Status.choices, required=False)
+    stats = StatsSerializer(read_only=True, help_text="On a single item.")
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True)
+
+    sometimes = frozenset({"policy", "stats"})
+
+    def validate_tags(self, tags: list[str] | None) -> list[str]:
+        return tags or []
+
+    def to_representation(self, item: Content) -> dict[str, Any]:
+        shown = {
+            "id": item.pk,
+            "object": "content",
+            "externalId": item.external_id,
+            "title": item.title,
+            "type": item.type,
+            "source": item.source,
+            "policyId": item.policy_id,
+            "metadata": known_metadata(item),
+            "tags": item.tags,
+            "status": item.status,
+            "created": render_timestamp(item.created),
+            "updated": render_timestamp(item.updated),
+        }
+        if "policy" in self.context.get("expand", ()):
+            shown["policy"] = PolicySerializer(item.policy).data if item.policy else None
+        if "stats" in self.context:
+            shown["stats"] = self.context["stats"]
+        return shown

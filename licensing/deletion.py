@@ -1,0 +1,17 @@
+"""The reply to a DELETE."""
+
+from django.db.models import Model
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from kit.rest.fields import Choice
+
+
+class DeletedSerializer(serializers.Serializer):
+    id = serializers.CharField()
+    object = Choice(choices=["content", "policy"])
+    deleted = serializers.BooleanField(help_text="Always true.")
+
+
+def deleted(resource: Model, kind: str) -> Response:
+    return Response({"id": resource.pk, "object": kind, "deleted": True})

@@ -1,0 +1,167 @@
+"""The demo account: made by the services that every account is made with, its past decided and recorded
+as every check is."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from math import sin
+from random import Random
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from rest_framework.serializers import Serializer
+
+from accounts import services as accounts
+from accounts.models import Account, ApiKey
+from analytics.events.partitions import MONTHS_AHEAD, ensure_partitions
+from analytics.models import ExchangeRate
+from kit.http.errors import InvalidRequest
+from licensing.content import services as content_services
+from licensing.content.models import Content
+from licensing.content.serializers import ContentSerializer
+from licensing.demo.story import CUSTOMERS, ITEM_FILES, PUBLISHER, RATES, SHOWN, SITE, TERMS, policies, read_items
+from licensing.demo.visits import record_visits
+from licensing.imports.importer import Import
+from licensing.imports.mapping import Mapping, is_target
+from licensing.imports.rows import open_rows
+from licensing.licenses.models import License
+from licensing.licenses.services import issue_license
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.serializers import PolicySerializer
+from licensing.requesters.models import Requester
+
+DRAWN = 2_000  # of a file's items, those that are ever asked for
+DAYS = 365
+EMBARGO = timedelta(days=14)
+Progress = Callable[[int, int], None]  # days done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What was made, with the texts of its keys, which exist nowhere else."""
+
+    account: Account
+    secret_key: str
+    public_key: str
+
+
+@transaction.atomic
+def seed_demo(
+    now: datetime,
+    seed: int = 1,
+    days: int = DAYS,
+    files: Sequence[str] = (),
+    progress: Progress = lambda done, of: None,
+) -> Demo:
+    """An account with policies, items, licences and the decisions of the last `days`; the same seed decides the same.
+
+    `files` are of items to add to its own, CSV or JSON Lines of one of the kinds in ITEM_FILES. Raises InvalidRequest
+    for others.
+    """
+    opened = now - timedelta(days=days)
+    ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
+    account = accounts.create_account(
+        PUBLISHER, plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000
+    )
+    _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
+    _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
+    names = [*register(account, opened), *(name for path in files for name in load(account, path))]
+    issue_licenses(account, opened, now)
+    make_rates(opened, now)
+    backdate(account, opened)
+    record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
+    return Demo(account, secret_key, public_key)
+
+
+def load(account: Account, path: str) -> list[str]:
+    """Imports a file of items; returns their externalIds."""
+    with open_rows(path) as rows:
+        there = set(rows.header())
+        if not rows.is_csv:
+            there |= set(next(iter(rows.rows())).values)
+        kind = next((kind for kind in ITEM_FILES if there.issuperset(kind.columns.values())), None)
+        if kind is None:
+            known = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
+            raise InvalidRequest(f"{path}: the demo takes files with the columns {known}.")
+        policy = Policy.objects.get(account=account, name=policies(date.today())[kind.policy]["name"])  # noqa: DTZ011
+        work = Import(account.pk, rows, dict(kind.columns), {**kind.defaults, "policyId": policy.pk})
+        work.run(lambda line, problem: None, lambda tally: None)
+    items = Content.objects.of(account.pk).filter(policy=policy, external_id__isnull=False).order_by("external_id")
+    return list(items.values_list("external_id", flat=True)[:DRAWN])
+
+
+def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
+    """The licences that customers hold, with their prices in the ledger."""
+    names = {customer.id: customer.name for customer in CUSTOMERS}
+    for term in TERMS:
+        fields: dict[str, Any] = {
+            "requester_id": term.requester_id,
+            "requester_name": names[term.requester_id],
+            "license_type": term.license_type,
+            "tags": list(term.tags),
+            "starts_at": opened + (now - opened) * term.begin,
+            "expires_at": None if term.end is None else opened + (now - opened) * term.end,
+        }
+        for name, price in (("price", term.price), ("access", term.per_access)):
+            if price is not None:
+                fields[f"{name}_amount"], fields[f"{name}_currency"] = Decimal(price[0]), price[1]
+        issue_license(account.pk, fields)
+
+
+def make_rates(opened: datetime, now: datetime) -> None:
+    """Exchange rates for an installation that has none, so that its reports can convert."""
+    if ExchangeRate.objects.exists():
+        return
+    days = [opened.date() + timedelta(days=day) for day in range((now.date() - opened.date()).days + 1)]
+    for currency, middle in RATES.items():
+        wave = [middle * (1 + 0.03 * sin(index / 40)) for index in range(len(days))]
+        ExchangeRate.objects.bulk_create(
+            ExchangeRate(day=day, currency=currency, rate=f"{rate:.4f}") for day, rate in zip(days, wave, strict=True)
+        )
+
+
+def register(account: Account, opened: datetime) -> list[str]:
+    """Creates policies and items; returns the items' externalIds, the most popular first."""
+    linked = {"": None}
+    for name, body in policies((opened + EMBARGO).date()).items():
+        linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
+    items = read_items()
+    mapping = Mapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
+    for item in reversed(items):  # lists begin with the newest
+        body = mapping.body(item)
+        body["policyId"] = linked[item["policy"]]
+        body["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
+        body["metadata"]["publishedAt"] = (opened - timedelta(days=int(item["age"]))).date().isoformat()
+        content_services.create_content(account.pk, validated(ContentSerializer, body))
+    return [item["externalId"] for item in items]
+
+
+def validated(serializer: type[Serializer], body: dict[str, Any]) -> dict[str, Any]:
+    checked = serializer(data=body)
+    checked.is_valid(raise_exception=True)
+    return checked.validated_data
+
+
+def backdate(account: Account, opened: datetime) -> None:
+    """Puts the beginning of everything before the first decision; the services know no time but now."""
+    Account.objects.filter(pk=account.pk).update(created=opened)
+    ApiKey.objects.filter(account=account).update(created_at=opened)
+    Policy.objects.filter(account=account).update(created=opened)
+    PolicyRevision.objects.filter(policy__account=account).update(created=opened)
+    Content.objects.filter(account=account).update(created=opened, updated=opened)
+    Requester.objects.filter(account=account).update(created=opened)
+    License.objects.filter(account=account).update(created=F("starts_at"), updated=F("starts_at"))
+
+
+def curl_line(key: str, address: str) -> str:
+    """An access check that is allowed, for a shell."""
+    requester = {"id": "org_you", "name": "You", "licenseType": "commercial", "hasValidLicense": True}
+    body = json.dumps({"externalId": SHOWN, "requester": requester})
+    return (
+        f"curl -s {address}/v1/access/check -H 'Authorization: Bearer {key}' "
+        f"-H 'Content-Type: application/json' -d '{body}'"
+    )

@@ -1,0 +1,169 @@
+"""What the demo account holds: an invented magazine, its policies, its items and those who ask for them."""
+
+import csv
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PUBLISHER = "The Saltmarsh Review (demo)"
+SITE = "https://saltmarsh.example"
+SHOWN = "herring-quota"  # the item of the curl line
+
+OPEN, LICENSED, EMBARGOED = "open", "licensed", "embargoed"
+
+
+def policies(embargo_ends: date) -> dict[str, dict[str, Any]]:
+    """The policies as requests would send them, by the names that the items' column `policy` uses."""
+    contact = "Write to licensing@saltmarsh.example."
+    return {
+        OPEN: {
+            "name": "Open to everybody",
+            "description": "Free to read; anything else needs a licence.",
+            "rules": [
+                {
+                    "action": "allow",
+                    "conditions": {"licenseType": "enterprise"},
+                    "permissions": ["full_access"],
+                    "priority": 1,
+                },
+                {"action": "allow", "conditions": {"default": True}, "permissions": ["read"], "priority": 99},
+            ],
+            "defaultAction": "allow",
+        },
+        LICENSED: {
+            "name": "Licensed tiers",
+            "description": "Enterprise without limit, commercial and academic use within an hourly one.",
+            "rules": [
+                {
+                    "action": "allow",
+                    "priority": 1,
+                    "conditions": {"licenseType": "enterprise", "hasValidLicense": True},
+                    "permissions": ["full_access"],
+                },
+                {
+                    "action": "allow",
+                    "priority": 2,
+                    "conditions": {"licenseType": "commercial", "hasValidLicense": True},
+                    "permissions": ["read", "commercial_use"],
+                    "rateLimit": {"requests": 100, "period": "hour"},
+                },
+                {
+                    "action": "allow",
+                    "priority": 3,
+                    "conditions": {"licenseType": "academic", "hasValidLicense": True},
+                    "permissions": ["read", "text_mining"],
+                    "rateLimit": {"requests": 5, "period": "hour"},
+                },
+                {
+                    "action": "deny",
+                    "priority": 99,
+                    "conditions": {"default": True},
+                    "message": f"A licence is required. {contact}",
+                },
+            ],
+            "defaultAction": "deny",
+        },
+        EMBARGOED: {
+            "name": "Under embargo",
+            "description": "For the press in advance; for enterprise customers once the embargo has ended.",
+            "rules": [
+                {
+                    "action": "allow",
+                    "priority": 1,
+                    "conditions": {"licenseType": "press", "hasValidLicense": True},
+                    "permissions": ["read"],
+                },
+                {
+                    "action": "deny",
+                    "priority": 2,
+                    "conditions": {"before": embargo_ends.isoformat()},
+                    "message": f"Under embargo until {embargo_ends.isoformat()}. {contact}",
+                },
+                {
+                    "action": "allow",
+                    "priority": 3,
+                    "conditions": {"licenseType": "enterprise", "hasValidLicense": True},
+                    "permissions": ["full_access"],
+                },
+            ],
+            "defaultAction": "deny",
+        },
+    }
+
+
+def read_items() -> tuple[dict[str, str], ...]:
+    """The items as rows. `age` is in days at the demo's beginning; what is negative comes after."""
+    with (Path(__file__).parent / "items.csv").open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))
+
+
+class Customer(NamedTuple):
+    """Somebody who asks for items: `weight` is how often, `burst` how many items at a time at most."""
+
+    id: str
+    name: str | None
+    weight: int
+    burst: int
+    permissions: tuple[str | None, ...]  # what is asked for; None is a plain check
+    user_agent: str
+    vouched: str | None = None  # the licence type that the publisher's own site vouches for
+
+
+CUSTOMERS = (
+    Customer("org_larkspur", "Larkspur Analytics", 6, 5, ("commercial_use", None), "larkspur-sync/4.2"),
+    Customer("org_fenwick", "Fenwick & Lowe", 5, 3, ("read", "commercial_use"), "fenwick-reader/1.9"),
+    Customer("org_hedgerow", "Hedgerow AI", 4, 8, ("commercial_use", "text_mining"), "HedgerowBot/0.7"),
+    Customer("uni_tidewater", "Tidewater University", 4, 14, ("read", "text_mining"), "ezproxy/7.3"),
+    Customer("press_brackwater", "Brackwater Daily", 3, 2, ("read",), "Mozilla/5.0", "press"),
+    Customer("bot_gleaner", "GleanerBot", 6, 4, (None, "text_mining"), "GleanerBot/2.1"),
+    Customer("reader_0417", None, 5, 1, ("read",), "Mozilla/5.0"),
+    Customer("reader_2203", None, 4, 1, ("read",), "Mozilla/5.0"),
+)
+
+
+class Term(NamedTuple):
+    """A licence: when it begins and ends, in parts of the demo's time (1 is now), and what it costs."""
+
+    requester_id: str
+    license_type: str
+    begin: float
+    end: float | None
+    price: tuple[str, str] | None = None  # amount and currency
+    per_access: tuple[str, str] | None = None
+    tags: tuple[str, ...] = ()
+
+
+TERMS = (
+    Term("org_larkspur", "enterprise", 0.0, 0.5, ("18000", "EUR")),
+    Term("org_larkspur", "enterprise", 0.5, 1.5, ("19500", "EUR")),
+    Term("org_fenwick", "commercial", 0.05, None, ("1200", "GBP"), ("0.35", "GBP")),
+    Term("org_hedgerow", "commercial", 0.1, 0.85, None, ("0.02", "USD")),
+    Term("uni_tidewater", "academic", 0.0, 1.02, ("2400", "USD")),  # about to expire
+    Term("bot_gleaner", "commercial", 0.7, 0.9, None, ("0.015", "USD"), ("Photography",)),
+)
+# What a euro was worth, invented; the ECB's own rates take their place (manage.py import_exchange_rates).
+RATES = {"USD": 1.09, "GBP": 0.85}
+
+
+class ItemFile(NamedTuple):
+    """A file of items that is known by its columns: how they map to fields, and what the items have in common."""
+
+    columns: dict[str, str]
+    defaults: dict[str, str]
+    policy: str
+
+
+ITEM_FILES = (
+    ItemFile(
+        {"externalId": "acno", "title": "title", "source": "url", "metadata.author": "artist"}
+        | {"metadata.medium": "medium", "tags": "subjects"},
+        {"type": "image"},
+        LICENSED,
+    ),
+    ItemFile(
+        {"externalId": "article_url", "source": "article_url", "title": "subfolder_name"}
+        | {"metadata.dataset": "dataset_url"},
+        {"type": "article"},
+        OPEN,
+    ),
+)

@@ -1,0 +1,76 @@
+"""A believable past for the demo account: who asked for what and when, decided and recorded as every check is."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, time, timedelta
+from math import cos, pi
+from random import Random
+from typing import Any
+
+from accounts.models import Account
+from analytics.recording import recorder
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.checks import prepare
+from licensing.access.lookup import current_epoch, find_items, keep_requesters
+from licensing.demo.story import CUSTOMERS, Customer
+
+VISITS_PER_DAY = 20
+# How busy each hour of the day is, from midnight UTC, and each day of the week from Monday.
+HOURS = (1, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 9, 10, 12, 11, 10, 8, 6, 5, 4, 3, 2, 1)
+WEEKDAYS = (1.1, 1.2, 1.2, 1.1, 1.0, 0.5, 0.4)
+SURGE = (0.6, 0.66)  # when, in parts of the whole time, a crawler comes in force
+CRAWLER = "bot_gleaner"
+
+
+def record_visits(
+    account: Account, names: Sequence[str], random: Random, begin: datetime, end: datetime, progress: Any
+) -> None:
+    """Decides and records the visits from `begin` to `end`, a day at a time. `names` are the items' externalIds."""
+    items = find_items(account.pk, [("externalId", name) for name in names])
+    requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
+    key, epoch = ids.hex_of("acc", account.pk), current_epoch(account.pk)
+    days = (end.date() - begin.date()).days + 1
+    for number in range(days):
+        midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
+        entries = [
+            prepare(check, items[check.selector], requesters[check.requester_id], moment, key, epoch)[1]
+            for moment, checks in visits(random, names, midnight, number / days)
+            if begin <= moment < end
+            for check in checks
+        ]
+        while entries:
+            # What belongs to the next window of a rule's limit is left for the next time: limits are counted forwards.
+            outcomes = recorder.record(entries)
+            entries = [entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome.stale]
+        progress(number + 1, days)
+
+
+def visits(
+    random: Random, names: Sequence[str], midnight: datetime, part: float
+) -> Iterator[tuple[datetime, list[Check]]]:
+    """The visits of a day in the order of time; `part` of the whole time has passed by then."""
+    season = 1 + 0.25 * cos(2 * pi * (midnight.month - 10) / 12)  # most in autumn, least in spring
+    growth = 0.7 + 0.6 * part
+    many = round(VISITS_PER_DAY * WEEKDAYS[midnight.weekday()] * season * growth * random.uniform(0.85, 1.15))
+    hours = random.choices(range(24), HOURS, k=many)
+    moments = sorted(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)) for hour in hours)
+    surging = SURGE[0] <= part < SURGE[1]
+    weights = [customer.weight * (8 if surging and customer.id == CRAWLER else 1) for customer in CUSTOMERS]
+    popularity = [1 / (rank + 3) for rank in range(len(names))]  # a few items are asked for much more than the rest
+    for moment in moments:
+        [customer] = random.choices(CUSTOMERS, weights)
+        wanted = random.choices(names, popularity, k=random.randint(1, customer.burst))
+        yield moment, [check_of(customer, name, random) for name in wanted]
+
+
+def check_of(customer: Customer, external_id: str, random: Random) -> Check:
+    return Check(
+        selector=("externalId", external_id),
+        requester_id=customer.id,
+        requester_name=customer.name,
+        license_type=customer.vouched,
+        has_valid_license=customer.vouched is not None,
+        permission=random.choice(customer.permissions),
+        ip=f"198.51.100.{random.randint(1, 254)}",
+        user_agent=customer.user_agent,
+    )

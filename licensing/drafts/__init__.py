@@ -1,0 +1,1 @@
+"""Policies that are tried before they count: lint, simulation, replay."""

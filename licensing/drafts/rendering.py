@@ -1,0 +1,77 @@
+"""Simulations, as they are sent."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from kit.values import ids
+from kit.values.amounts import render_amount
+from kit.values.timestamps import render_timestamp
+from licensing.content.models import Content
+from licensing.drafts.replay import Change, Moved, most_changed
+from licensing.drafts.simulate import Simulation, raw_bytes
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+
+
+def present_simulation(policy: Policy, found: Simulation) -> dict[str, Any]:
+    """The policy_simulation object. Two queries name the requesters and the items."""
+    tally = found.tally
+    moved = tally.moved
+    requesters, items = most_changed(tally.by_requester), most_changed(tally.by_content)
+    names = dict(
+        Requester.objects.filter(
+            account_id=policy.account_id, requester_id__in=[key for key, _ in requesters]
+        ).values_list("requester_id", "name")
+    )
+    item_ids = {key: ids.encode("cnt", raw_bytes(key)) for key, _ in items}
+    titles = dict(Content.objects.filter(pk__in=item_ids.values()).values_list("id", "title"))
+    return {
+        "object": "policy_simulation",
+        "policyId": policy.pk,
+        "policyVersion": found.draft.version,
+        "startDate": render_timestamp(found.start),
+        "endDate": render_timestamp(found.end - timedelta(microseconds=1)),
+        "since": render_timestamp(found.since),
+        "truncated": found.truncated,
+        "total": moved.total,
+        "unchanged": moved.total - moved.changed,
+        "allowedToDenied": moved.allowed_to_denied,
+        "deniedToAllowed": moved.denied_to_allowed,
+        "reasonChanged": tally.reason_changed,
+        "byReason": [
+            {"reason": reason, "before": tally.reasons_before[reason], "after": tally.reasons_after[reason]}
+            for reason in sorted(tally.reasons_before.keys() | tally.reasons_after.keys())
+        ],
+        "byRequester": [{"id": key, "name": names.get(key), **present_moved(one)} for key, one in requesters],
+        "byContent": [
+            {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_moved(one)} for key, one in items
+        ],
+        "revenueAtStake": [
+            {"amount": render_amount(amount), "currency": currency}
+            for currency, amount in sorted(found.at_stake.items())
+        ],
+        "examples": present_examples([*reversed(tally.newly_denied), *reversed(tally.newly_allowed)]),
+    }
+
+
+def present_moved(moved: Moved) -> dict[str, int]:
+    return {
+        "total": moved.total,
+        "allowedToDenied": moved.allowed_to_denied,
+        "deniedToAllowed": moved.denied_to_allowed,
+    }
+
+
+def present_examples(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    return [
+        {
+            "decisionId": ids.encode("dec", raw_bytes(change.past.id)),
+            "contentId": ids.encode("cnt", raw_bytes(change.past.content)),
+            "requesterId": change.past.facts.requester_id,
+            "created": render_timestamp(change.past.facts.now),
+            "before": {"allowed": change.past.allowed, "reason": change.past.reason},
+            "after": {"allowed": change.allowed, "reason": change.reason, "matchedRule": change.rule},
+        }
+        for change in changes
+    ]

@@ -1,0 +1,133 @@
+"""Simulations and lint on the wire."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from rest_framework import serializers
+
+from analytics.windows import ALL, PERIODS
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
+from kit.rest.money import Money
+from kit.values.timestamps import IS_DATE, parse_timestamp
+from licensing.drafts.simulate import MAX_DECISIONS
+from licensing.policies.decision import Reason
+from licensing.policies.lint import CODES, LEVELS
+from licensing.policies.models import Action
+from licensing.policies.serializers import RulesField
+
+
+def parse_last(text: str) -> datetime:
+    """The moment just after an inclusive end: a day's midnight after it, or a microsecond."""
+    moment = parse_timestamp(text)
+    try:
+        return moment + (timedelta(days=1) if IS_DATE(text) else timedelta(microseconds=1))
+    except OverflowError:
+        return moment
+
+
+class LastMoment(Timestamp):
+    """The end of a window, itself within."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.parse = parse_last
+
+
+class DraftSerializer(StrictSerializer):
+    """The fields of a policy that decide."""
+
+    rules = RulesField(required=False)
+    defaultAction = Choice(choices=Action.choices, required=False, source="default_action")
+
+
+class SimulationBodySerializer(DraftSerializer):
+    """What is absent of the draft is taken from the saved policy."""
+
+    period = Choice(
+        choices=[*PERIODS, ALL], required=False, help_text="Whole UTC days that end today. Default: `30d`."
+    )
+    startDate = Timestamp(required=False, source="start", help_text="Overrides `period`; itself included.")
+    endDate = LastMoment(required=False, source="end", help_text="Itself included; a date means all of that day.")
+    limit = Integer(
+        min_value=1,
+        max_value=MAX_DECISIONS,
+        required=False,
+        help_text=f"The newest so many decisions are replayed. Default: {MAX_DECISIONS:,}.",
+    )
+
+
+class ReasonCount(serializers.Serializer):
+    reason = Choice(choices=[reason.value for reason in Reason])
+    before = serializers.IntegerField(min_value=0)
+    after = serializers.IntegerField(min_value=0)
+
+
+class MovedRequester(serializers.Serializer):
+    id = serializers.CharField()
+    name = serializers.CharField(allow_null=True)
+    total = serializers.IntegerField(min_value=0)
+    allowedToDenied = serializers.IntegerField(min_value=0)
+    deniedToAllowed = serializers.IntegerField(min_value=0)
+
+
+class MovedContent(serializers.Serializer):
+    id = Id("cnt")
+    title = serializers.CharField()
+    total = serializers.IntegerField(min_value=0)
+    allowedToDenied = serializers.IntegerField(min_value=0)
+    deniedToAllowed = serializers.IntegerField(min_value=0)
+
+
+class Verdict(serializers.Serializer):
+    allowed = serializers.BooleanField()
+    reason = Choice(choices=[reason.value for reason in Reason], allow_null=True)
+
+
+class SimulatedVerdict(Verdict):
+    matchedRule = serializers.IntegerField(allow_null=True, help_text="Its index; null for the default action.")
+
+
+class ChangedDecision(serializers.Serializer):
+    decisionId = Id("dec")
+    contentId = Id("cnt")
+    requesterId = serializers.CharField()
+    created = Timestamp()
+    before = Verdict()
+    after = SimulatedVerdict()
+
+
+class SimulationSerializer(serializers.Serializer):
+    """What recorded decisions would have been."""
+
+    object = Choice(choices=["policy_simulation"])
+    policyId = Id("pol")
+    policyVersion = serializers.IntegerField(allow_null=True, help_text="Null if a draft was given.")
+    startDate = Timestamp()
+    endDate = Timestamp(help_text="Itself included.")
+    since = Timestamp(allow_null=True, help_text="The first decision that was counted.")
+    truncated = serializers.BooleanField(help_text="There are more decisions in the window, before `since`.")
+    total = serializers.IntegerField(min_value=0)
+    unchanged = serializers.IntegerField(min_value=0, help_text="Allowed before and after, or denied both times.")
+    allowedToDenied = serializers.IntegerField(min_value=0)
+    deniedToAllowed = serializers.IntegerField(min_value=0)
+    reasonChanged = serializers.IntegerField(min_value=0, help_text="Of the unchanged: denied for another reason.")
+    byReason = ReasonCount(many=True)
+    byRequester = MovedRequester(many=True, help_text="The ten with most changes.")
+    byContent = MovedContent(many=True, help_text="The ten with most changes.")
+    revenueAtStake = Money(many=True, help_text="What the decisions that would be denied have charged.")
+    examples = ChangedDecision(many=True, help_text="The newest five of each kind of change.")
+
+
+class FindingShown(serializers.Serializer):
+    level = Choice(choices=LEVELS)
+    code = Choice(choices=list(CODES))
+    path = serializers.CharField(help_text="As `rules[0].conditions`.")
+    message = serializers.CharField()
+
+
+class LintSerializer(serializers.Serializer):
+    """What a policy says that its author may not have meant."""
+
+    object = Choice(choices=["policy_lint"])
+    findings = FindingShown(many=True)
+    truncated = serializers.BooleanField(required=False, help_text="True where there are more findings than told.")

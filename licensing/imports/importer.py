@@ -1,0 +1,220 @@
+"""Importing content from files: rows become items by the API's own rules (docs/importing.md).
+
+A file is read twice: once to survey it, then in batches, each validated, then written in one
+transaction. Whatever ends a run leaves whole batches, and running it again does the rest.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from django.db import IntegrityError, reset_queries, transaction
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from accounts import audit, epochs
+from accounts.models import AuditEntry
+from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_error
+from kit.http.parsing import check_values
+from kit.values import ids
+from licensing.content.models import Content
+from licensing.content.serializers import ContentSerializer
+from licensing.content.services import apply_content, linked_policy
+from licensing.imports.mapping import Mapping, from_text, is_target
+from licensing.imports.rows import Row, RowFile
+from licensing.imports.survey import survey
+from licensing.policies.models import Policy
+
+BATCH_ROWS = 1_000
+ATTEMPTS = 5
+# What an import writes of an item that is there already.
+WRITTEN = ["title", "type", "source", "source_key", "policy", "author", "published_at", "category", "word_count",
+           "metadata_tags", "metadata_extra", "tags", "status", "updated"]  # fmt: skip
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the rows; each is counted once."""
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    superseded: int = 0  # by a later row with the same externalId
+    failed: int = 0
+
+    @property
+    def rows(self) -> int:
+        return sum(asdict(self).values())
+
+
+@dataclass(slots=True)
+class Entry:
+    """A row on its way: with the fields to set, or with the problem that it has."""
+
+    line: int
+    fields: dict[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+
+
+class Import:
+    """One file on its way into an account. `columns` None: the columns are called as the API's fields are.
+
+    Making it reads the file once. It raises ApiError or ValidationError for what is wrong with the whole.
+    """
+
+    def __init__(
+        self,
+        account_id: str,
+        file: RowFile,
+        columns: dict[str, str] | None,
+        defaults: dict[str, str],
+        *,
+        allow_duplicates: bool = False,
+        dry_run: bool = False,
+    ) -> None:
+        self.account_id = account_id
+        self.file = file
+        self.allow_duplicates = allow_duplicates
+        self.dry_run = dry_run
+        self.tally = Tally()
+        self.serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
+        self.id_column = "externalId" if columns is None else columns.get("externalId")
+        self.survey = survey(file, self.id_column)
+        if columns is None:
+            columns = {name: name for name in sorted(self.survey.columns) if is_target(name)}
+        self.ignored = [name for name in self.survey.columns if name not in columns.values()]
+        self.check_columns(columns)
+        values = {target: from_text(target, text) for target, text in defaults.items()}
+        self.mapping = Mapping(dict(sorted(columns.items())), values, file.is_csv)
+        with transaction.atomic():
+            linked_policy(account_id, self.validated(self.mapping.body({})).get("policy_id"))
+
+    def check_columns(self, columns: dict[str, str]) -> None:
+        if not self.survey.rows:
+            return
+        header = self.file.header()
+        for column in columns.values():
+            if column not in self.survey.columns:
+                there = ", ".join(islice(filter(None, self.survey.columns), 30))
+                raise InvalidRequest(f"The file has no column {column!r}. It has: {there}.")
+            if header.count(column) > 1:
+                raise InvalidRequest(f"The file has the column {column!r} more than once.")
+        if "externalId" not in columns and not self.allow_duplicates:
+            raise InvalidRequest(
+                "No column gives the externalId, so importing the file again would create all items again. "
+                "Name one with --map externalId=COLUMN, or say --allow-duplicates."
+            )
+
+    # --- Row by row ----------------------------------------------------------------------------------------
+
+    def validated(self, body: dict[str, Any]) -> dict[str, Any]:
+        check_values(body, "", 0)
+        fields: dict[str, Any] = self.serializer.run_validation(body)
+        return fields
+
+    def entry(self, row: Row) -> Entry:
+        if row.problem is not None:
+            return Entry(row.line, problem=row.problem)
+        try:
+            fields = self.validated(self.mapping.body(row.values))
+            if fields.get("external_id") is None and not self.allow_duplicates:
+                raise ValidationFailed("Is needed, to know the item again.", param="externalId")
+        except (ApiError, ValidationError) as error:
+            return Entry(row.line, problem=reason(error))
+        return Entry(row.line, fields)
+
+    def entries(self) -> Iterator[Entry]:
+        for row in self.file.rows():
+            if self.survey.is_superseded(row, self.id_column):
+                self.tally.superseded += 1
+            else:
+                yield self.entry(row)
+
+    def run(self, report: Callable[[int, str], None], progress: Callable[[Tally], None]) -> Tally:
+        """Loads the file. `report` gets the line of each bad row, and its reason."""
+        entries = self.entries()
+        while batch := list(islice(entries, BATCH_ROWS)):
+            self.load(batch)
+            for entry in batch:
+                if entry.problem is not None:
+                    self.tally.failed += 1
+                    report(entry.line, entry.problem)
+            progress(self.tally)
+            reset_queries()  # or DEBUG keeps the statements
+        return self.tally
+
+    # --- Batch by batch ------------------------------------------------------------------------------------
+
+    def load(self, batch: list[Entry]) -> None:
+        good = [entry for entry in batch if entry.problem is None]
+        for attempt in range(ATTEMPTS):
+            try:
+                created, updated = self.write(good)
+                break
+            except IntegrityError:
+                # Since the look-up somebody has created one of the items: this time it will be found.
+                if attempt == ATTEMPTS - 1:
+                    raise
+        bad = sum(entry.problem is not None for entry in good)
+        self.tally.created += created
+        self.tally.updated += updated
+        self.tally.unchanged += len(good) - bad - created - updated
+
+    @transaction.atomic
+    def write(self, entries: list[Entry]) -> tuple[int, int]:
+        """How many items were created and updated. An entry that turns out bad gets its problem."""
+        # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
+        external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
+        known = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
+        items = {item.external_id: item for item in known.select_for_update()}
+        policies = self.lock_policies({entry.fields.get("policy_id") for entry in entries})
+        now = timezone.now()
+        created: list[Content] = []
+        updated: list[Content] = []
+        changes: list[AuditEntry] = []
+        for entry in entries:
+            item = items.get(entry.fields.get("external_id"))
+            action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
+            target = item or Content(account_id=self.account_id, created=now)
+            try:
+                apply_row(target, entry.fields, policies)
+            except ApiError as error:
+                entry.problem = reason(error)
+                continue
+            change = audit.entry(action, target, before)
+            if change is not None:
+                target.updated = now
+                (created if item is None else updated).append(target)
+                changes.append(change)
+        if (created or updated) and not self.dry_run:
+            # In one order: of two imports that insert the same items, one just waits for the other.
+            rows = sorted([*created, *updated], key=lambda item: item.external_id or "")
+            Content.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
+            audit.record_all(changes)
+            epochs.bump(self.account_id)
+        return len(created), len(updated)
+
+    def lock_policies(self, policy_ids: set[Any]) -> set[str]:
+        real = [one for one in policy_ids if ids.decode("pol", one) is not None]
+        if not real:
+            return set()
+        owned = Policy.objects.of(self.account_id).filter(pk__in=real).order_by("pk")
+        return set(owned.select_for_update().values_list("pk", flat=True))
+
+
+def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None:
+    policy_id = fields.get("policy_id")
+    if policy_id is not None and policy_id not in policies:
+        raise ValidationFailed(f"There is no policy {policy_id!r}.", param="policyId")
+    if not (item.title or fields.get("title")):
+        raise ValidationFailed("This field is required.", param="title")
+    apply_content(item, fields)
+
+
+def reason(error: ApiError | ValidationError) -> str:
+    if isinstance(error, ApiError):
+        param, message = error.param, error.message.replace("The body", "The row")
+    else:
+        param, message = first_error(error.detail)
+    return f"{param}: {message}" if param else message

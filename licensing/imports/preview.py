@@ -1,0 +1,182 @@
+"""An import by way of the browser: what a file would do, told before it is done (docs/admin.md).
+
+It is `licensing.imports.importer` with bounds: what a request does ends within a minute or so, whatever the file is.
+"""
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rest_framework.exceptions import ValidationError
+
+from kit.http.errors import ApiError, InvalidRequest
+from kit.rest.export import harmless
+from licensing.imports.importer import Import, reason
+from licensing.imports.mapping import is_target
+from licensing.imports.rows import Bounded, Readable, Row, RowFile, open_rows
+from licensing.imports.survey import MAX_COLUMNS
+
+MOST_BYTES = 20 * 1024 * 1024  # as sent
+MOST_READ = 200 * 1024 * 1024  # of a gzipped file
+MOST_ROWS = 100_000
+MOST_LINES = 1_000_000  # blank ones between rows aside
+MOST_SHOWN = 100  # problems
+FIRST_ROWS = 10
+TARGETS = {
+    "externalId": "External id",
+    "title": "Title",
+    "type": "Type",
+    "source": "Source (URL)",
+    "policyId": "Policy (id)",
+    "status": "Status",
+    "tags": "Tags",
+    "metadata.author": "Author",
+    "metadata.publishedAt": "Published at",
+    "metadata.category": "Category",
+    "metadata.wordCount": "Word count",
+    "metadata.tags": "Tags in the metadata",
+    "metadata": "Metadata (a JSON object)",
+}
+LARGER = "Larger files are for the command import_content (docs/importing.md)."
+
+
+class BoundedLines(Bounded):
+    """Of a file, no more than MOST_READ bytes and MOST_LINES lines: a row may go on for as many as it likes."""
+
+    def __init__(self, file: Readable) -> None:
+        super().__init__(file, MOST_READ, f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
+        self.lines = MOST_LINES
+
+    def seek(self, position: int, /) -> int:
+        self.lines = MOST_LINES
+        return super().seek(position)
+
+    def readline(self, size: int, /) -> bytes:
+        self.lines -= 1
+        if self.lines < 0:
+            raise InvalidRequest(f"The file has more than {MOST_LINES:,} lines. {LARGER}")
+        return super().readline(size)
+
+
+class BoundedRows(RowFile):
+    most_rows = MOST_ROWS
+    larger = LARGER
+
+    def __init__(self, opened: RowFile) -> None:
+        super().__init__(BoundedLines(opened.file), opened.kind)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done with a file: `columns` by the fields that they give, `defaults` where a row gives none."""
+
+    account_id: str
+    format: str
+    columns: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+    allow_duplicates: bool = False
+
+
+@dataclass
+class Outcome:
+    """What became of the rows, or would; `problem` is what is wrong with the file as a whole."""
+
+    tally: dict[str, int] = field(default_factory=dict)
+    problem: str | None = None
+    bad: list[tuple[int, str]] = field(default_factory=list)  # the first of them
+    first: list[tuple[int, list[str]]] = field(default_factory=list)  # rows as they are read
+    ignored: list[str] = field(default_factory=list)  # columns
+
+
+def columns_of(path: Path, kind: str) -> list[str]:
+    """The file's columns, in their order. Raises InvalidRequest for a file that cannot be read."""
+    found: dict[str, None] = {}
+    with open_rows(str(path), kind) as opened:
+        file = BoundedRows(opened)
+        if file.is_csv:
+            return [name for name in dict.fromkeys(file.header()) if name]
+        for row in file.rows():
+            found |= dict.fromkeys(row.values)
+            if len(found) >= MAX_COLUMNS:
+                break
+    return list(found)
+
+
+def columns_by_name(columns: list[str]) -> dict[str, str]:
+    """Of columns that are called as the API's fields are."""
+    return {name: name for name in columns if is_target(name)}
+
+
+def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Outcome:
+    """Reads the file and writes what it says, or with `dry_run` nothing. The bad rows go to `bad_rows`, as CSV."""
+    outcome = Outcome()
+    problems: dict[int, str] = {}
+    if "externalId" not in plan.columns and not plan.allow_duplicates:
+        outcome.problem = (
+            "No column gives the external id, by which an item is known again. Choose one below, or allow rows "
+            "without it: then the same file again makes the same items again."
+        )
+        return outcome
+    try:
+        with open_rows(str(path), plan.format) as opened:
+            file = BoundedRows(opened)
+            work = Import(
+                plan.account_id,
+                file,
+                plan.columns,
+                plan.defaults,
+                allow_duplicates=plan.allow_duplicates,
+                dry_run=dry_run,
+            )
+            outcome.ignored = [name for name in work.ignored if name]
+            outcome.first = [(row.line, shown(work, row, plan.columns)) for row in islice(file.rows(), FIRST_ROWS)]
+            work.run(problems.__setitem__, lambda tally: None)
+            outcome.tally = asdict(work.tally)
+            write_bad(file, list(work.survey.columns), problems, bad_rows)
+    except (ApiError, ValidationError) as error:
+        outcome.problem = reason(error)
+    outcome.bad = sorted(problems.items())[:MOST_SHOWN]
+    return outcome
+
+
+def shown(work: Import, row: Row, columns: dict[str, str]) -> list[str]:
+    """What a row gives each field, as text."""
+    if row.problem is not None:
+        return [row.problem]
+    try:
+        body = work.mapping.body(row.values)
+    except ApiError as error:
+        return [reason(error)]
+    cells = []
+    for target in columns:
+        name, _, key = target.partition(".")
+        value = body.get(name)
+        value = value.get(key) if key and isinstance(value, dict) else value
+        cells.append(text_of(value)[:200].encode(errors="replace").decode())  # half a surrogate pair has no bytes
+    return cells
+
+
+def text_of(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], target: BinaryIO) -> None:
+    """A CSV file of the bad rows as they came, each with its line and what is wrong with it."""
+    names = [name for name in columns if name]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["line", "problem", *map(harmless, names)])
+    for row in file.rows():
+        if row.line in problems:
+            cells = [text_of(row.values.get(name)) for name in names]
+            writer.writerow([row.line, harmless(problems[row.line]), *map(harmless, cells)])
+            target.write(text.getvalue().encode(errors="replace"))
+            text.seek(0)
+            text.truncate()
+    target.write(text.getvalue().encode(errors="replace"))

@@ -1,0 +1,48 @@
+"""The first reading of a file to import, before anything is written.
+
+It tells which columns there are, and which rows a later one with the same externalId supersedes. Without
+that, importing a file again would write both in turn. It keeps a digest of each id, about 100 bytes a row.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from licensing.imports.rows import Row, RowFile
+
+MAX_COLUMNS = 10_000
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the first reading of a file tells."""
+
+    rows: int = 0
+    columns: dict[str, None] = field(default_factory=dict)  # in their order
+    last_lines: dict[bytes, int] = field(default_factory=dict)  # of the externalIds that come more than once
+
+    def is_superseded(self, row: Row, id_column: str | None) -> bool:
+        """Whether a later row has the same externalId."""
+        key = digest(row, id_column) if self.last_lines else None
+        return key in self.last_lines and self.last_lines[key] > row.line
+
+
+def digest(row: Row, column: str | None) -> bytes | None:
+    value = row.values.get(column) if column else None
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return blake2b(repr(value).encode(), digest_size=12).digest()  # repr: half a surrogate pair has no bytes
+
+
+def survey(file: RowFile, id_column: str | None) -> Survey:
+    found = Survey(columns=dict.fromkeys(file.header()))
+    seen: set[bytes] = set()
+    for row in file.rows():
+        found.rows += 1
+        if not file.is_csv and len(found.columns) < MAX_COLUMNS:
+            found.columns |= dict.fromkeys(row.values)
+        key = digest(row, id_column)
+        if key in seen:
+            found.last_lines[key] = row.line
+        elif key is not None:
+            seen.add(key)
+    return found

@@ -1,0 +1,1 @@
+"""Licences: what requesters have been granted, and which of them counts."""

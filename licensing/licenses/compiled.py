@@ -1,0 +1,85 @@
+"""The licences of requesters as checks need them, compiled once for each of their revisions."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from kit.bounded_cache import Compiled
+from kit.values import ids
+from kit.values.amounts import to_millionths
+from licensing.licenses.license_index import HeldLicenses, Term
+from licensing.licenses.models import License, LicenseStatus
+from licensing.policies.facts import HeldLicense
+
+MAX_COMPILED = 64 * 1024 * 1024  # bytes of licences that are kept in memory
+COLUMNS = (
+    *("requester_id", "id", "license_type", "starts_at", "expires_at", "status", "revoked_at"),
+    *("access_amount", "access_currency", "content_ids", "tags", "policy_ids"),
+)
+
+
+class CompiledLicenses:
+    """By the revision that a requester's row names: every change of its licences makes a new one.
+
+    Who reads the row first and the licences then may find newer licences than the revision says. Nobody asks for that
+    revision again, and what was decided by it is not recorded, for the account's epoch has moved.
+    """
+
+    def __init__(self) -> None:
+        self.cached: Compiled[UUID, HeldLicenses] = Compiled(lambda held: held.size, MAX_COMPILED)
+
+    def get(self, revisions: dict[int, UUID]) -> dict[int, HeldLicenses]:
+        """The licences of requesters by their revisions, those that are not cached by one query."""
+        found = {
+            requester: known
+            for requester, revision in revisions.items()
+            if (known := self.cached.get(revision)) is not None
+        }
+        missing = revisions.keys() - found.keys()
+        if missing:
+            for requester, held in find_licenses(missing).items():
+                found[requester] = held
+                self.cached.put(revisions[requester], held)
+        return found
+
+
+compiled_licenses = CompiledLicenses()
+
+
+def find_licenses(requesters: Iterable[int]) -> dict[int, HeldLicenses]:
+    """The licences of each, compiled."""
+    terms: dict[int, list[Term]] = {requester: [] for requester in requesters}
+    rows = License.objects.filter(requester_id__in=terms).order_by("starts_at", "id")
+    for requester, *row in rows.values_list(*COLUMNS):
+        if (term := term_of(*row)) is not None:
+            terms[requester].append(term)
+    return {requester: HeldLicenses(held) for requester, held in terms.items()}
+
+
+def term_of(
+    id: str,  # noqa: A002
+    license_type: str,
+    starts_at: datetime,
+    expires_at: datetime | None,
+    status: str,
+    revoked_at: datetime | None,
+    access_amount: Decimal | None,
+    access_currency: str | None,
+    content_ids: list[str],
+    tags: list[str],
+    policy_ids: list[str],
+) -> Term | None:
+    """None for a licence that was revoked before its start: it never began."""
+    if revoked_at is not None and revoked_at < starts_at:
+        return None
+    held = HeldLicense(
+        license_type=license_type,
+        source="service",
+        id=id,
+        expires_at=expires_at,
+        access_amount=None if access_amount is None else to_millionths(access_amount),
+        access_currency=access_currency,
+    )
+    policies = [ids.hex_of("pol", policy_id) for policy_id in policy_ids]
+    return Term(held, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies)

@@ -1,0 +1,76 @@
+"""What requesters have been granted."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+
+from accounts.models import Account
+from kit.values.amounts import WIDE, AmountField
+from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
+from licensing.requesters.models import Requester
+
+
+class LicenseStatus(models.TextChoices):
+    ACTIVE = "active"
+    REVOKED = "revoked"
+
+
+class License(models.Model):
+    """What a requester has been granted: a tier, for some items or all, from one moment to another, at a price.
+
+    The scope is a union: an item is covered if its id, one of its tags or its policy is named, or if nothing is.
+    """
+
+    id = IdField("lic", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="licenses")
+    license_type = models.CharField("licence type", max_length=100)
+    content_ids = models.JSONField(default=list, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    policy_ids = models.JSONField(default=list, blank=True)
+    starts_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    price_amount = AmountField(null=True, blank=True)
+    price_currency = models.CharField(max_length=3, null=True, blank=True)
+    access_amount = AmountField(null=True, blank=True)  # pricePerAccess
+    access_currency = models.CharField(max_length=3, null=True, blank=True)
+    status = models.CharField(max_length=10, choices=LicenseStatus.choices, default=LicenseStatus.ACTIVE)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(editable=False)
+
+    class Meta:
+        verbose_name = "licence"
+        indexes = [models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.license_type} ({self.pk})"
+
+    def state(self, now: datetime) -> str:
+        """`revoked`, `expired` or `active`; what has not begun yet is active too."""
+        if self.status == LicenseStatus.REVOKED:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "requesterId": self.requester.requester_id,
+            "requesterName": self.requester.name,
+            "licenseType": self.license_type,
+            "contentIds": self.content_ids,
+            "tags": self.tags,
+            "policyIds": self.policy_ids,
+            "startsAt": render_timestamp(self.starts_at),
+            "expiresAt": render_timestamp(self.expires_at),
+            "price": spelled(self.price_amount, self.price_currency),
+            "pricePerAccess": spelled(self.access_amount, self.access_currency),
+            "status": str(self.status),
+            "revokedAt": render_timestamp(self.revoked_at),
+        }
+
+
+def spelled(amount: Any, currency: str | None) -> str | None:
+    """A price in text, as in `0.05 USD`."""
+    return None if amount is None else f"{amount.normalize(WIDE) or 0:f} {currency}"

@@ -1,0 +1,94 @@
+"""Licences on the wire."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from kit.rest.fields import Choice, Id, StrictSerializer, Text, Texts, Timestamp
+from kit.rest.money import Money
+from kit.values.timestamps import render_timestamp
+from licensing.licenses.models import License
+
+STATES = ["active", "expired", "revoked"]
+MAX_CONTENT_IDS, MAX_POLICY_IDS, MAX_TAGS = 1000, 100, 50
+
+
+class LicenseSerializer(StrictSerializer):
+    """What a requester has been granted, for what, from when to when, and at which price."""
+
+    id = Id("lic", read_only=True)
+    object = Choice(choices=["license"], read_only=True)
+    requesterId = Text(max_length=255, source="requester_id", help_text="The caller's own id. It stays.")
+    requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
+    licenseType = Text(max_length=100, source="license_type", help_text="What the condition `licenseType` looks at.")
+    contentIds = Texts(
+        max_items=MAX_CONTENT_IDS,
+        max_length=100,
+        required=False,
+        allow_null=True,
+        source="content_ids",
+        help_text="The items that it covers. Without contentIds, tags and policyIds it covers all.",
+    )
+    tags = Texts(
+        max_items=MAX_TAGS,
+        max_length=100,
+        required=False,
+        allow_null=True,
+        help_text="It also covers items that have one of these tags,",
+    )
+    policyIds = Texts(
+        max_items=MAX_POLICY_IDS,
+        max_length=100,
+        required=False,
+        allow_null=True,
+        source="policy_ids",
+        help_text="and items under one of these policies.",
+    )
+    startsAt = Timestamp(required=False, source="starts_at", help_text="Now, unless given. In the years 2000 to 2999.")
+    expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
+    price = Money(required=False, allow_null=True, help_text="Enters the ledger at `startsAt`.")
+    pricePerAccess = Money(
+        required=False,
+        allow_null=True,
+        source="price_per_access",
+        help_text="What each check costs that is allowed by this licence.",
+    )
+    status = Choice(choices=STATES, read_only=True)
+    revokedAt = Timestamp(read_only=True, allow_null=True)
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        fields = super().to_internal_value(data)
+        for name, column in (("price", "price"), ("price_per_access", "access")):
+            if name in fields:
+                money = fields.pop(name) or {"amount": None, "currency": None}
+                fields |= {f"{column}_amount": money["amount"], f"{column}_currency": money["currency"]}
+        for name in {"content_ids", "tags", "policy_ids"} & fields.keys():
+            fields[name] = fields[name] or []
+        return fields
+
+    def to_representation(self, held: License) -> dict[str, Any]:
+        prices: Any = held
+        return {
+            "id": held.pk,
+            "object": "license",
+            "requesterId": held.requester.requester_id,
+            "requesterName": held.requester.name,
+            "licenseType": held.license_type,
+            "contentIds": held.content_ids,
+            "tags": held.tags,
+            "policyIds": held.policy_ids,
+            "startsAt": render_timestamp(held.starts_at),
+            "expiresAt": render_timestamp(held.expires_at),
+            "price": Money.shown(prices.price_amount, prices.price_currency),
+            "pricePerAccess": Money.shown(prices.access_amount, prices.access_currency),
+            "status": held.state(timezone.now()),
+            "revokedAt": render_timestamp(held.revoked_at),
+            "created": render_timestamp(held.created),
+            "updated": render_timestamp(held.updated),
+        }
+
+
+class RevocationSerializer(StrictSerializer):
+    """Nothing: a licence is revoked by the address alone."""

@@ -1,0 +1,1 @@
+"""Policies: rules, the pure decision on them, and the endpoints."""

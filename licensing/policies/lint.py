@@ -1,0 +1,158 @@
+"""What a policy says that its author may not have meant. Pure: no ORM, no clock, no HTTP.
+
+Findings that a rule is never reached or never allows are sound: no facts from `now` on prove them wrong. They are not
+complete: a rule that several others cover together is not found.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from licensing.policies.coverage import Covered
+from licensing.policies.decision import precedence
+from licensing.policies.rules import FULL_ACCESS, Rule
+
+LEVELS = ("warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`path` names the place as an error of validation would: `rules[0].conditions.licenseType`."""
+
+    level: str
+    code: str
+    path: str
+    message: str
+
+
+# code: level
+CODES = {
+    "duplicate_rule": "warning",
+    "unreachable_rule": "warning",
+    "contradictory_conditions": "warning",
+    "ended": "warning",
+    "permission_never_granted": "warning",
+    "never_allows": "warning",
+    "unknown_license_type": "warning",
+    "allow_without_license": "warning",
+    "default_allows": "warning",
+    "allow_by_name_alone": "info",
+    "license_may_have_lapsed": "info",
+    "grants_nothing": "info",
+    "begun": "info",
+}
+
+
+def finding(code: str, path: str, message: str) -> Finding:
+    return Finding(CODES[code], code, path, message)
+
+
+def lint(
+    rules: Sequence[Rule], default_action: str, now: datetime, license_types: Iterable[str] | None = None
+) -> list[Finding]:
+    """The findings in the order of the list of rules, those on the whole last.
+
+    `license_types` are those of which there are licences; None if all licences are vouched for by callers.
+    """
+    known = None if license_types is None else frozenset(license_types)
+    ordered = [Covered.of(rule, now) for rule in sorted(rules, key=precedence)]
+    found: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
+    dead = set()
+    for place, one in enumerate(ordered):
+        reason = never_reached(one, ordered[:place])
+        if reason:
+            dead.add(one.rule.index)
+            found[one.rule.index].append(reason)
+        else:
+            found[one.rule.index] += [*about_rule(one.rule, one), *about_types(one.rule, known)]
+    findings = [one for index in sorted(found) for one in found[index]]
+    alive = [rule for rule in rules if rule.index not in dead]
+    if default_action == "allow":
+        findings.append(
+            finding(
+                "default_allows", "defaultAction", "Whoever no rule matches is allowed, with no permission by name."
+            )
+        )
+    elif not any(rule.action == "allow" and may_grant(rule) for rule in alive):
+        findings.append(finding("never_allows", "rules", "Nothing is ever allowed by this policy."))
+    return findings
+
+
+def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
+    """Why the rule can never decide, if that is certain."""
+    rule = one.rule
+    path = f"rules[{rule.index}]"
+    if one.empty:
+        return finding(
+            "contradictory_conditions", f"{path}.conditions", "It ends before it begins, and never matches."
+        )
+    if one.ended:
+        return finding("ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again.")
+    for other in earlier:
+        if other.covers(one):
+            if alike(rule, other.rule):
+                message = f"Says the same as rule {other.rule.index}, which is tried before it."
+                return finding("duplicate_rule", path, message)
+            message = f"Is never reached: rule {other.rule.index} is tried before it, and matches whatever it matches."
+            return finding("unreachable_rule", path, message)
+    return None
+
+
+def alike(one: Rule, other: Rule) -> bool:
+    def told(rule: Rule) -> tuple[Any, ...]:
+        conditions = {condition.name: condition.wanted for condition in rule.conditions}
+        return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.message
+
+    return told(one) == told(other)
+
+
+def wanted_permissions(rule: Rule) -> list[str] | None:
+    for condition in rule.conditions:
+        if condition.name == "permission":
+            return condition.wanted if isinstance(condition.wanted, list) else [condition.wanted]
+    return None
+
+
+def may_grant(rule: Rule) -> bool:
+    """Whether the allow rule allows any check that it matches."""
+    wanted = wanted_permissions(rule)
+    return wanted is None or any(rule.grants(one) for one in wanted)
+
+
+def about_rule(rule: Rule, one: Covered) -> Iterator[Finding]:
+    path = f"rules[{rule.index}]"
+    if one.begun:
+        yield finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")
+    if rule.action != "allow":
+        return
+    for permission in wanted_permissions(rule) or ():
+        if not rule.grants(permission):
+            message = f"The rule is for {permission}, but does not grant it: such checks are denied."
+            yield finding("permission_never_granted", f"{path}.permissions", message)
+    if not rule.permissions and wanted_permissions(rule) is None:
+        message = f"Grants no permission: a check that asks for one is denied. {FULL_ACCESS} grants all."
+        yield finding("grants_nothing", path, message)
+    names = {condition.name: condition.wanted for condition in rule.conditions}
+    valid = names.get("hasValidLicense") is True
+    if not valid and "licenseType" in names:
+        message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
+        yield finding("license_may_have_lapsed", f"{path}.conditions", message)
+    elif not valid and not names.keys() & {"requesterId", "ip"}:
+        yield finding("allow_without_license", f"{path}.conditions", "Allows requesters without any licence.")
+    elif not valid:
+        message = "Allows these requesters without asking for a licence."
+        yield finding("allow_by_name_alone", f"{path}.conditions", message)
+
+
+def about_types(rule: Rule, known: frozenset[str] | None) -> Iterator[Finding]:
+    if known is None:
+        return
+    for condition in rule.conditions:
+        if condition.name == "licenseType":
+            path = f"rules[{rule.index}].conditions.licenseType"
+            many = isinstance(condition.wanted, list)
+            for place, name in enumerate(condition.wanted if many else [condition.wanted]):
+                if name not in known:
+                    message = f"There is no licence of the type {name!r}."
+                    yield finding("unknown_license_type", f"{path}[{place}]" if many else path, message)

@@ -1,0 +1,71 @@
+"""Policies and their revisions."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Account
+from kit.values.ids import IdField
+from licensing.owned import OwnedManager
+
+
+class Action(models.TextChoices):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Policy(models.Model):
+    """An ordered list of rules with a default action. A deleted one stays for the decisions that were made on it."""
+
+    id = IdField("pol", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="policies")
+    name = models.CharField(max_length=255)
+    description = models.TextField(null=True, blank=True)
+    rules = models.JSONField(default=list, blank=True)
+    default_action = models.CharField(max_length=5, choices=Action.choices, default=Action.DENY)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(null=True, editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = OwnedManager()
+
+    class Meta:
+        verbose_name_plural = "policies"
+        indexes = [
+            models.Index(
+                fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="policies_newest_first"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "rules": self.rules,
+            "defaultAction": str(self.default_action),
+            "version": self.version,
+        }
+
+
+class PolicyRevision(models.Model):
+    """A policy as it was from one version to the next; written with it, never changed."""
+
+    id = IdField("rev", primary_key=True)
+    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
+    version = models.PositiveIntegerField()
+    name = models.CharField(max_length=255)
+    description = models.TextField(null=True)
+    rules = models.JSONField()
+    default_action = models.CharField(max_length=5, choices=Action.choices)
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["policy", "version"], name="one_revision_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.name} (version {self.version})"

@@ -1,0 +1,83 @@
+"""Policies on the wire."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.values.timestamps import render_timestamp
+from licensing.bounds import MAX_WORD_COUNT
+from licensing.policies import schemas
+from licensing.policies.models import Action, Policy, PolicyRevision
+from licensing.policies.rules import RuleError, parse_new_rules
+
+
+@extend_schema_field(schemas.RULES)
+class RulesField(serializers.Field):
+    """The rules of a policy: validated, and kept as they were sent."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            parse_new_rules(data)
+        except RuleError as error:
+            raise serializers.ValidationError({error.path: [error.message]} if error.path else error.message) from None
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class PolicySerializer(StrictSerializer):
+    """Who may use what is linked to it, and on which terms."""
+
+    id = Id("pol", read_only=True)
+    object = Choice(choices=["policy"], read_only=True)
+    name = Text(max_length=255)
+    description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
+    rules = RulesField(required=False)
+    defaultAction = Choice(choices=Action.choices, required=False, source="default_action")
+    version = serializers.IntegerField(read_only=True, min_value=1)
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True, help_text="Present after an update.")
+
+    sometimes = frozenset({"updated"})
+
+    def to_representation(self, policy: Policy) -> dict[str, Any]:
+        shown = {
+            "id": policy.pk,
+            "object": "policy",
+            "name": policy.name,
+            "description": policy.description,
+            "rules": policy.rules,
+            "defaultAction": policy.default_action,
+            "version": policy.version,
+            "created": render_timestamp(policy.created),
+        }
+        if policy.updated is not None:
+            shown["updated"] = render_timestamp(policy.updated)
+        return shown
+
+
+class PolicyRevisionSerializer(PolicySerializer):
+    """A policy as it was in one of its versions; `updated` is when that was written, but for the first."""
+
+    def to_representation(self, revision: PolicyRevision) -> dict[str, Any]:  # type: ignore[override]
+        return super().to_representation(
+            Policy(
+                id=revision.policy_id,
+                name=revision.name,
+                description=revision.description,
+                rules=revision.rules,
+                default_action=revision.default_action,
+                version=revision.version,
+                created=revision.policy.created,
+                updated=revision.created if revision.version > 1 else None,
+            )
+        )
+
+
+class RollbackSerializer(StrictSerializer):
+    """A former version of the policy."""
+
+    version = Integer(min_value=1, max_value=MAX_WORD_COUNT, help_text="The version to return to.")

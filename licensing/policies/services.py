@@ -1,0 +1,79 @@
+"""What can be done with policies; endpoints, commands and the admin all call these."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import audit, epochs
+from kit.http.errors import InUse, ValidationFailed
+from kit.rest.resources import find
+from licensing.policies.models import Policy, PolicyRevision
+
+
+def keep_revision(policy: Policy) -> None:
+    PolicyRevision.objects.create(
+        policy=policy,
+        version=policy.version,
+        name=policy.name,
+        description=policy.description,
+        rules=policy.rules,
+        default_action=policy.default_action,
+        created=policy.updated or policy.created,
+    )
+
+
+@transaction.atomic
+def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
+    policy = Policy.objects.create(account_id=account_id, created=timezone.now(), **fields)
+    keep_revision(policy)
+    audit.record("policy.created", policy, {})
+    return policy
+
+
+@transaction.atomic
+def update_policy(policy: Policy, fields: dict[str, Any], action: str = "policy.updated") -> Policy:
+    """Writes the next version. Concurrent updates wait for each other, so none is lost."""
+    locked = find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
+    before = locked.audited()
+    for name, value in fields.items():
+        setattr(locked, name, value)
+    locked.version += 1
+    locked.updated = timezone.now()
+    locked.save()
+    keep_revision(locked)
+    audit.record(action, locked, before)
+    epochs.bump(locked.account_id)
+    return locked
+
+
+@transaction.atomic
+def rollback_policy(policy: Policy, version: int) -> Policy:
+    """Writes a new version that says what the given one said."""
+    revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
+    if revision is None:
+        raise ValidationFailed(f"This policy has no version {version}.", param="version")
+    return update_policy(
+        policy,
+        {
+            "name": revision.name,
+            "description": revision.description,
+            "rules": revision.rules,
+            "default_action": revision.default_action,
+        },
+        "policy.rolled_back",
+    )
+
+
+@transaction.atomic
+def delete_policy(policy: Policy) -> None:
+    """Takes the policy out of use. Raises InUse while content links to it."""
+    locked = Policy.objects.select_for_update().get(pk=policy.pk)
+    if locked.deleted_at is not None:
+        return
+    links = locked.content.of(locked.account_id).count()
+    if links:
+        raise InUse(f"{links} content item{'s' if links > 1 else ''} still link to this policy.")
+    locked.deleted_at = timezone.now()
+    locked.save(update_fields=["deleted_at"])
+    audit.record("policy.deleted", locked, locked.audited(), {})

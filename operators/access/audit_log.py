@@ -1,0 +1,152 @@
+"""The audit log: read, searched by resource, and never edited."""
+
+import json
+from collections import Counter
+from difflib import SequenceMatcher
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import (
+    ChoicesDropdownFilter,
+    DropdownFilter,
+)
+from unfold.decorators import display
+
+from accounts.models import AuditEntry
+from operators.base.filters import MomentFilter, RelatedFilter
+from operators.base.links import list_url
+from operators.base.model_admin import ScopedAdmin
+
+KINDS = {
+    "content": "content",
+    "policy": "policies",
+    "license": "licences",
+    "ledger_entry": "the ledger",
+    "api_key": "API keys",
+    "account": "accounts",
+    "operator": "operators",
+    "role": "roles",
+}
+# Of what is left of two values without what they begin and end with alike: compared within a second at worst.
+MOST_LINES = 4_000
+MOST_WORK = 10_000_000  # pairs of lines that are alike, times lines: few, unless a line comes again and again
+CONTEXT = 3
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def difference(before: Any, after: Any) -> list[tuple[str, str]]:
+    """Lines with what became of each: "removed", "added", "kept" (some, around a change) or "left out"."""
+    old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
+    sizes = f"{len(old):,} lines before and {len(new):,} after"
+    begin = max(alike(old, new) - CONTEXT, 0)
+    old, new = old[begin:], new[begin:]
+    end = max(alike(old[::-1], new[::-1]) - CONTEXT, 0)
+    old, new = old[: len(old) - end], new[: len(new) - end]
+    if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
+        return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
+    lines: list[tuple[str, str]] = []
+    # Without "junk", by which difflib would take every bracket of long rules for noise, and the rest for changed.
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
+        if lines or begin + group[0][1] > 0:
+            lines.append(("left out", "…"))
+        for kind, i1, i2, j1, j2 in group:
+            if kind == "equal":
+                lines += [("kept", line) for line in old[i1:i2]]
+            else:
+                lines += [("removed", line) for line in old[i1:i2]] + [("added", line) for line in new[j1:j2]]
+    return lines
+
+
+def alike(one: list[str], other: list[str]) -> int:
+    """How many lines they begin with alike."""
+    return next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+
+
+def work(old: list[str], new: list[str]) -> int:
+    """A bound on the steps that difflib takes: for each block that it finds, a look at all pairs that are alike."""
+    counts = Counter(new)
+    return sum(number * counts[line] for line, number in Counter(old).items()) * min(len(old), len(new))
+
+
+class KindFilter(DropdownFilter):
+    title = "what was changed"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(KINDS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        return queryset.filter(resource_type=self.value()) if self.value() in KINDS else queryset
+
+
+@admin.register(AuditEntry)
+class AuditLogAdmin(ScopedAdmin):
+    list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
+    list_select_related = ("account",)
+    list_filter = (
+        KindFilter,
+        ("actor_type", ChoicesDropdownFilter),
+        ("created", MomentFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("resource_id",)
+    search_help_text = "The id of a resource or a key, whole: everything that was done to it."
+    fields = readonly_fields = (
+        "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
+        "request_id", "entry",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """What is of no account is about the operators themselves: for superusers alone."""
+        entries = super().get_queryset(request)
+        return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By the index that there is; Django would compare the id's text with all rows, cast one by one."""
+        return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
+
+    @display(description="When (UTC)", ordering="pk")
+    def when(self, entry: AuditEntry) -> str:
+        return f"{entry.created:%Y-%m-%d %H:%M:%S}"
+
+    @display(description="Who")
+    def actor(self, entry: AuditEntry) -> str:
+        named = {
+            "key": f"the key {entry.actor_name}",
+            "operator": f"{entry.actor_name}, in the admin",
+            "command": f"{entry.actor_name or 'somebody'}, by the command {entry.actor_id}",
+        }
+        return named.get(entry.actor_type, "the service")
+
+    @display(description="What")
+    def resource(self, entry: AuditEntry) -> str:
+        return entry.resource_title
+
+    @display(description="Fields")
+    def fields_changed(self, entry: AuditEntry) -> str:
+        """Of what was there before and is there still; otherwise it is all of them."""
+        return "" if entry.action.endswith((".created", ".deleted")) else ", ".join(sorted(entry.changes))
+
+    @display(description="All changes of it")
+    def everything_on_it(self, entry: AuditEntry) -> str:
+        address = list_url(AuditEntry, q=entry.resource_id, kind=entry.resource_type)
+        return format_html('<a class="audit-link" href="{}">{}</a>', address, entry.resource_id)
+
+    @display(description="Entry")
+    def entry(self, entry: AuditEntry) -> str:
+        return entry.pk
+
+    @display(description="Before and after")
+    def difference(self, entry: AuditEntry) -> str:
+        fields = [(name, difference(*pair)) for name, pair in sorted(entry.changes.items())]
+        return render_to_string("operators/audit_changes.html", {"fields": fields})

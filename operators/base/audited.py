@@ -1,0 +1,100 @@
+"""What the audit log tells of operators and roles, which are Django's own models and have no services."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.http import HttpRequest
+
+from accounts import audit
+from accounts.models import StaffScope
+from operators.base.history import AuditedHistory
+from operators.base.stale_forms import StaleFormGuard
+
+
+class AuditedOperator:
+    """A member of staff. Left out: the password, `last_login`, and the second factor, which is no field of theirs."""
+
+    def __init__(self, user: User) -> None:
+        self.user, self.pk = user, user.pk
+
+    def __str__(self) -> str:
+        return self.user.get_username()
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "username": self.user.get_username(),
+            "email": self.user.email,
+            "superuser": self.user.is_superuser,
+            "active": self.user.is_active,
+            "roles": sorted(self.user.groups.values_list("name", flat=True)),
+            "permissions": permissions_of(self.user.user_permissions),
+            "accounts": self.accounts(),
+        }
+
+    def accounts(self) -> Any:
+        """Which accounts they see beside a superuser's all: "all", or their ids."""
+        scope = StaffScope.objects.filter(user=self.user).first()
+        if scope is None or scope.all_accounts:
+            return "all" if scope else []
+        return sorted(scope.accounts.values_list("pk", flat=True))
+
+
+class AuditedRole:
+    def __init__(self, group: Group) -> None:
+        self.group, self.pk = group, group.pk
+
+    def __str__(self) -> str:
+        return self.group.name
+
+    def audited(self) -> dict[str, Any]:
+        return {"name": self.group.name, "permissions": permissions_of(self.group.permissions)}
+
+
+def permissions_of(granted: Any) -> list[str]:
+    pairs = granted.order_by("content_type__app_label", "codename").values_list("content_type__app_label", "codename")
+    return [f"{app}.{codename}" for app, codename in pairs]
+
+
+class AuditedAdmin(StaleFormGuard, AuditedHistory):
+    """For a ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
+
+    audited_as: Any  # AuditedOperator or AuditedRole
+
+    def editable_state(self, obj: Any, fields: Iterable[str]) -> dict[str, Any]:
+        """What the inlines and the fields of many rows say is in it, too."""
+        state: dict[str, Any] = self.audited_as(obj).audited()
+        return state
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        stored = type(obj).objects.get(pk=obj.pk) if change else None
+        request.audited_before = self.audited_as(stored).audited() if stored else {}  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)  # type: ignore[misc]
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)  # type: ignore[misc]
+        before: dict[str, Any] = request.audited_before  # type: ignore[attr-defined]
+        action = f"{self.kind}.updated" if change else f"{self.kind}.created"
+        audit.record(action, self.audited_as(form.instance), before)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        told = self.audited_as(obj)
+        before = told.audited()
+        super().delete_model(request, obj)  # type: ignore[misc]
+        audit.record(f"{self.kind}.deleted", told, before, {})
+
+
+def password_changed(user: User) -> None:
+    """That it was changed, not to what."""
+    audit.record("operator.password_changed", AuditedOperator(user), {}, {"password": "changed"})
+
+
+class AuditedPassword:
+    """For a form that sets somebody's password."""
+
+    @transaction.atomic
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)  # type: ignore[misc]
+        password_changed(user)
+        return user

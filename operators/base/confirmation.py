@@ -1,0 +1,60 @@
+"""The page that asks before anything dangerous, and names what will be affected."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from operators.base.frame import page
+from operators.base.links import change_url
+from operators.base.refusals import REFUSALS, add_refusal, refusal
+
+
+def confirm(
+    request: HttpRequest,
+    model_admin: Any,
+    *,
+    obj: Any,
+    title: str,
+    effects: Sequence[str],
+    button: str,
+    perform: Callable[[dict[str, Any]], str | HttpResponse],
+    form: type[forms.Form] | None = None,
+    initial: dict[str, Any] | None = None,
+    facts: Sequence[tuple[str, str]] = (),
+    danger: bool = False,
+) -> HttpResponse:
+    """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
+
+    `effects` are sentences on what will happen, `facts` what is known of the thing (label, value); `danger` marks the
+    button of what cannot be undone. `perform` is given the cleaned data of `form`, if there is one. What a service
+    refuses is shown on the page.
+    """
+    back = change_url(obj)
+    bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST" and bound.is_valid():
+        try:
+            done = perform(bound.cleaned_data)
+        except REFUSALS as error:
+            add_refusal(bound, refusal(error, {}))
+        else:
+            if isinstance(done, HttpResponse):
+                return done
+            messages.success(request, done)
+            return redirect(back)
+    return page(
+        request,
+        model_admin,
+        "operators/confirm.html",
+        title=title,
+        original=obj,
+        effects=effects,
+        facts=facts,
+        button=button,
+        variant="danger" if danger else "primary",
+        form=bound,
+        back=back,
+    )

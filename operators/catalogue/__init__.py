@@ -1,0 +1,1 @@
+"""Content, its imports and exports, and the decisions on it."""

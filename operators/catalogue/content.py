@@ -1,0 +1,161 @@
+"""Content: searched, filtered, written by the services; what was asked for an item stands on its page."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html_join
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+
+from analytics.models import AccessEvent
+from analytics.usage.report import content_stats
+from licensing.content import services as content_services
+from licensing.content.models import Content
+from operators.base.confirmation import confirm
+from operators.base.filters import ExactTextFilter, RelatedFilter
+from operators.base.links import change_url, list_url
+from operators.base.model_admin import ServiceAdmin
+from operators.base.searching import find_content
+from operators.catalogue.content_bulk import BulkChanges
+from operators.catalogue.content_export import ContentExport
+from operators.catalogue.content_form import ContentForm, content_fields
+from operators.catalogue.content_import import ContentImport
+
+ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
+METADATA = ("author", "published_at", "category", "word_count", "metadata_tags", "metadata_extra")
+
+
+@admin.register(Content)
+class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
+    list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
+    list_select_related = ("account", "policy")
+    list_filter = (
+        ("status", ChoicesDropdownFilter),
+        ("type", ChoicesDropdownFilter),
+        ("policy", RelatedFilter),
+        ("category", ExactTextFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("title", "external_id")  # how: see operators.base.searching
+    search_help_text = "Words of the title by their beginnings, the beginning of the external id, or a whole cnt_ id."
+    sortable_by = ()
+    form = ContentForm
+    add_fieldsets = ((None, {"fields": ("account", *ABOUT)}), ("Metadata", {"fields": METADATA}))
+    fieldsets = (
+        (None, {"fields": ("identifier", "account", "status", *ABOUT)}),
+        ("Metadata", {"fields": METADATA}),
+        ("Use", {"fields": ("requests", "decisions", "created_at", "updated_at")}),
+    )
+    autocomplete_fields = ("account", "policy")
+    rights = {"decisions": "analytics.view_accessevent"}
+    actions_list = ("import_items", "export_items")
+    actions_detail = ("decisions_of_it", "delete_it")
+    api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
+        return super().get_queryset(request).filter(deleted_at=None)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return find_content(queryset, search_term), False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Content | None = None) -> tuple[str, ...]:
+        return ("identifier", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Content:
+        account = fields.pop("account")
+        given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
+        return content_services.create_content(account.pk, {**given, "id": fields["id"]})
+
+    def update(self, request: HttpRequest, obj: Content, fields: dict[str, Any]) -> Content:
+        stored = Content.objects.get(pk=obj.pk)  # the form has changed `obj` already
+        return content_services.update_content(stored, content_fields(fields, stored.metadata_extra))
+
+    @action(
+        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
+    )
+    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        item = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> HttpResponse:
+            content_services.delete_content(item)
+            self.log_deletions(request, [item])
+            self.message_user(request, f"The item {item.title} is deleted.")
+            return redirect("admin:licensing_content_changelist")
+
+        return confirm(
+            request,
+            self,
+            obj=item,
+            title=f"Delete {item.title}?",
+            facts=[
+                ("Account", str(item.account)),
+                ("External id", item.external_id or "none"),
+                ("Asked for", self.requests(item)),
+            ],
+            effects=[
+                "Every check of it is answered with 404 from this moment on. To keep it and deny access, archive it.",
+                "Licences that name it no longer cover anything by it.",
+                "Decisions, usage figures and revenue stay. The external id can be used for another item.",
+                "This cannot be undone.",
+            ],
+            button="Delete it",
+            danger=True,
+            perform=perform,
+        )
+
+    @action(description="Decisions", icon="rule", permissions=["decisions"], url_path="decisions")
+    def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
+
+    def has_decisions_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("analytics.view_accessevent")
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Status", label={"active": "success", "archived": "default"})
+    def state(self, item: Content) -> str:
+        return item.status
+
+    @display(description="Created (UTC)")
+    def created_at(self, item: Content) -> str:
+        return f"{item.created:%Y-%m-%d %H:%M}"
+
+    @display(description="Changed (UTC)")
+    def updated_at(self, item: Content) -> str:
+        return f"{item.updated:%Y-%m-%d %H:%M}"
+
+    @display(description="Asked for")
+    def requests(self, item: Content) -> str:
+        stats = content_stats(item.account_id, item.pk)
+        return (
+            f"{stats['totalRequests']:,} times: {stats['allowedRequests']:,} allowed, "
+            f"{stats['deniedRequests']:,} denied"
+        )
+
+    @display(description="Latest decisions")
+    def decisions(self, item: Content) -> str:
+        events = AccessEvent.objects.filter(content_id=item.pk, account_id=item.account_id)
+        return latest_decisions(events.order_by("-created", "-pk").select_related("requester"), "requester")
+
+
+LATEST = 5
+
+
+def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
+    """The newest of them with links; `about` is the attribute that tells them apart."""
+    rows = (
+        (
+            change_url(event),
+            f"{event.created:%Y-%m-%d %H:%M:%S}",
+            "allowed" if event.allowed else f"denied: {event.reason}",
+            str(getattr(event, about)),
+        )
+        for event in events[:LATEST]
+    )
+    return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

@@ -1,0 +1,1 @@
+"""Requesters, their licences and the ledger."""

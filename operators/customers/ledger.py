@@ -1,0 +1,152 @@
+"""The ledger: read, and added to by adjustments with a reason. The database refuses everything else."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from analytics.ledger.adjustments import adjust
+from analytics.ledger.serializers import AdjustmentSerializer
+from analytics.models import LedgerEntry
+from kit.values import ids
+from kit.values.amounts import plain
+from operators.base.fields import Amount, Currency, as_told
+from operators.base.filters import MomentFilter, RelatedFilter
+from operators.base.links import change_url
+from operators.base.model_admin import ServiceAdmin
+
+NAMES = {
+    "amount": "amount",
+    "currency": "currency",
+    "description": "description",
+    "occurred_at": "occurredAt",
+    "license_type": "licenseType",
+    "of_license": "licenseId",
+    "of_decision": "decisionId",
+    "of_content": "contentId",
+    "of_requester": "requesterId",
+}
+
+
+def reference(label: str, help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, max_length=255, help_text=help_text, widget=UnfoldAdminTextInputWidget
+    )
+
+
+class AdjustmentForm(forms.ModelForm):
+    """An entry to be added."""
+
+    amount = Amount(help_text="Negative for what is given back.")
+    currency = Currency()
+    description = forms.CharField(
+        label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
+    )
+    of_decision = reference("Decision", "dec_…, if it is about one. Its licence, item and requester are then known.")
+    of_license = reference("Licence", "lic_…, if it is about one. Its requester is then known.")
+    of_requester = reference("Requester", "The requester's own id.")
+    of_content = reference("Item", "cnt_…")
+
+    class Meta:
+        model = LedgerEntry
+        fields = ("account", "license_type", "occurred_at")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, help_text in (
+            ("occurred_at", "UTC. Reports count it on this day. Now, unless given."),
+            ("license_type", "Reports count it under this tier."),
+        ):
+            if name in self.fields:
+                self.fields[name].required = False
+                self.fields[name].help_text = help_text
+
+    def _post_clean(self) -> None:
+        """Nothing: what the model would say, the API's own rules say."""
+
+
+@admin.register(LedgerEntry)
+class LedgerAdmin(ServiceAdmin):
+    list_display = (
+        "when",
+        "type",
+        "sum",
+        "requester",
+        "license_type",
+        "content",
+        "description",
+        "account",
+    )
+    list_select_related = ("account", "requester", "content", "license", "decision")
+    list_filter = (
+        ("type", ChoicesDropdownFilter),
+        ("occurred_at", MomentFilter),
+        ("requester", RelatedFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("pk",)
+    search_help_text = "The id of an entry (led_…) or of the decision that it charges (dec_…), whole."
+    sortable_by = ()
+    form = AdjustmentForm
+    add_fieldsets = (
+        (None, {"fields": ("account", "amount", "currency", "description", "occurred_at")}),
+        ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
+    )
+    fields = (
+        "identifier", "account", "type", "sum", "when", "description", "of", "license_type", "booked_at",
+    )  # fmt: skip
+    autocomplete_fields = ("account",)
+    api_names = {
+        "licenseId": "of_license",
+        "decisionId": "of_decision",
+        "contentId": "of_content",
+        "requesterId": "of_requester",
+    }
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        # The charge of a decision has its id, but for the prefix.
+        raw = ids.decode("led", term) or ids.decode("dec", term)
+        return (queryset.filter(pk=ids.encode("led", raw)) if raw else queryset.none()), False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: LedgerEntry | None = None) -> tuple[str, ...]:
+        return self.fields if obj else ()
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
+        account = fields.pop("account")
+        body = {
+            NAMES[name]: as_told(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
+        }
+        body["amount"] = plain(fields["amount"])
+        return adjust(account.pk, {**AdjustmentSerializer().run_validation(body), "id": fields["id"]})
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Counts at (UTC)")
+    def when(self, entry: LedgerEntry) -> str:
+        return f"{entry.occurred_at:%Y-%m-%d %H:%M:%S}"
+
+    @display(description="Booked (UTC)")
+    def booked_at(self, entry: LedgerEntry) -> str:
+        return f"{entry.created:%Y-%m-%d %H:%M:%S}"
+
+    @display(description="Amount")
+    def sum(self, entry: LedgerEntry) -> str:
+        return f"{plain(entry.amount)} {entry.currency}"
+
+    @display(description="About")
+    def of(self, entry: LedgerEntry) -> str:
+        """Links to what it names; what has gone since is left out."""
+        return links([entry.decision, entry.license, entry.requester, entry.content])
+
+
+def links(objects: list[Any]) -> str:
+    rows = ((one._meta.verbose_name.capitalize(), change_url(one), str(one)) for one in objects if one is not None)
+    return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"

@@ -1,0 +1,209 @@
+"""Licences: issued, changed and revoked by the services of the API."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import DropdownFilter
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+
+from analytics.models import LedgerEntry
+from licensing.licenses import services as license_services
+from licensing.licenses.models import License, LicenseStatus, spelled
+from licensing.licenses.serializers import STATES
+from operators.base.confirmation import confirm
+from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.links import change_url, list_url
+from operators.base.model_admin import ServiceAdmin
+from operators.base.searching import find_licenses
+from operators.customers.license_form import LicenseForm, license_fields
+from operators.customers.requesters import term
+
+TERMS = (
+    "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
+    "price_amount", "price_currency", "access_amount", "access_currency",
+)  # fmt: skip
+
+
+class StateFilter(DropdownFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state, state) for state in STATES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[License]) -> QuerySet[License]:
+        state = self.value()
+        return license_services.with_state(queryset).filter(derived_status=state) if state in STATES else queryset
+
+
+@admin.register(License)
+class LicenseAdmin(ServiceAdmin):
+    list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
+    list_select_related = ("account", "requester")
+    list_filter = (
+        StateFilter,
+        ("license_type", ExactTextFilter),
+        ("requester", RelatedFilter),
+        ("expires_at", MomentFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("requester__requester_id",)  # how: see operators.base.searching
+    search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
+    sortable_by = ()
+    form = LicenseForm
+    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name", *TERMS)}),)
+    fieldsets = (
+        (None, {"fields": ("identifier", "account", "holder", "status_now", *TERMS)}),
+        ("Since", {"fields": ("created_at", "updated_at", "revoked", "booked")}),
+    )
+    readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
+    autocomplete_fields = ("account",)
+    rights = {"booked": "analytics.view_ledgerentry"}
+    actions_detail = ("revoke",)
+    api_names = {
+        "requesterId": "requester_own_id",
+        "price": "price_amount",
+        "pricePerAccess": "access_amount",
+    }
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return find_licenses(queryset, search_term), False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: License | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        if obj is not None:  # a licence stays its requester's
+            form.base_fields = {
+                name: field
+                for name, field in form.base_fields.items()
+                if name not in ("requester_own_id", "requester_name")
+            }
+        return form
+
+    def has_change_permission(self, request: HttpRequest, obj: License | None = None) -> bool:
+        revoked = obj is not None and obj.status == LicenseStatus.REVOKED
+        return not revoked and super().has_change_permission(request, obj)
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
+        account = fields.pop("account")
+        given = {name: value for name, value in fields.items() if value not in (None, "", [])}
+        return license_services.issue_license(account.pk, {**license_fields(given, fields), "id": fields["id"]})
+
+    def locked(self, obj: License) -> License:
+        return license_services.lock(obj)
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        request.cleaned = form.cleaned_data  # type: ignore[attr-defined]
+        return super().save_form(request, form, change)
+
+    def update(self, request: HttpRequest, obj: License, fields: dict[str, Any]) -> License:
+        if fields.get("starts_at", ...) is None:
+            del fields["starts_at"]
+        return license_services.update_license(obj, license_fields(fields, request.cleaned))  # type: ignore[attr-defined]
+
+    @action(
+        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
+    )
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        held = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> str:
+            license_services.revoke_license(held)
+            self.log_change(request, held, "Revoked.")
+            return f"The licence {held.license_type} of {held.requester} is revoked."
+
+        return confirm(
+            request,
+            self,
+            obj=held,
+            title=f"Revoke the licence {held.license_type} of {held.requester}?",
+            facts=[
+                ("Account", str(held.account)),
+                ("Requester", f"{held.requester} ({held.requester.requester_id})"),
+                ("Covers", self.covers(held)),
+                ("Term", term(held)),
+                ("State", held.state(timezone.now())),
+                ("Price", self.price(held)),
+            ],
+            effects=[
+                f"From the next check on {held.requester} no longer has it, in every process: rules that want the "
+                f"type {held.license_type} or a valid licence do not match by it.",
+                f"No access is charged by it any more ({self.per_access(held)} each until now)."
+                if held.access_amount is not None
+                else "It charges nothing per access, so no charges end.",
+                "What it earned stays in the ledger; a refund is an adjustment of its own.",
+                "This cannot be undone; another licence has to be issued.",
+            ],
+            button="Revoke it",
+            danger=True,
+            perform=perform,
+        )
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
+    def state(self, held: License) -> str:
+        return held.state(timezone.now())
+
+    @display(description="State")
+    def status_now(self, held: License) -> str:
+        return held.state(timezone.now())
+
+    @display(description="Requester")
+    def holder(self, held: License) -> str:
+        return format_html(
+            '<a class="text-link" href="{}">{}</a> ({})',
+            change_url(held.requester),
+            held.requester,
+            held.requester.requester_id,
+        )
+
+    @display(description="Covers")
+    def covers(self, held: License) -> str:
+        scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
+        plural = {"item": "items", "tag": "tags", "policy": "policies"}
+        told = [
+            f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named
+        ]
+        return ", ".join(told) or "everything"
+
+    @display(description="Term (UTC)")
+    def term(self, held: License) -> str:
+        return term(held)
+
+    @display(description="Price")
+    def price(self, held: License) -> str:
+        return spelled(held.price_amount, held.price_currency) or "–"
+
+    @display(description="Per access")
+    def per_access(self, held: License) -> str:
+        return spelled(held.access_amount, held.access_currency) or "–"
+
+    @display(description="Issued (UTC)")
+    def created_at(self, held: License) -> str:
+        return f"{held.created:%Y-%m-%d %H:%M}"
+
+    @display(description="Changed (UTC)")
+    def updated_at(self, held: License) -> str:
+        return f"{held.updated:%Y-%m-%d %H:%M}"
+
+    @display(description="Revoked (UTC)")
+    def revoked(self, held: License) -> str:
+        return f"{held.revoked_at:%Y-%m-%d %H:%M}" if held.revoked_at else "no"
+
+    @display(description="In the ledger")
+    def booked(self, held: License) -> str:
+        return format_html(
+            '<a class="text-link" href="{}">Entries of this requester</a>',
+            list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
+        )

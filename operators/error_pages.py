@@ -1,0 +1,57 @@
+"""The admin's error pages; everything else answers errors as the API does."""
+
+from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.views import defaults
+
+from kit.http.errors import handle_404, handle_500
+from kit.http.middleware import request_id
+from operators.middleware import ADMIN_PATH, AdminMiddleware
+
+
+def is_of_admin(request: HttpRequest) -> bool:
+    return request.path.startswith(ADMIN_PATH) and AdminMiddleware.is_here(request)
+
+
+def error_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    context = {"title": title, "text": text, "request_id": request_id.get()}
+    html = render_to_string("operators/error.html", {**admin.site.each_context(request), **context}, request)
+    return HttpResponse(html, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not is_of_admin(request):
+        return defaults.bad_request(request, exception)
+    return error_page(request, 400, "This address makes no sense", "It asks for something that no page has.")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not is_of_admin(request):
+        return defaults.permission_denied(request, exception)
+    text = "Your role does not include this. A superuser gives rights, under Operators."
+    return error_page(request, 403, "You may not do this", text)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not is_of_admin(request):
+        return handle_404(request, exception)
+    text = "It may have been deleted, or belong to an account that you do not see."
+    return error_page(request, 404, "There is nothing here", text)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Without a look at who asks: what failed may be the database."""
+    if not is_of_admin(request):
+        return handle_500(request)
+    request.user = AnonymousUser()
+    text = "Something went wrong on our side. What you sent was not saved; try again, or name this id to who runs it:"
+    return error_page(request, 500, "This did not work", text)
+
+
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    if not is_of_admin(request):
+        return defaults.permission_denied(request, PermissionError(reason))
+    text = "Its page was opened before you signed in, or cookies are blocked. Open the page anew and send it again."
+    return error_page(request, 403, "This form is not valid any more", text)

@@ -1,0 +1,1 @@
+"""Signing in: the form, its limits, the second factor, sessions."""

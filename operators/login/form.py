@@ -1,0 +1,78 @@
+"""The login form: name, password and, of who has set one up, a code of the second factor. One form, one answer.
+
+And the form that changes one's own password, whose attempts at the old one are limited likewise.
+"""
+
+import logging
+from typing import Any
+
+from django import forms
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
+
+from operators.login import second_factor
+from operators.login.known_browsers import known_browser
+from operators.login.limits import seconds_to_wait, seconds_to_wait_inside, too_many
+from operators.middleware import mark_session
+
+logger = logging.getLogger(__name__)
+
+
+class LoginForm(AuthenticationForm):
+    code = forms.CharField(
+        required=False,
+        max_length=40,
+        label="Code",
+        help_text="From your authenticator app, or a recovery code. Empty if you have set up none.",
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "text", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].widget.attrs["class"] = self.fields["username"].widget.attrs["class"]
+
+    def clean(self) -> dict[str, Any]:
+        username = self.cleaned_data.get("username", "")
+        wait = seconds_to_wait(username, self.address, known_browser(self.request, username))
+        if wait is not None:
+            logger.warning("Login of %r from %s refused: too many attempts", username[:150], self.address)
+            raise too_many(wait)
+        return super().clean()
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        if not (user.is_active and user.is_staff):
+            raise self.get_invalid_login_error()
+        if second_factor.is_set_up(user):
+            if not second_factor.accepts(user, self.cleaned_data.get("code", "")):
+                # In the words for a wrong password: who guesses one does not learn that it was right.
+                raise self.get_invalid_login_error()
+            user.second_factor_given = True
+
+    @property
+    def address(self) -> Any:
+        return getattr(self.request, "client_address", None)
+
+    def get_invalid_login_error(self) -> forms.ValidationError:
+        logger.warning("Login of %r from %s failed", self.cleaned_data.get("username", "")[:150], self.address)
+        return forms.ValidationError(
+            "Name, password and code do not go together. The code is needed where an authenticator app was set up; "
+            "each works once.",
+            code="invalid_login",
+        )
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
+    """Who sits down at somebody's open session does not get to guess the password."""
+
+    def clean_old_password(self) -> str:
+        wait = seconds_to_wait_inside(self.user)
+        if wait is not None:
+            logger.warning("Change of the password of %r refused: too many attempts", self.user.get_username())
+            raise too_many(wait)
+        return super().clean_old_password()
+
+
+@receiver(user_logged_in)
+def note_login(sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
+    mark_session(request.session, second_factor=getattr(user, "second_factor_given", False))

@@ -1,0 +1,47 @@
+"""Browsers in which an operator has signed in before, by a signed cookie.
+
+A login from one has attempts of its own (operators.login.limits), so that nobody else can use them up. The
+cookie opens nothing: password and code are asked for as ever. It holds for one operator and their password of then, or
+whoever once knew the password could collect attempts at the next one.
+"""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+COOKIE, SALT = "known_browser", "operators.login.known_browsers"
+LIFETIME = 90 * 86_400  # seconds since the last login
+
+
+def of_password(user: Any) -> str:
+    return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
+
+
+def known_browser(request: HttpRequest, username: str) -> str | None:
+    """The id of the browser, if the operator of this name has signed in in it."""
+    try:
+        operator, browser, password = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
+    except signing.BadSignature:
+        return None
+    user = User.objects.filter(pk=operator, username=username).first()
+    return browser if user is not None and constant_time_compare(password, of_password(user)) else None
+
+
+def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
+    """Makes the browser known as that of the operator who has just signed in."""
+    user: Any = request.user
+    browser = known_browser(request, user.get_username()) or secrets.token_urlsafe(16)
+    response.set_cookie(
+        COOKIE,
+        signing.dumps([user.pk, browser, of_password(user)], salt=SALT),
+        max_age=LIFETIME,
+        path=settings.SESSION_COOKIE_PATH,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )

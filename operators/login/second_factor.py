@@ -1,0 +1,110 @@
+"""The second factor of a login: an authenticator app, or one of the recovery codes on paper.
+
+A code works once: the step of the last one is kept, and a recovery code is marked as used, both by an UPDATE that only
+one of simultaneous attempts can win. The secret is sealed and the codes are digests, so that who reads the database
+alone can make no code.
+"""
+
+import hmac
+import secrets
+from base64 import b32encode, urlsafe_b64encode
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import audit
+from accounts.models import Authenticator, RecoveryCode
+from operators.base.audited import AuditedOperator
+from operators.login import totp
+from operators.login.sessions import end_sessions
+
+RECOVERY_CODES = 10
+
+
+def sealer() -> Fernet:
+    return Fernet(urlsafe_b64encode(sha256(b"authenticator:" + settings.API_KEY_PEPPER).digest()))
+
+
+def is_set_up(user: Any) -> bool:
+    return Authenticator.objects.filter(user=user).exists()
+
+
+@transaction.atomic
+def set_up(user: Any, secret: bytes, code: str, *, session_key: str | None = None) -> list[str] | None:
+    """Makes the app that knows the secret the user's second factor, if the code proves that it does.
+
+    Ends all sessions of the user but that of the key, in which it is set up: they were made with the password alone.
+    Returns new recovery codes; None for a wrong code.
+    """
+    step = totp.step_of(secret, code)
+    if step is None:
+        return None
+    Authenticator.objects.update_or_create(
+        user=user, defaults={"secret": sealer().encrypt(secret), "last_step": step, "created": timezone.now()}
+    )
+    note_change(user, "on")
+    end_sessions(user, keep=session_key)
+    return new_recovery_codes(user)
+
+
+def note_change(user: Any, state: str) -> None:
+    audit.record("operator.second_factor_changed", AuditedOperator(user), {}, {"secondFactor": state})
+
+
+def new_recovery_codes(user: Any) -> list[str]:
+    """Ten codes in place of those that there were. They exist nowhere else."""
+    codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
+    with transaction.atomic():
+        RecoveryCode.objects.filter(user=user).delete()
+        RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=digest(code)) for code in codes)
+    return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in codes]
+
+
+def digest(code: str) -> bytes:
+    return hmac.digest(settings.API_KEY_PEPPER, b"recovery-code:" + code.encode(), "sha256")
+
+
+def unused_codes(user: Any) -> QuerySet[RecoveryCode]:
+    return RecoveryCode.objects.filter(user=user, used_at=None)
+
+
+def accepts(user: Any, code: str, now: datetime | None = None) -> bool:
+    """Whether this is a code of the app or a recovery code, and uses it up."""
+    code = "".join(code.split()).replace("-", "").lower()
+    if code.isdecimal() and len(code) == totp.DIGITS:
+        return accepts_of_app(user, code)
+    return bool(code) and unused_codes(user).filter(digest=digest(code)).update(used_at=now or timezone.now()) == 1
+
+
+def accepts_of_app(user: Any, code: str) -> bool:
+    authenticator = Authenticator.objects.filter(user=user).first()
+    if authenticator is None:
+        return False
+    try:
+        secret = sealer().decrypt(bytes(authenticator.secret))
+    except InvalidToken:  # sealed under another API_KEY_PEPPER
+        return False
+    step = totp.step_of(secret, code)
+    newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
+    return newer is not None and newer.update(last_step=step) == 1
+
+
+@transaction.atomic
+def reset(user: Any) -> None:
+    """Somebody else turns it off; who was signed in, perhaps by the lost phone, is not any more."""
+    turn_off(user)
+    end_sessions(user)
+
+
+@transaction.atomic
+def turn_off(user: Any) -> None:
+    """The password alone signs in from now on."""
+    if Authenticator.objects.filter(user=user).delete()[0]:
+        note_change(user, "off")
+    RecoveryCode.objects.filter(user=user).delete()

@@ -1,0 +1,104 @@
+"""The page on which members of staff set their second factor up, renew their recovery codes, and turn it off."""
+
+import logging
+from typing import Any
+
+import segno
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.models import Authenticator
+from operators.login import second_factor, totp
+from operators.login.limits import answer_too_many, seconds_to_wait_inside, too_many
+from operators.middleware import SECOND_FACTOR
+
+logger = logging.getLogger(__name__)
+
+SALT, TICKET_SECONDS = "operators.login.second_factor", 3600
+
+
+class CodeForm(forms.Form):
+    """`action` is what the button says; `ticket` the secret that the QR code shows, until it is proved and kept."""
+
+    code = forms.CharField(
+        max_length=40,
+        label="Code",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "spellcheck": "false"}),
+    )
+    ticket = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+def second_factor_page(request: HttpRequest, site: Any) -> HttpResponse:
+    user: Any = request.user
+    authenticator = Authenticator.objects.filter(user=user).first()
+    form = CodeForm(request.POST or None)
+    codes = None
+    if request.method == "POST" and form.is_valid():
+        wait = seconds_to_wait_inside(user)
+        if wait is not None:
+            logger.warning("Two-factor code of %r refused: too many attempts", user.get_username())
+            form.add_error("code", too_many(wait))
+        elif authenticator is None:
+            codes = set_up(request, form)
+        elif not second_factor.accepts(user, form.cleaned_data["code"]):
+            form.add_error("code", "This is not the code of now, or it was used before.")
+        elif "turn_off" in request.POST and not settings.ADMIN_REQUIRE_TOTP:
+            second_factor.turn_off(user)
+            messages.success(request, "Two-factor login is off.")
+            return HttpResponseRedirect(reverse("admin:second_factor"))
+        else:
+            codes = second_factor.new_recovery_codes(user)
+    context = {
+        **site.each_context(request),
+        "title": "Two-factor login",
+        "authenticator": authenticator,
+        "form": form,
+        "codes": codes,
+        "required": settings.ADMIN_REQUIRE_TOTP,
+        "unused": second_factor.unused_codes(user).count() if authenticator else 0,
+    }
+    if authenticator is None and codes is None:
+        context |= offer(user, form)
+    return answer_too_many(TemplateResponse(request, "operators/second_factor.html", context), form)
+
+
+def offer(user: Any, form: CodeForm) -> dict[str, Any]:
+    """A secret to set up: the one of the form that was sent, or a new one."""
+    secret = secret_of(user, form.data.get("ticket", "")) or totp.new_secret()
+    code = segno.make(totp.address(secret, user.get_username(), settings.UNFOLD["SITE_TITLE"]), error="m")
+    return {
+        "ticket": signing.dumps([user.pk, totp.as_text(secret)], salt=SALT),
+        "secret": totp.as_text(secret),
+        # Made here out of nothing but the address; black on white in the dark theme too.
+        "qr": mark_safe(code.svg_inline(scale=5, border=3, light="#fff")),  # noqa: S308
+    }
+
+
+def secret_of(user: Any, ticket: str) -> bytes | None:
+    try:
+        owner, text = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
+    except signing.BadSignature:
+        return None
+    return totp.from_text(text) if owner == user.pk else None
+
+
+def set_up(request: HttpRequest, form: CodeForm) -> list[str] | None:
+    secret = secret_of(request.user, form.cleaned_data["ticket"])
+    if secret is None:
+        form.add_error(None, "This page is too old. Scan the code that it shows now.")
+        return None
+    code = form.cleaned_data["code"].replace(" ", "")
+    codes = second_factor.set_up(request.user, secret, code, session_key=request.session.session_key)
+    if codes is None:
+        form.add_error("code", "This is not the code of now. Is the clock of your phone right?")
+        return None
+    request.session.cycle_key()
+    request.session[SECOND_FACTOR] = True
+    return codes

@@ -1,0 +1,118 @@
+"""Where the admin answers, what its pages may load, when its sessions end, and whether a second factor is needed."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.request import split_domain_port
+from django.urls import reverse
+
+from accounts.audit import operator
+from kit.actors import SYSTEM, acting_as, current_actor
+from kit.http.errors import as_api_error, page_of
+from kit.storage.statements import was_ended
+from operators.login.second_factor import is_set_up
+
+Handler = Callable[[HttpRequest], HttpResponse]
+ADMIN_PATH = "/admin/"
+SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"
+
+# Scripts come from files of this host alone. Styles may be inline: unfold writes its colours into the page.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def mark_session(session: Any, *, second_factor: bool) -> None:
+    """Notes when and how somebody signed in."""
+    session[SIGNED_IN_AT] = int(time.time())
+    session[SECOND_FACTOR] = second_factor
+
+
+class AdminMiddleware:
+    """A 404 for the admin anywhere but at ADMIN_HOST and ADMIN_PORT, where they are set; its headers on its pages."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(ADMIN_PATH):
+            return self.get_response(request)
+        if not self.is_here(request):
+            raise Http404
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        response.headers.setdefault("Cache-Control", "no-store")  # Django's own pages of passwords say nothing
+        return response
+
+    @staticmethod
+    def is_here(request: HttpRequest) -> bool:
+        # The port is the socket's own, not what the Host header says.
+        if settings.ADMIN_PORT and request.META.get("SERVER_PORT") != str(settings.ADMIN_PORT):
+            return False
+        return not settings.ADMIN_HOST or split_domain_port(request.get_host())[0] == settings.ADMIN_HOST
+
+
+class SessionMiddleware:
+    """Ends a session SESSION_COOKIE_AGE after its login, and one of the password alone once there is a second factor.
+
+    Django's own age of a session begins anew with each change of it. Setting a second factor up deletes the sessions
+    that there are; a login under way at that moment makes its session afterwards, and is found here. Who has to set a
+    second factor up is led to its page.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith(ADMIN_PATH) and settings.SESSION_COOKIE_NAME in request.COOKIES:
+            if request.user.is_authenticated and (self.is_too_old(request) or self.was_made_without(request)):
+                logout(request)
+            if settings.ADMIN_REQUIRE_TOTP and request.user.is_authenticated and self.lacks_second_factor(request):
+                return HttpResponseRedirect(reverse("admin:second_factor"))
+        return self.get_response(request)
+
+    @staticmethod
+    def is_too_old(request: HttpRequest) -> bool:
+        return time.time() - request.session.get(SIGNED_IN_AT, 0) > settings.SESSION_COOKIE_AGE
+
+    @staticmethod
+    def was_made_without(request: HttpRequest) -> bool:
+        """Whether the session was made with the password alone though the operator has a second factor."""
+        return not request.session.get(SECOND_FACTOR) and is_set_up(request.user)
+
+    @staticmethod
+    def lacks_second_factor(request: HttpRequest) -> bool:
+        open_to_all = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
+        return not request.session.get(SECOND_FACTOR) and request.path not in open_to_all
+
+
+class OperatorMiddleware:
+    """Makes the operator the actor of what a request to the admin changes (accounts.audit).
+
+    Elsewhere nobody's session is looked at.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with acting_as(SYSTEM):
+            return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        match: Any = request.resolver_match
+        if match.app_name == "admin" and request.user.is_authenticated:
+            current_actor.set(operator(request))
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """A page that took too long says so; anything else is the affair of the error pages."""
+        if not was_ended(exception):
+            return None
+        error = as_api_error(exception)
+        return HttpResponse(page_of(error), status=error.status_code, headers=error.headers)

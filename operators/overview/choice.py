@@ -1,0 +1,78 @@
+"""What the overview is asked to show: one account or all, a period, a currency."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.db.models import F, Max
+
+from accounts.models import Account
+from analytics.rates.conversion import check_currency
+from analytics.windows import PERIODS
+from kit.http.errors import InvalidRequest
+from kit.values import ids
+from operators.base.scope import Scope
+
+# So many accounts are added up at most, and offered to choose from: a page costs the same however many there are.
+MOST_ACCOUNTS = 200
+DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
+IS_CODE = re.compile("[A-Z]{3}").fullmatch
+LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
+
+
+@dataclass
+class Choice:
+    accounts: list[Account]  # those whose figures are added up
+    offered: list[Account]
+    account: Account | None = None  # the one that was chosen; None for all
+    there_are_more: bool = False  # accounts than are offered
+    period: str = DEFAULT_PERIOD
+    currency: str = DEFAULT_CURRENCY
+    problems: list[str] = field(default_factory=list)  # what was asked for and cannot be shown
+
+    @property
+    def account_ids(self) -> list[str]:
+        return [account.pk for account in self.accounts]
+
+    def query(self, **changed: str) -> dict[str, str]:
+        """What the page's address says of it, with something changed."""
+        chosen = {"account": self.account.pk} if self.account else {}
+        return {**chosen, "period": self.period, "currency": self.currency, **changed}
+
+
+def read_choice(query: Mapping[str, str], scope: Scope) -> Choice:
+    """Something unknown is said in `problems`, and the default takes its place; for an account, no account."""
+    offered, there_are_more = offered_accounts(scope)
+    choice = Choice(offered, offered, there_are_more=there_are_more)
+    if wanted := query.get("account", ""):
+        choice.account = next((one for one in offered if one.pk == wanted), None) or find_account(wanted, scope)
+        choice.accounts = [choice.account] if choice.account else []
+        if choice.account is None:
+            choice.problems.append("You see no account of this id. Choose another.")
+    period = query.get("period", DEFAULT_PERIOD)
+    if period in PERIODS:
+        choice.period = period
+    else:
+        choice.problems.append(f"There is no such period: it is one of {', '.join(PERIODS)}.")
+    currency = query.get("currency", DEFAULT_CURRENCY)
+    try:
+        choice.currency = check_currency(currency if IS_CODE(currency) else "")
+    except InvalidRequest as error:
+        choice.problems.append(error.message)
+    return choice
+
+
+def offered_accounts(scope: Scope) -> tuple[list[Account], bool]:
+    """By name, and whether there are more; then they are those whose keys were used last."""
+    found = list(scope.accounts()[: MOST_ACCOUNTS + 1])
+    if len(found) <= MOST_ACCOUNTS:
+        return found, False
+    used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
+    latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:MOST_ACCOUNTS]
+    return sorted(latest, key=lambda account: (account.name, account.pk)), True
+
+
+def find_account(account_id: str, scope: Scope) -> Account | None:
+    if ids.decode("acc", account_id) is None:
+        return None
+    return scope.accounts().filter(pk=account_id).first()

@@ -1,0 +1,61 @@
+"""What to do next, for whoever has no decisions to look at yet."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+from accounts.models import ApiKey
+from analytics.models import HourlyUsage, RecentUsage
+from licensing.content.models import Content
+from licensing.policies.models import Policy
+from operators.overview.choice import Choice
+
+
+class Step(Struct, frozen=True):
+    """`link` is empty for who may not take it."""
+
+    title: str
+    why: str
+    done: bool
+    link: str
+
+
+# The title, why it is there, the admin's page that does it, and the permission for it.
+STEPS = (
+    ("Make an account", "It stands for a publisher, and owns all that follows.", "accounts_account", "add_account"),
+    ("Make an API key", "It lets the publisher's programs in.", "accounts_apikey", "add_apikey"),
+    ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
+    ("Add content", "Link it to the policy: an item without one is denied.", "licensing_content", "add_content"),
+)
+
+
+def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
+    """None once there are decisions, in whichever period."""
+    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):  # it goes from the one to the other
+        return None
+    done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
+    steps = [
+        Step(title, why, is_done, link_to(request, page, permission))
+        for (title, why, page, permission), is_done in zip(STEPS, done, strict=True)
+    ]
+    last = Step(
+        "Ask whether somebody may access it",
+        "POST /v1/access/check with the key; from the first answer on, this page has figures.",
+        False,
+        "/docs/",
+    )
+    return [*steps, last]
+
+
+def exists(model: Any, choice: Choice) -> bool:
+    """Whether any of the accounts has any; asked for each, PostgreSQL would read the whole table every time."""
+    return bool(choice.accounts) and model.objects.filter(account_id__in=choice.account_ids).exists()
+
+
+def link_to(request: HttpRequest, page: str, permission: str) -> str:
+    app, _ = page.split("_")
+    if permission == "add_account" and not request.user.is_superuser:
+        return ""  # who sees some accounts alone would not see the new one
+    return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""

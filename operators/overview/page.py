@@ -1,0 +1,134 @@
+"""The overview as a page: who sees which part of it."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import F
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from msgspec import Struct
+
+from accounts import key_states
+from accounts.limits.limiter import limiter
+from accounts.limits.plan_usage import PlanUse, plan_use
+from accounts.models import Account, ApiKey
+from analytics.usage.daily_totals import Days, today_and_yesterday
+from analytics.usage.report import in_memory
+from analytics.windows import DAY, PERIODS, Window
+from kit.values.currencies import CURRENCIES
+from operators.base.links import change_url, list_url
+from operators.base.scope import request_scope
+from operators.overview.charts import share
+from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
+from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
+from operators.overview.first_steps import first_steps
+
+MOST_ROWS = 10
+
+
+class AccountRow(Struct, frozen=True):
+    """An account that runs: its decisions of today, and how much of its plan it has used up."""
+
+    account: Account
+    link: str
+    overview: str
+    days: Days
+    use: PlanUse
+    day_share: str
+
+    @property
+    def denied(self) -> int:
+        return self.days.today - self.days.today_allowed
+
+
+class KeyRow(Struct, frozen=True):
+    key: ApiKey
+    link: str
+    warning: str
+
+
+def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """What unfold's DASHBOARD_CALLBACK adds to the first page."""
+    now, user = timezone.now(), request.user
+    choice = read_choice(request.GET, request_scope(request))
+    sees = {
+        "usage": user.has_perm("analytics.view_accessevent"),
+        "revenue": user.has_perm("analytics.view_ledgerentry"),
+        "keys": user.has_perm("accounts.view_apikey"),
+        "accounts": user.has_perm("accounts.view_account"),
+    }
+    context |= {
+        "choice": choice,
+        "periods": [(period, LABELS[period]) for period in PERIODS],
+        "currencies": CURRENCIES if choice.currency in CURRENCIES else [choice.currency, *CURRENCIES],
+        "most_accounts": MOST_ACCOUNTS,
+        "sees": sees,
+        "now": now,
+    }
+    if not choice.accounts:
+        if not choice.problems:
+            context["steps"] = first_steps(request, choice)
+        return context
+    window = window_of(choice, now)
+    context |= {"window": window, "last_day": window.end - DAY}
+    with in_memory():
+        context |= figures(request, choice, sees, window, now)
+    return context
+
+
+def figures(
+    request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
+) -> dict[str, Any]:
+    """The parts that the member of staff sees."""
+    context: dict[str, Any] = {}
+    days: dict[str, Days] = {}
+    if sees["usage"]:
+        usage = usage_figures(choice, window)
+        days = today_and_yesterday(choice.account_ids, now)
+        context |= {"usage": usage, "today": today_figures(list(days.values()), now)}
+        context["steps"] = None if usage.chart else first_steps(request, choice)
+    if sees["revenue"]:
+        revenue = revenue_figures(choice, window, now)
+        context["missing_rate" if isinstance(revenue, MissingRate) else "revenue"] = revenue
+    if sees["keys"]:
+        context |= keys_to_look_after(choice, now)
+    if sees["accounts"]:
+        context |= {"running": running(choice, days), "counted": limiter.state()}
+    return context
+
+
+def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, Any]:
+    """Those that end soon, then those that nobody has used for long; one more than are shown tells that there are."""
+    found = (
+        ApiKey.objects.filter(key_states.expiring(now) | key_states.unused(now), account_id__in=choice.account_ids)
+        .select_related("account")
+        .order_by(F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1]
+    )
+    rows = [KeyRow(key, change_url(key), ", ".join(key_states.warnings_of(key, now))) for key in found]
+    return {
+        "keys": rows[:MOST_ROWS],
+        "more_keys": len(rows) > MOST_ROWS,
+        "expiring_keys": list_url(ApiKey, attention="expiring"),
+        "unused_keys": list_url(ApiKey, attention="unused"),
+    }
+
+
+def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
+    """The accounts that did something today: first those near a limit of their plans, then the busiest."""
+    use = plan_use(choice.accounts)
+    rows = [
+        AccountRow(
+            account,
+            change_url(account),
+            f"{reverse('admin:index')}?{urlencode(choice.query(account=account.pk))}",
+            days.get(account.pk, Days()),
+            use[account.pk],
+            share(used.day.count, used.day.limit),
+        )
+        for account in choice.accounts
+        if (used := use[account.pk]).day.count or days.get(account.pk, Days()).today
+    ]
+    rows.sort(key=lambda row: (not row.use.is_near, -max(row.days.today, row.use.day.count), row.account.pk))
+    return rows[:MOST_ROWS]

@@ -1,0 +1,1 @@
+"""Policies: the form of their rules, their versions, the simulator."""

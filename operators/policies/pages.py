@@ -1,0 +1,220 @@
+"""Policies: rules edited in rows, checked while saving, saved after a page that says what changes and for how much."""
+
+from copy import copy
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html_join
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+
+from licensing.content.models import Content
+from licensing.drafts.lint import lint_policy
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy
+from operators.base.confirmation import confirm
+from operators.base.fields import changed_values
+from operators.base.filters import RelatedFilter
+from operators.base.frame import page
+from operators.base.links import list_url
+from operators.base.model_admin import ServiceAdmin
+from operators.policies.form import EDIT, PolicyForm
+from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.rules_in_words import differences, told
+from operators.policies.simulator import PolicySimulator
+from operators.policies.versions import PolicyVersions
+
+CONFIRMED = "confirmed"
+SHOWN_ITEMS = 10
+
+
+@admin.register(Policy)
+class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
+    list_display = ("name", "account", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
+    list_select_related = ("account",)
+    list_filter = (("default_action", ChoicesDropdownFilter), ("account", RelatedFilter))
+    search_fields = ("name",)
+    form = PolicyForm
+    add_fieldsets = ((None, {"fields": ("account", "name", "description", "default_action", "rules")}),)
+    fields = ("name", "account", "version", "changed", "description", "default_action", "rules")
+    autocomplete_fields = ("account",)
+    actions_detail = ("versions", "simulator", "delete_it")
+    api_names = {"defaultAction": "default_action"}
+    change_form_template = "operators/policies/policy_form.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
+        items = (
+            Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None)
+            .order_by()
+            .values("policy_id")
+            .annotate(number=Count("*"))  # what the index alone can tell
+            .values("number")
+        )
+        policies = super().get_queryset(request).filter(deleted_at=None)
+        return policies.annotate(items=Coalesce(Subquery(items), 0))
+
+    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> Any:
+        if obj is None:
+            return self.add_fieldsets[0][1]["fields"]
+        if not self.has_change_permission(request, obj):
+            return tuple("rules_in_words" if name == "rules" else name for name in self.fields)
+        return self.fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
+        return ("account", "version", "changed", "rules_in_words") if obj else ()
+
+    def get_urls(self) -> list[URLPattern]:
+        rollback = self.admin_site.admin_view(self.rollback)
+        own = path("<path:object_id>/rollback/<int:version>/", rollback, name="licensing_policy_rollback")
+        return [own, *super().get_urls()]
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Policy:
+        return policy_services.create_policy(fields.pop("account").pk, fields)
+
+    def update(self, request: HttpRequest, obj: Policy, fields: dict[str, Any]) -> Policy:
+        return policy_services.update_policy(obj, fields)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """The form; while nobody has confirmed what it changes, it asks for that instead of being saved."""
+        form = super().get_form(request, obj, change, **kwargs)
+
+        class AskingForm(form):  # type: ignore[misc, valid-type]
+            def is_valid(asking) -> bool:  # noqa: N805 - `self` is the admin
+                if not super().is_valid():
+                    return False
+                if CONFIRMED in asking.data or not self.to_confirm(asking):
+                    return True
+                asking.asked = "confirm"
+                return False
+
+        return AskingForm
+
+    def to_confirm(self, form: PolicyForm) -> bool:
+        """Whether the change decides checks otherwise, or lint warns of it."""
+        decides = {"rules", "default_action"} & set(form.changed_data)
+        if not decides:
+            return False
+        if not form.instance._state.adding and items_of(form.instance).exists():
+            return True
+        return any(finding.level == "warning" for finding in self.findings(form) or ())
+
+    def findings(self, form: PolicyForm) -> Any:
+        """Lint of what the form says; None while it says nothing valid."""
+        cleaned = getattr(form, "cleaned_data", {})
+        account = cleaned.get("account") or getattr(form.instance, "account", None)
+        if "rules" not in cleaned or "default_action" not in cleaned or account is None:
+            return None
+        return lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
+
+    # --- Pages -------------------------------------------------------------------------------------------------------
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        form: PolicyForm = context["adminform"].form
+        obj: Policy | None = kwargs.get("obj")
+        asked = getattr(form, "asked", "").partition("-")[0]
+        valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
+        if asked == "confirm" and valid:
+            return self.ask(request, form, context["media"])
+        if asked == "simulate" and valid and obj is not None:
+            fields = {"rules": form.cleaned_data["rules"], "default_action": form.cleaned_data["default_action"]}
+            return self.simulate(request, Policy.objects.get(pk=obj.pk), fields, carried(request))
+        if asked == "check" and valid:
+            context["findings"] = self.findings(form) or []
+        if obj is not None:
+            context["items_sentence"] = items_sentence(items_of(obj).count())
+            if request.user.has_perm("licensing.view_content"):
+                context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
+                context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def ask(self, request: HttpRequest, form: PolicyForm, media: Any) -> HttpResponse:
+        """The page before a change is saved: what changes in words, for how many items, and what lint warns of."""
+        adding = form.instance._state.adding
+        former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
+        number = 0 if adding else items_of(former).count()
+        later = copy(former)
+        for name, value in changed_values(form).items():
+            setattr(later, name, value)
+        context = {
+            "effects": []
+            if adding
+            else [
+                f"{items_sentence(number)}: the next check of each is decided by the new version.",
+                f"Version {former.version} is kept, and can be returned to.",
+            ],
+            "lines": [] if adding else differences(former, later),
+            "findings": self.findings(form),
+            "carried": carried(request),
+            "button": next((name for name in ("_continue", "_addanother") if name in request.POST), "_save"),
+            "edit": EDIT,
+            "confirmed": CONFIRMED,
+            "media": media,
+        }
+        title = "Save the new policy?" if adding else f"Save version {former.version + 1} of {former.name}?"
+        original = None if adding else former
+        return page(request, self, "operators/policies/policy_confirm.html", title=title, original=original, **context)
+
+    @action(
+        description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
+    )
+    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        policy = self.found(request, object_id)
+        number = items_of(policy).count()
+
+        def perform(fields: dict[str, Any]) -> HttpResponse:
+            policy_services.delete_policy(policy)
+            self.log_deletions(request, [policy])
+            self.message_user(request, f"The policy {policy.name} is deleted.")
+            return redirect("admin:licensing_policy_changelist")
+
+        return confirm(
+            request,
+            self,
+            obj=policy,
+            title=f"Delete the policy {policy.name}?",
+            facts=[("Account", str(policy.account)), ("Items", items_sentence(number))],
+            effects=[
+                "A policy that items link to is not deleted: give those another one first.",
+                "Decisions that were made by it keep its versions and stay readable.",
+            ],
+            button="Delete it",
+            danger=True,
+            perform=perform,
+        )
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Otherwise", ordering="default_action", label={"allow": "warning", "deny": "default"})
+    def otherwise(self, policy: Policy) -> str:
+        return policy.default_action
+
+    @display(description="Rules")
+    def number_of_rules(self, policy: Policy) -> int:
+        return len(policy.rules)
+
+    @display(description="Items", ordering="items")
+    def number_of_items(self, policy: Any) -> str:
+        return f"{policy.items:,}"
+
+    @display(description="Changed")
+    def changed(self, policy: Policy) -> str:
+        return f"{policy.updated or policy.created:%Y-%m-%d %H:%M}"
+
+    @display(description="Rules")
+    def rules_in_words(self, policy: Policy) -> str:
+        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in enumerate(policy.rules)))
+
+
+def carried(request: HttpRequest) -> list[tuple[str, str]]:
+    """The fields of the form, to be sent again from another page."""
+    own = {EDIT, CONFIRMED, "csrfmiddlewaretoken", "_save", "_continue", "_addanother"}
+    return [(name, value) for name, values in request.POST.lists() if name not in own for value in values]

@@ -1,0 +1,116 @@
+"""The versions of a policy: what each changed, in words, and the way back to it."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from unfold.decorators import action
+
+from licensing.policies import services as policy_services
+from licensing.policies.models import PolicyRevision
+from operators.base.confirmation import confirm
+from operators.base.frame import page
+from operators.base.links import change_url
+from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.rules_in_words import Line, differences, told
+
+PAGE = 20
+MOST_CHARACTERS = 1_000_000  # of a page, unless a single version has more
+
+
+class RollbackForm(forms.Form):
+    """`now` is the version that the page compared with: sent twice it makes one version."""
+
+    now = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class PolicyVersions:
+    """The part of the policies' admin that shows versions and rolls back."""
+
+    @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
+    def versions(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Newest first, a page at a time: `?before=N` has those before version N."""
+        policy = self.found(request, object_id)
+        revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
+        before = request.GET.get("before", "")
+        if before.isdecimal() and len(before) < 10:
+            revisions = revisions.filter(version__lt=int(before))
+        rows = list(revisions[: PAGE + 1])
+        more = len(rows) > PAGE
+        shown: list[tuple[PolicyRevision, list[Line]]] = []
+        room = MOST_CHARACTERS
+        for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):  # None: before the first version
+            lines = changes(earlier, revision)
+            room -= sum(len(line.before) + len(line.after) for line in lines)
+            if shown and room < 0:
+                more = True
+                break
+            shown.append((revision, lines))
+        return page(
+            request,
+            self,
+            "operators/policies/policy_versions.html",
+            title=f"Versions of {policy.name}",
+            original=policy,
+            versions=shown,
+            older=shown[-1][0].version if more else None,
+            can_roll_back=self.has_change_permission(request, policy),
+            back=change_url(policy),
+        )
+
+    def rollback(self: Any, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
+        policy = self.found(request, object_id)
+        if not self.has_change_permission(request, policy):
+            raise PermissionDenied
+        revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
+        if revision is None or version == policy.version:
+            raise Http404
+
+        @transaction.atomic
+        def perform(fields: dict[str, Any]) -> str:
+            locked = self.locked(policy)
+            if fields["now"] != locked.version:
+                raise ValidationError(
+                    f"Meanwhile it is version {locked.version}. Open this page again, for what would change now."
+                )
+            saved = policy_services.rollback_policy(locked, version)
+            self.log_change(request, saved, f"Rolled back to version {version}, as version {saved.version}.")
+            return f"{saved.name} says what version {version} said. This is version {saved.version}."
+
+        lines = [line for line in differences(policy, revision) if line.kind != "same"]
+        return confirm(
+            request,
+            self,
+            obj=policy,
+            title=f"Roll {policy.name} back to version {version}?",
+            facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
+            effects=[
+                f"{items_sentence(items_of(policy).count())}: the next check of each is decided by the former rules.",
+                f"It becomes version {policy.version + 1}; no version is lost.",
+                *(in_words(line) for line in lines),
+            ],
+            button=f"Roll back to version {version}",
+            form=RollbackForm,
+            initial={"now": policy.version},
+            perform=perform,
+        )
+
+
+def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
+    """What a version changed; of the first, what it says."""
+    if earlier is None:
+        return [
+            Line("added", "Otherwise", after=later.default_action),
+            *(Line("added", f"Rule {index}", after=told(rule)) for index, rule in enumerate(later.rules)),
+        ]
+    return [line for line in differences(earlier, later) if line.kind != "same"]
+
+
+def in_words(line: Line) -> str:
+    if line.kind == "added":
+        return f"{line.what} comes back: {line.after}"
+    if line.kind == "removed":
+        return f"{line.what} goes: {line.before}"
+    return f"{line.what}, now: {line.before} Then: {line.after}"

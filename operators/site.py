@@ -1,0 +1,60 @@
+"""The admin's site. `@admin.register(Model)` puts a model on it, as everywhere in Django."""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.contrib.auth.views import PasswordChangeView
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from unfold.sites import UnfoldAdminSite
+
+from operators.base.audited import password_changed
+from operators.login.known_browsers import remember_browser
+from operators.login.limits import answer_too_many
+from operators.login.second_factor_page import second_factor_page
+
+
+class OperatorSite(UnfoldAdminSite):
+    index_title = "Overview"
+    empty_value_display = "–"
+
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        # It would delete around the services, and collect everything that hangs on the rows before it asks.
+        self.disable_action("delete_selected")
+
+    def extra_urls(self) -> list[URLPattern]:
+        """Pages that belong to no model; unfold puts them before the models' own."""
+        return [
+            path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
+        ]
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response = super().login(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:
+            remember_browser(request, response)
+        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Finds nothing: the sidebar shows no search, for unfold's keeps its results whatever one may see by then."""
+        return HttpResponse()
+
+    @transaction.atomic
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """One's own password; the audit log tells of it as of somebody else's. unfold's own takes no form class."""
+        # Imported here: unfold's forms need the models.
+        from operators.login.form import OwnPasswordForm  # noqa: PLC0415
+
+        request.current_app = self.name
+        view = PasswordChangeView.as_view(
+            form_class=OwnPasswordForm,
+            success_url=reverse("admin:password_change_done"),
+            template_name=self.password_change_template or "registration/password_change_form.html",
+            extra_context={**self.each_context(request), **(extra_context or {})},
+        )
+        response = cast(HttpResponse, view(request))
+        if request.method == "POST" and response.status_code == 302:  # another form is shown again
+            password_changed(cast(User, request.user))
+            remember_browser(request, response)
+        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))

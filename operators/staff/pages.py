@@ -1,0 +1,152 @@
+"""Operators and their roles: for superusers alone, for who gives rights has them all."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Case, Value, When
+from django.forms import ModelMultipleChoiceField
+from django.http import Http404, HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin, StackedInline
+from unfold.decorators import action, display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from accounts.models import StaffScope
+from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
+from operators.base.confirmation import confirm
+from operators.base.model_admin import without_window
+from operators.login import second_factor
+from operators.login.sessions import end_sessions
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+# What they are called here. A migration goes by what Django's own classes say, and sees none of it.
+User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
+Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
+
+
+class ForSuperusers:
+    def of_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    has_view_permission = has_change_permission = has_delete_permission = of_superuser
+    has_module_permission = has_add_permission = of_superuser
+
+
+class ScopeInline(ForSuperusers, StackedInline):
+    model = StaffScope
+    autocomplete_fields = ("accounts",)
+    verbose_name = verbose_name_plural = "accounts that they see"
+
+
+class PasswordForm(AuditedPassword, AdminPasswordChangeForm):
+    pass
+
+
+@admin.register(User)
+class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
+    audited_as = AuditedOperator
+    kind = "operator"
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = PasswordForm
+    inlines = (ScopeInline,)
+    actions_detail = ("reset_second_factor",)
+    list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
+    list_filter = ("is_superuser", "is_active", "groups")
+    filter_horizontal = ()
+    fieldsets = (
+        (None, {"fields": ("username", "password", "email", "is_active")}),
+        ("What they may do", {"fields": ("groups", "is_superuser")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2")}),)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "groups":
+            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "label": "Roles", "help_text": ""}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        return without_window(field)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        obj.is_staff = True  # there is nobody else here
+        super().save_model(request, obj, form, change)
+        if not obj.is_active:
+            end_sessions(obj)  # or they would go on where somebody sets them active again
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Who left is set inactive: what they did keeps their name."""
+        return False
+
+    @action(description="Reset two-factor login", icon="lock_reset", permissions=["change"], url_path="second-factor")
+    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        user = self.get_object(request, unquote(object_id))
+        if user is None:
+            raise Http404
+
+        def perform(fields: dict[str, Any]) -> str:
+            second_factor.reset(user)
+            self.log_change(request, user, "Two-factor login reset.")
+            return f"{user.username} signs in with the password alone now."
+
+        return confirm(
+            request,
+            self,
+            obj=user,
+            title=f"Reset the two-factor login of {user.username}?",
+            facts=[("Two-factor login", "on" if second_factor.is_set_up(user) else "off")],
+            effects=[
+                "Their authenticator app and their recovery codes work no more, and they are signed out everywhere.",
+                f"{user.username} signs in with the password alone, until they set it up again.",
+            ],
+            button="Reset it",
+            perform=perform,
+        )
+
+    @display(description="Roles")
+    def roles(self, user: User) -> str:
+        return ", ".join(group.name for group in user.groups.all()) or "–"
+
+
+@admin.register(Group)
+class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
+    audited_as = AuditedRole
+    kind = "role"
+    filter_horizontal = ()
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        """The permissions that some page of the admin asks for, in words."""
+        shown = [model for model in self.admin_site._registry if model not in (User, Group)]
+        types = ContentType.objects.get_for_models(*shown)
+        names = [
+            When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
+        ]
+        permissions = Permission.objects.filter(content_type__in=types.values()).annotate(plural=Case(*names))
+        return PermissionsField(
+            permissions.order_by("content_type__model", "pk"),
+            required=False,
+            label="May",
+            widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        )
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Who loses their rights, rather than the rows of the table between roles and permissions."""
+        _, _, missing, protected = super().get_deleted_objects(objs, request)
+        holders = User.objects.filter(groups__in=objs).order_by("username").values_list("username", flat=True)[:100]
+        named = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
+        return named, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
+
+
+class PermissionsField(ModelMultipleChoiceField):
+    def label_from_instance(self, permission: Any) -> str:
+        return f"{permission.codename.partition('_')[0].capitalize()} {permission.plural}"

@@ -1,0 +1,47 @@
+"""The roles that every installation has, each a group with no more rights than its work needs.
+
+`migrate` keeps them, so that a new version's models come to the roles that are about them; who needs other rights gets
+a group beside these.
+"""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+
+VIEWER, EDITOR, KEY_MANAGER = "Viewer", "Editor", "Key manager"
+
+# What only superusers see: it is about the operators themselves, or the service's own.
+PRIVATE = {"staffscope", "idempotencyrecord", "authenticator", "recoverycode"}
+OF_KEYS = {"account", "apikey"}
+
+
+def rights(role: str, app: str, action: str, model: str) -> bool:
+    """Whether the role has the permission "<app>.<action>_<model>"."""
+    if model in PRIVATE:
+        return False
+    if role == KEY_MANAGER:
+        return (app == "accounts" and model in OF_KEYS and action == "view") or (model == "apikey")
+    if action == "view":
+        return True
+    return role == EDITOR and app != "accounts"
+
+
+@transaction.atomic
+def keep_roles(sender: AppConfig, **kwargs: Any) -> None:
+    """Gives the roles their permissions of one app, after its migration."""
+    if sender.name not in ("accounts", "licensing", "analytics"):
+        return
+    create_permissions(**kwargs)  # auth's own turn at this signal comes later
+    permissions = Permission.objects.filter(content_type__app_label=sender.label)
+    for role in (VIEWER, EDITOR, KEY_MANAGER):
+        group, _ = Group.objects.get_or_create(name=role)
+        granted = [
+            permission
+            for permission in permissions
+            if rights(role, sender.label, *permission.codename.split("_", maxsplit=1))
+        ]
+        group.permissions.remove(*(permission for permission in permissions if permission not in granted))
+        group.permissions.add(*granted)
