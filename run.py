@@ -3,8 +3,11 @@
 python3 run.py                    set up, migrate, make a demo account in an empty database, serve
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey
+    --leg sqlite|postgresql       on one of the two alone
+    --fast                        on SQLite, unless --leg says otherwise, without those that start servers or a browser
 """
 
+import argparse
 import base64
 import hashlib
 import html
@@ -207,6 +210,13 @@ def serve() -> None:
 
 
 def test(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="run.py test", add_help=False, allow_abbrev=False)
+    parser.add_argument("--leg", choices=["sqlite", "postgresql"])
+    parser.add_argument("--fast", action="store_true")
+    options, arguments = parser.parse_known_args(arguments)
+    only = options.leg or ("sqlite" if options.fast else None)
+    if options.fast:
+        arguments += ["-m", "not faults", "--ignore=tests/browser"]
     with setup_lock() as stamp:
         install(stamp, DEV)
     pytest = [str(PYTHON), "-m", "pytest"]
@@ -216,7 +226,11 @@ def test(arguments: list[str]) -> int:
     pytest += arguments
     given = {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
     servers = [str(PYTHON), "-m", "tests.services", "--no-fsync"]  # starts what is not given
-    legs = [leg("SQLite", pytest, {}), leg("PostgreSQL + Valkey", [*servers, *pytest], given)]
+    legs = []
+    if only in (None, "sqlite"):
+        legs.append(leg("SQLite", pytest, {}))
+    if only in (None, "postgresql"):
+        legs.append(leg("PostgreSQL + Valkey", [*servers, *pytest], given))
     print("", *(line for _, line in legs), sep="\n")
     passed = all(success for success, _ in legs)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
