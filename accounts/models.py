@@ -19,7 +19,7 @@ class Plan(models.TextChoices):
     ENTERPRISE = "enterprise"
 
 
-# Requests per minute and per day (spec §8). An enterprise account carries its own.
+# Requests per minute and per day (docs/api-guide.md, Limits). An enterprise account carries its own.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
     Plan.PROFESSIONAL: (300, 100_000),

@@ -1,4 +1,4 @@
-"""What a key may do (spec §5, contract §4)."""
+"""What a key may do (docs/api-guide.md, Keys)."""
 
 from typing import Any
 

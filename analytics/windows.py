@@ -1,4 +1,4 @@
-"""What time a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (contract §12).
+"""What time a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reports.md).
 
 Everything is UTC. A window is whole days that end today unless timestamps say otherwise, and half-open inside: `end`
 is the first microsecond that is not in it.

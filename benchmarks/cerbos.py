@@ -1,4 +1,4 @@
-"""Cerbos as a side: its npm package, the policy of the contract's example, and its decision log in a file."""
+"""Cerbos as a side: its npm package, the policy of the basic example, and its decision log in a file."""
 
 import json
 import os

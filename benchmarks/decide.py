@@ -20,7 +20,7 @@ from benchmarks.report import parser, publish
 
 EXAMPLE: Rules = [(["commercial", "enterprise"], ["full_access"])]
 HUNDRED: Rules = [([f"tier-{index}"], ["full_access", f"use_{index}"]) for index in range(99)]
-POLICIES = {"the contract's example, 2 rules": EXAMPLE, "100 rules": HUNDRED}
+POLICIES = {"the basic example, 2 rules": EXAMPLE, "100 rules": HUNDRED}
 REFERENCE = "this service's decide"
 
 

@@ -1,4 +1,4 @@
-"""Which limit a request counts against, and the headers that tell of it (spec §8, contract §5)."""
+"""Which limit a request counts against, and the headers that tell of it (docs/api-guide.md, Limits)."""
 
 from collections import OrderedDict
 from functools import lru_cache

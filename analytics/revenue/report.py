@@ -1,4 +1,4 @@
-"""Revenue figures (spec §4.11, contract §12): exact, and as current as the last entry.
+"""Revenue figures (docs/reports.md): exact, and as current as the last entry.
 
 Every entry is converted at the rate of its own day. Nothing is rounded here; who shows a figure rounds it.
 """

@@ -57,7 +57,7 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
 
 
 def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
-    """The report of contract §12 on the decisions of these accounts (ids, at least one)."""
+    """The report of docs/reports.md on the decisions of these accounts (ids, at least one)."""
     rows = read(accounts, window, Parts.of(window, folded_hours(accounts)))
     if any(row[0] == "surprise" for row in rows):
         # Midnight passed just now, or another server's clock is ahead.

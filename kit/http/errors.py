@@ -1,4 +1,4 @@
-"""Every error that the API answers: one tree, one handler, one envelope (spec §7, contract §2)."""
+"""Every error that the API answers: one tree, one handler, one envelope (docs/api-guide.md, Requests and errors)."""
 
 import logging
 from html import escape

@@ -1,4 +1,4 @@
-"""Strict JSON in: one object, and nothing that two parsers could read in two ways (contract §1)."""
+"""Strict JSON in: one object, and nothing that two parsers could read in two ways (docs/api-guide.md)."""
 
 import json
 import re

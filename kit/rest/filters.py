@@ -1,4 +1,4 @@
-"""List filters: `field=value` and `field[op]=value` with eq, ne, gt, gte, lt, lte, in (spec §4, contract §7).
+"""List filters: `field=value` and `field[op]=value` with eq, ne, gt, gte, lt, lte, in (docs/api-guide.md).
 
 A list declares its operands; everything else in the query is refused, for a typo must never return everything.
 """

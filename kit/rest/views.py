@@ -1,4 +1,4 @@
-"""The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists (contract §1–2)."""
+"""The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar

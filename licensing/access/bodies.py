@@ -1,4 +1,4 @@
-"""The bodies of access checks (contract §10), as typed structures: what they may hold is declared, and read, once.
+"""The bodies of access checks, as typed structures: what they may hold is declared, and read, once.
 
 They stand in for serializers because a check's whole budget is what a serializer takes.
 """

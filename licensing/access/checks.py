@@ -1,4 +1,4 @@
-"""Checking access: from a check to a decision that is on disk before its answer leaves (contract §10).
+"""Checking access: from a check to a decision that is on disk before its answer leaves (docs/api-guide.md).
 
 `prepare` decides, `analytics.recording.recorder` records and counts, `settle` says what became of it. `check_access`
 does all three with fresh facts, in the caller's transaction; licensing.access.event_loop.gateway does them with cached

@@ -1,4 +1,4 @@
-"""The conditions of rules: each from its JSON to a test of facts (contract §9). No ORM, no HTTP."""
+"""The conditions of rules: each from its JSON to a test of facts (docs/policies.md). No ORM, no HTTP."""
 
 import re
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""A rule's rate limit: counted per rule and requester by the recorder, with the decisions themselves (contract §9.5).
+"""A rule's rate limit: counted per rule and requester by the recorder, with the decisions themselves.
 
 It is a licence term: the count is in the database, so it is exact over all processes, survives what Redis does not,
 and nothing is consumed by a decision that was not recorded.

@@ -1,4 +1,4 @@
-"""The commands about accounts and keys (contract §13)."""
+"""The commands about accounts and keys (README.md, Settings)."""
 
 import json
 from datetime import timedelta

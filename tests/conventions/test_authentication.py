@@ -1,4 +1,4 @@
-"""Who may ask at all (spec §5, contract §2 and §4)."""
+"""Who may ask at all (docs/api-guide.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key (spec §4, contract §6)."""
+"""Idempotency-Key (docs/api-guide.md, Retries)."""
 
 import pytest
 from django.db import connection

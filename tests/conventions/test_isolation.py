@@ -1,4 +1,4 @@
-"""Nothing crosses accounts (contract §2 and §4)."""
+"""Nothing crosses accounts (docs/api-guide.md)."""
 
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 

@@ -1,4 +1,4 @@
-"""Plan limits (spec §8, contract §5)."""
+"""Plan limits (docs/api-guide.md, Limits)."""
 
 from datetime import datetime
 

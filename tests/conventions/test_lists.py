@@ -1,4 +1,4 @@
-"""Pages of every list (spec §4, contract §7)."""
+"""Pages of every list (docs/api-guide.md, Lists and filters)."""
 
 import base64
 from datetime import UTC, datetime

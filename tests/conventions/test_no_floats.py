@@ -1,4 +1,4 @@
-"""Money never passes through a float (contract §11)."""
+"""Money never passes through a float (docs/reports.md)."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each endpoint asks for its permission, mostly one, before it looks at anything else (contract §2 and §4)."""
+"""Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/api-guide.md)."""
 
 from accounts.permissions import PERMISSIONS
 from tests import factories

@@ -1,4 +1,4 @@
-"""What every response carries, and what is answered where there is no endpoint (contract §1 and §2)."""
+"""What every response carries, and what is answered where there is no endpoint (docs/api-guide.md)."""
 
 import time
 
@@ -18,7 +18,7 @@ RATE_LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit
 
 
 def complete(reply):
-    """Whether a response of any kind has all that contract §1 promises."""
+    """Whether a response of any kind has all that docs/api-guide.md promises."""
     limit, remaining, reset = (int(reply.headers[name]) for name in RATE_LIMIT_HEADERS)
     return (
         0 <= remaining <= limit

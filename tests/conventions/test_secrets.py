@@ -1,4 +1,4 @@
-"""A key's text is in the reply that created it, and nowhere else (contract §4)."""
+"""A key's text is in the reply that created it, and nowhere else (docs/api-guide.md, Keys)."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Types are strict: each field takes JSON values of its own type and no other (contract §1)."""
+"""Types are strict: each field takes JSON values of its own type and no other (docs/api-guide.md)."""
 
 from typing import Any
 

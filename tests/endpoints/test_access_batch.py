@@ -1,4 +1,4 @@
-"""POST /v1/access/check/batch (contract §10)."""
+"""POST /v1/access/check/batch (docs/api-guide.md, Checks and decisions)."""
 
 import pytest
 

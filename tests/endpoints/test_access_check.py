@@ -1,4 +1,4 @@
-"""POST /v1/access/check (contract §10): its body and its reply. Why access is denied is in test_access_reasons.py."""
+"""POST /v1/access/check: its body and its reply. Why access is denied is in test_access_reasons.py."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Licences that the service holds: which check they decide, and what it costs (contract §10, §11)."""
+"""Licences that the service holds: which check they decide, and what it costs."""
 
 from decimal import Decimal
 

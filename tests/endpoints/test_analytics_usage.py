@@ -1,4 +1,4 @@
-"""GET /v1/analytics/usage (spec §4.10, contract §12)."""
+"""GET /v1/analytics/usage (docs/reports.md)."""
 
 import pytest
 

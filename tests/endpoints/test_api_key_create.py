@@ -1,4 +1,4 @@
-"""POST /v1/api-keys (spec §5.4, contract §4)."""
+"""POST /v1/api-keys (docs/api-guide.md, Keys)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""GET /v1/api-keys and GET /v1/api-keys/:id (spec §5.4, contract §4)."""
+"""GET /v1/api-keys and GET /v1/api-keys/:id (docs/api-guide.md, Keys)."""
 
 from tests import factories
 from tests.client import ApiClient

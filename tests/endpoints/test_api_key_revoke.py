@@ -1,4 +1,4 @@
-"""DELETE /v1/api-keys/:id (spec §3, contract §4)."""
+"""DELETE /v1/api-keys/:id (docs/api-guide.md, Keys)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""POST /v1/api-keys/:id/rotate (contract §4)."""
+"""POST /v1/api-keys/:id/rotate (docs/api-guide.md, Keys)."""
 
 import pytest
 

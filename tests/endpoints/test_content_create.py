@@ -1,4 +1,4 @@
-"""POST /v1/content (spec §4.2, contract §8)."""
+"""POST /v1/content (docs/api-guide.md, Content)."""
 
 import re
 from typing import Any

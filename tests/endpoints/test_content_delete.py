@@ -1,4 +1,4 @@
-"""DELETE /v1/content/:id (spec §4.5, contract §8)."""
+"""DELETE /v1/content/:id (docs/api-guide.md, Content)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/content/:id (spec §4.3)."""
+"""GET /v1/content/:id (docs/api-guide.md, Content)."""
 
 import pytest
 

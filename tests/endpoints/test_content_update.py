@@ -1,4 +1,4 @@
-"""PATCH /v1/content/:id (spec §4.4, contract §1 and §8)."""
+"""PATCH /v1/content/:id (docs/api-guide.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/access/decisions/:id (contract §10)."""
+"""GET /v1/access/decisions/:id (docs/api-guide.md, Checks and decisions)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/access/decisions (contract §10)."""
+"""GET /v1/access/decisions (docs/api-guide.md, Checks and decisions)."""
 
 import pytest
 

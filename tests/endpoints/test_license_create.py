@@ -1,4 +1,4 @@
-"""POST /v1/licenses (contract §11)."""
+"""POST /v1/licenses (docs/licences.md)."""
 
 from decimal import Decimal
 

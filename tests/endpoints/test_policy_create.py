@@ -1,4 +1,4 @@
-"""POST /v1/policies (spec §4.7, contract §9)."""
+"""POST /v1/policies (docs/policies.md)."""
 
 import re
 from typing import Any

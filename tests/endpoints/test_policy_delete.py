@@ -1,4 +1,4 @@
-"""DELETE /v1/policies/:id (contract §9)."""
+"""DELETE /v1/policies/:id (docs/policies.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/policies/:id (contract §9)."""
+"""GET /v1/policies/:id (docs/policies.md)."""
 
 from tests.endpoints.test_policy_create import FULL
 

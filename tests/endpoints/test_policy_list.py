@@ -1,4 +1,4 @@
-"""GET /v1/policies (spec §4.6)."""
+"""GET /v1/policies (docs/policies.md)."""
 
 
 def test_the_newest_policy_comes_first_and_whole(api):

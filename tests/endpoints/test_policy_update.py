@@ -1,4 +1,4 @@
-"""PATCH /v1/policies/:id (spec §4.8, contract §9)."""
+"""PATCH /v1/policies/:id (docs/policies.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/analytics/revenue (spec §4.11, contract §11 and §12)."""
+"""GET /v1/analytics/revenue (docs/reports.md)."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

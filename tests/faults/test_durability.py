@@ -1,4 +1,4 @@
-"""kill -9 under load (contract §10): every answered decision is stored once, on current facts, and the figures agree.
+"""kill -9 under load: every answered decision is stored once, on current facts, and the figures agree.
 
 FAULT_KILLS sets how often the server is killed.
 """

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` under simultaneous requests and kill -9 (contract §6)."""
+"""`Idempotency-Key` under simultaneous requests and kill -9 (docs/api-guide.md, Retries)."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""Simultaneous updates of one policy (contract §9): none is lost."""
+"""Simultaneous updates of one policy (docs/policies.md): none is lost."""
 
 import pytest
 

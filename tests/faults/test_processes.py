@@ -1,4 +1,4 @@
-"""What one worker process is told holds in all of them at once (contract §4): the very next request sees it."""
+"""What one worker process is told holds in all of them at once (docs/api-guide.md): the very next request sees it."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

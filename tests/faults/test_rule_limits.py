@@ -1,4 +1,4 @@
-"""A rule's rate limit is a licence term (contract §9.5): exact under simultaneous checks, and it outlasts failures."""
+"""A rule's rate limit is a licence term: exact under simultaneous checks, and it outlasts failures."""
 
 from typing import Any
 
