@@ -167,11 +167,11 @@ class Gateway:
                 answers, places, entries = self.decide(grant, checks, found, now)
                 if not entries:
                     break
+                self.note_use(grant, now)
                 outcomes = await self.records.submit(entries)
                 if not any(outcome.stale for outcome in outcomes):
                     for place, outcome in zip(places, outcomes, strict=True):
                         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
-                    self.note_use(grant, now)
                     return answers
                 if not all(outcome.postponed for outcome in outcomes if outcome.stale):
                     self.snapshot.advance(grant.account_id, found.epoch + 1)
@@ -180,11 +180,11 @@ class Gateway:
         grant = await self.read_grant(sender)
         await self.admit(sender, grant, now)
         async with self.turns.of(grant.account_id):
+            self.note_use(grant, now)
             caller = Caller(grant, sender.address, "access:check")
             unhurried = await self.unhurried.submit((caller, checks, now))
         if isinstance(unhurried, ApiError):
             raise unhurried
-        self.note_use(grant, now)
         return unhurried
 
     def note_use(self, grant: Grant, now: datetime) -> None:
