@@ -35,7 +35,9 @@ from kit.rest.heavy import is_heavy  # noqa: E402
 from kit.storage import statements  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
-from operators.base.uploads import purge  # noqa: E402
+
+if settings.ADMIN:
+    from operators.base.uploads import purge
 
 logger = logging.getLogger(__name__)
 
@@ -163,7 +165,8 @@ async def keep_partitions() -> None:
             await asyncio.to_thread(make_partitions)
         except Exception:
             logger.exception("The partitions of the coming months could not be made; trying again in a day")
-        await asyncio.to_thread(remove_old_uploads)
+        if settings.ADMIN:
+            await asyncio.to_thread(remove_old_uploads)
         await asyncio.sleep(86_400)
 
 

@@ -20,8 +20,10 @@ from kit.http.bodies import Receive, Scope, declared_length, parts_of, read_body
 from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
 from kit.http.parsing import MAX_BYTES
 from licensing.imports.preview import LARGER, MOST_BYTES
-from operators.base.uploads import temporary_file
-from operators.login.signed_in import is_operator
+
+if settings.ADMIN:
+    from operators.base.uploads import temporary_file
+    from operators.login.signed_in import is_operator
 
 logger = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 call_command("check")
+import config.asgi
 client = Client(SERVER_NAME="localhost")
 print([client.get(path).status_code for path in ("/admin/", "/admin/login/", "/admin", "/", "/v1/content")])
 print([name for name in settings.MIDDLEWARE if "session" in name or "auth" in name or "csrf" in name.lower()])

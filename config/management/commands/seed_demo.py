@@ -11,7 +11,9 @@ from accounts.models import Account
 from accounts.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, seed_demo
-from operators.staff.services import create_operator
+
+if settings.ADMIN:
+    from operators.staff.services import create_operator
 
 MOST_DAYS = 1_100
 
