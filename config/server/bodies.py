@@ -23,7 +23,7 @@ from licensing.imports.preview import LARGER, MOST_BYTES
 
 if settings.ADMIN:
     from operators.base.uploads import temporary_file
-    from operators.login.signed_in import is_operator
+    from operators.signed_in import is_operator
 
 logger = logging.getLogger(__name__)
 
