@@ -15,22 +15,16 @@ from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.errors import as_api_error, page_of
 from kit.storage.statements import was_ended
 from operators.login.second_factor import is_set_up
+from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
-SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"
 
 # Scripts come from files of this host alone. Styles may be inline: unfold writes its colours into the page.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-
-
-def mark_session(session: Any, *, second_factor: bool) -> None:
-    """Notes when and how somebody signed in."""
-    session[SIGNED_IN_AT] = int(time.time())
-    session[SECOND_FACTOR] = second_factor
 
 
 class AdminMiddleware:

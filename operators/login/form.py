@@ -14,7 +14,7 @@ from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from operators.login import second_factor
 from operators.login.known_browsers import known_browser
 from operators.login.limits import seconds_to_wait, seconds_to_wait_inside, too_many
-from operators.middleware import mark_session
+from operators.login.sessions import mark_session
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from accounts.models import Authenticator
 from operators.login import second_factor, totp
 from operators.login.limits import answer_too_many, seconds_to_wait_inside, too_many
-from operators.middleware import SECOND_FACTOR
+from operators.login.sessions import SECOND_FACTOR
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,6 @@
-"""Ending the sessions of an operator: what they were signed in by holds no more."""
+"""What a session notes of its login, and ending those of an operator: what they were signed in by holds no more."""
 
+import time
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -7,6 +8,14 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from operators.login.session_store import digest
+
+SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"  # keys of a session
+
+
+def mark_session(session: Any, *, second_factor: bool) -> None:
+    """Notes when and how somebody signed in."""
+    session[SIGNED_IN_AT] = int(time.time())
+    session[SECOND_FACTOR] = second_factor
 
 
 def end_sessions(user: Any, *, keep: str | None = None) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from operators.login.limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
-from operators.middleware import SIGNED_IN_AT
+from operators.login.sessions import SIGNED_IN_AT
 
 LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
 PASSWORD = "correct-horse-9"
