@@ -89,7 +89,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif checks.serves(scope):
         await checks(scope, receive, send)
     elif scope["path"] in PROBES:
-        await answer_probe(scope["path"], send)
+        await answer_probe(scope, send)
     else:
         await serve_with_django(scope, receive, send)
 
