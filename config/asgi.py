@@ -91,7 +91,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif checks.serves(scope):
         await checks(scope, receive, send)
     elif scope["path"] in PROBES:
-        await answer_probe(scope["path"], send)
+        await answer_probe(scope, send)
     else:
         await serve_with_django(scope, receive, send)
 
@@ -106,8 +106,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        drops_rest = error.status_code == 413 and b"expect" not in request.headers  # who asked first will not send it
-        await refuse(error, request, send, close=not drops_rest)
+        await refuse(error, request, send, close=error.status_code != 413)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     of_body = (b"content-length", b"transfer-encoding")
@@ -139,8 +138,10 @@ async def refuse(error: ApiError, request: Request, send: Send, *, close: bool =
         state = known_limit(request.header(b"authorization"), request.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
         await send_error(error, send, headers, request.header(b"x-request-id"), close=close)
-    else:
+    elif b"text/html" in request.headers.get(b"accept", b""):
         await send_page(error, send, close=close)
+    else:
+        await send_error(error, send, error.headers, request.header(b"x-request-id"), close=close)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import Error, close_old_connections, connection
 
 from accounts.limits.limiter import limiter
-from kit.http.bodies import Send
+from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 from kit.storage import statements
@@ -62,13 +62,14 @@ class Readiness:
 ready = Readiness()
 
 
-async def answer_probe(path: str, send: Send) -> None:
-    body, status = (ALIVE, 200) if path == "/livez" else await ready()
+async def answer_probe(scope: Scope, send: Send) -> None:
+    body, status = (ALIVE, 200) if scope["path"] == "/livez" else await ready()
     content = render_json(body)
+    sent_id = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(content)),
-        (b"x-request-id", request_id_of("").encode()),
+        (b"x-request-id", request_id_of(sent_id).encode()),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

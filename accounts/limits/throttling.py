@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from rest_framework.throttling import BaseThrottle
 
 from accounts import keytext
-from accounts.authentication import Grant, bearer_token, check_well_formed
+from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, is_within
 from accounts.limits.limiter import DAY, MINUTE, LimitState, Take, Window, limiter
-from kit.http.errors import ApiError, RateLimitExceeded
+from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, network_of
 
 ANONYMOUS = (Window(60, MINUTE),)
@@ -72,24 +72,34 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.takes: OrderedDict[bytes, Take] = OrderedDict()
+        self.known: OrderedDict[bytes, tuple[Take, Networks]] = OrderedDict()
 
-    def note(self, header: str, take: Take) -> None:
+    def note(self, header: str, take: Take, networks: Networks) -> None:
         digest = keytext.digest(bearer_token(header))
         with self.lock:
-            self.takes[digest] = take
-            self.takes.move_to_end(digest)
-            if len(self.takes) > self.MOST:
-                self.takes.popitem(last=False)
+            self.known[digest] = take, networks
+            self.known.move_to_end(digest)
+            if len(self.known) > self.MOST:
+                self.known.popitem(last=False)
 
-    def find(self, header: str) -> Take | None:
-        """By the Authorization header."""
+    def find(self, header: str, address: Address | None) -> Take | None:
+        """By the Authorization header. None from an address that the key is not for."""
         try:
             text = bearer_token(header)
             check_well_formed(text)
         except ApiError:
             return None
-        return self.takes.get(keytext.digest(text))
+        take, networks = self.known.get(keytext.digest(text), (None, ()))
+        return take if is_within(address, networks) else None
+
+    def forget(self, header: str) -> None:
+        """A key that has ended is nobody's any more."""
+        try:
+            digest = keytext.digest(bearer_token(header))
+        except MissingApiKey:
+            return
+        with self.lock:
+            self.known.pop(digest, None)
 
 
 known_keys = KnownKeys()
@@ -97,13 +107,13 @@ known_keys = KnownKeys()
 
 def caller_of(header: str, address: Address | None) -> str:
     """Whom a request is counted for, as far as is known without a query: its key's account, or its address."""
-    take = known_keys.find(header)
+    take = known_keys.find(header, address)
     return bucket_of_address(address) if take is None else take.bucket
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
     """The state of the limit that the request would count against, as far as this process knows; nobody is asked."""
-    return limiter.known_here(known_keys.find(header) or take_of(None, address))
+    return limiter.known_here(known_keys.find(header, address) or take_of(None, address))
 
 
 def limit_of_uncounted(request: HttpRequest) -> LimitState:
@@ -113,7 +123,7 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
     and is refused beyond that, for a made-up key must not buy what none does not.
     """
     address = request.client_address  # type: ignore[attr-defined]
-    take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""))
+    take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
     if take is not None:
         return limiter.take(replace(take, cost=0))
     return limiter.take(take_of(None, address))
@@ -123,9 +133,12 @@ class PlanThrottle(BaseThrottle):
     """Counts a request with a key against its account's plan, any other against its client's address."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        take = take_of(request.auth, request._request.client_address)
+        header, address = request.META.get("HTTP_AUTHORIZATION", ""), request._request.client_address
+        take = take_of(request.auth, address)
         if request.auth is not None:
-            known_keys.note(request.META.get("HTTP_AUTHORIZATION", ""), take)
+            known_keys.note(header, take, request.auth.networks)
+        elif view.authentication_classes and known_keys.find(header, address) is not None:
+            known_keys.forget(header)  # it has ended
         state = limiter.take(take)
         request._request.limit_state = state
         refuse_beyond(state)

@@ -9,7 +9,7 @@ from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from config.server.connections import Wait, Watch, connections_of
-from config.server.framing import check_codings, check_upgrade
+from config.server.framing import check_codings, check_upgrade, send_unasked
 from config.server.refusals import no_room, refusal
 from config.server.whole_request import WholeRequest
 from kit.http.errors import ApiError, InvalidRequest
@@ -232,10 +232,12 @@ class BoundedProtocol(HttpToolsProtocol):
             app = partial(self.serve, cycle, app)
         super()._start_asgi_task(cycle, app)
 
-    async def serve(self, cycle: RequestResponseCycle, app: Any, *asgi: Any) -> None:
+    async def serve(self, cycle: RequestResponseCycle, app: Any, scope: Any, receive: Any, send: Any) -> None:
         """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
+        if cycle.waiting_for_100_continue:
+            send = partial(send_unasked, cycle)
         try:
-            await app(*asgi)
+            await app(scope, receive, send)
         finally:
             self.let_go(cycle)
 

@@ -136,6 +136,7 @@ class ClientGone(ApiError):
 
 
 RETRY_LONG_AFTER = 30  # seconds
+TITLES = {400: "The request cannot be read", 413: "Too large", 429: "Too many requests"}  # of pages
 
 
 def first_error(detail: Any, path: str = "") -> tuple[str, str]:
@@ -218,7 +219,7 @@ def error_response(error: ApiError) -> HttpResponse:
 
 def page_of(error: ApiError) -> bytes:
     """The error for a browser, where there is nothing to make a page with, or it would cost too much."""
-    title = "Too many requests" if error.status_code == 429 else "Not now"
+    title = TITLES.get(error.status_code, "Not now")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f"<h1>{title}</h1><p>{escape(error.message)}</p></html>\n"

@@ -11,7 +11,7 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kit.http.errors import InvalidRequest, MethodNotAllowed, MissingApiKey, NotFound, error_response
+from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, NotFound, error_response
 from kit.http.parsing import read_object
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
@@ -74,7 +74,7 @@ class ApiView(GenericAPIView):
             )
         try:
             self.perform_authentication(request)
-        except MissingApiKey:
+        except (MissingApiKey, IpNotAllowed):
             self.check_throttles(request)  # counted by client address
             raise
         self.check_throttles(request)

@@ -1,10 +1,14 @@
 """Plan limits (docs/api-guide.md, Limits)."""
 
 from datetime import datetime
+from ipaddress import ip_address
 
 import pytest
 
 from accounts import keytext
+from accounts import services as accounts
+from accounts.limits.throttling import caller_of
+from accounts.models import ApiKey
 from tests import factories
 from tests.client import ApiClient
 
@@ -201,3 +205,45 @@ def test_a_browsers_preflight_counts_nothing(anonymous, clock):
     for _ in range(3):
         assert anonymous.request("OPTIONS", "/v1/access/check", headers=preflight).status == 200
     assert headers(anonymous.get("/v1/content"))[:2] == (60, 59)
+
+
+@pytest.fixture
+def elsewhere(account, clock):
+    """A client whose key, which this process knows from an address in its allowlist, is now used from another one."""
+    api = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
+    api.client.defaults["REMOTE_ADDR"] = "203.0.113.9"
+    assert api.get("/v1/content").status == 200
+    api.client.defaults["REMOTE_ADDR"] = "198.51.100.7"
+    return api
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
+def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere, headers):
+    check = {"contentId": "cnt_unknown", "requester": "org_acme"}
+    replies = [elsewhere.post("/v1/access/check", check, headers=headers) for _ in range(61)]
+    assert [reply.status for reply in replies] == [403] * 60 + [429]
+
+
+def test_an_unknown_path_from_an_address_outside_a_keys_list_shows_nothing_of_its_account(elsewhere):
+    assert headers(elsewhere.get("/v1/nothing"))[0] == 60
+
+
+def test_a_request_from_an_address_outside_a_keys_list_takes_no_thread_of_its_account(elsewhere, account):
+    header = elsewhere.headers["Authorization"]
+    assert caller_of(header, ip_address("203.0.113.9")) == f"account:{account.pk}"
+    assert caller_of(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
+
+
+def test_a_key_that_has_ended_takes_no_thread_of_its_account(api, account, clock):
+    header, address = api.headers["Authorization"], ip_address("127.0.0.1")
+    api.get("/v1/content")
+    assert caller_of(header, address) == f"account:{account.pk}"
+    accounts.revoke_api_key(ApiKey.objects.get(account=account))
+    assert api.get("/v1/content").status == 401
+    assert caller_of(header, address) == "address:127.0.0.1"
+
+
+def test_the_openapi_document_asks_for_no_key_and_forgets_none(api, account, clock):
+    api.get("/v1/content")
+    api.get("/v1/openapi.json")
+    assert caller_of(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"

@@ -38,13 +38,21 @@ def reply_on(opened: socket.socket) -> Reply:
     return reply
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/docs/", "/livez", "/admin/login/", IMPORT, "/v1"])
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/docs/", "/admin/login/", IMPORT, "/v1"])
 @pytest.mark.parametrize("size", [64 * KIB + 1, MIB, 20 * MIB])
 def test_a_stranger_is_refused_by_the_length_alone(server: Deployment, path: str, size: int) -> None:
     with connection(server, f"POST {path}", f"Content-Length: {size}") as opened:
         reply = reply_on(opened)
 
     assert (reply.status, reply.body["error"]["code"]) == (TOO_LARGE, "request_too_large")
+
+
+def test_a_browser_is_refused_by_a_page_that_names_the_bound(server: Deployment) -> None:
+    with connection(server, "POST /", f"Content-Length: {MIB}", "Accept: text/html,*/*;q=0.8") as opened:
+        received = opened.recv(65_536)
+    assert received.startswith(b"HTTP/1.1 413 ")
+    assert b"content-type: text/html" in received
+    assert b"<h1>Too large</h1>" in received
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/login/", IMPORT])

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from licensing.access.event_loop.application import respond
 from tests.gateway.wire import Echo, chunked, exchanged, post, statuses
 
 HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
@@ -52,6 +53,25 @@ def test_upgrade_to_another_protocol_is_passed_over():
     application = Echo()
     assert statuses(exchanged(application, upgrade + post(b"/b"))) == [200, 200, 200]
     assert application.done == ["/a", "/b", "/last"]
+
+
+class Refusal:
+    """Answers without asking for the body."""
+
+    async def __call__(self, scope, receive, send):
+        await respond(scope, send, 401, b"content-length: 0\r\n", b"")
+
+
+def test_a_client_that_is_refused_before_it_was_asked_for_its_body_has_to_begin_anew():
+    """A proxy takes what follows for a request, where this server would take it for the body."""
+    waiting = HEAD + b"Expect: 100-continue\r\nContent-Length: 40\r\n\r\n"
+    received = exchanged(Refusal(), waiting)
+    assert statuses(received) == [401]
+    assert b"connection: close\r\n" in received
+
+
+def test_a_client_whose_body_came_unasked_keeps_its_connection():
+    assert statuses(exchanged(Refusal(), post(b"/a", b"Expect: 100-continue"))) == [401, 401]
 
 
 GARBAGE = b"\x00garbage\r\n\r\n"

@@ -18,7 +18,7 @@ def ask(monkeypatch):
     for threads in (asgi.ordinary, asgi.heavy):
         monkeypatch.setattr(threads, "serve", never)
 
-    def send_to(path):
+    def send_to(path, *headers):
         sent = []
 
         async def receive():
@@ -27,9 +27,10 @@ def ask(monkeypatch):
         async def send(message):
             sent.append(message)
 
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
         asyncio.run(asgi.application(scope, receive, send))
-        return sent[0]["status"], sent[1]["body"].decode(), {name.decode() for name, _ in sent[0]["headers"]}
+        told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], sent[1]["body"].decode(), told
 
     return send_to
 
@@ -37,7 +38,11 @@ def ask(monkeypatch):
 def test_livez_needs_no_thread(ask):
     status, body, headers = ask("/livez")
     assert (status, body) == (200, '{"status":"ok"}')
-    assert "x-request-id" in headers
+    assert headers["x-request-id"].startswith("req_")
+
+
+def test_a_probe_is_answered_with_the_callers_own_request_id(ask):
+    assert ask("/livez", (b"x-request-id", b"probe-1"))[2]["x-request-id"] == "probe-1"
 
 
 @pytest.mark.django_db(transaction=True)

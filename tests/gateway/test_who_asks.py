@@ -8,6 +8,7 @@ from accounts.models import ApiKey
 from kit.storage.microbatch import MicroBatch
 from licensing.requesters.models import Requester
 from tests import factories
+from tests.gateway.conftest import GatewayClient
 
 
 @pytest.fixture
@@ -88,3 +89,11 @@ def test_the_last_name_that_a_batch_gives_somebody_is_kept(api, item, check, kno
     reply = api.post("/v1/access/check/batch", {"checks": checks})
     assert [result["requester"]["name"] for result in reply["data"]] == [name or "Acme" for name in names]
     assert check()["requester"]["name"] == "Acme"
+
+
+def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(application, account, clock):
+    api = GatewayClient(factories.key_text(account, allowed_ips=["203.0.113.9"]), application)
+    check = {"contentId": "cnt_unknown", "requester": "org_acme"}
+    replies = [api.post("/v1/access/check", check) for _ in range(61)]
+    assert [reply.status for reply in replies] == [403] * 60 + [429]
+    assert limit_of(replies[0]) == 60

@@ -19,6 +19,7 @@ from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_bo
 from kit.http.errors import (
     ApiError,
     InvalidRequest,
+    IpNotAllowed,
     MissingApiKey,
     RateLimitExceeded,
     ServiceUnavailable,
@@ -178,7 +179,7 @@ class CheckApplication:
                 return await self.answer_for(grant, request, receive)
             except ApiError as error:
                 return await self.answer_for(await self.newer_grant(request, error), request, receive)
-        except MissingApiKey:
+        except (MissingApiKey, IpNotAllowed):  # counted by client address
             request.limit_state = await self.gateway.take(None, request.address)
             refuse_beyond(request.limit_state)
             raise

@@ -118,11 +118,7 @@ class Gateway:
         """
         sender.grant = grant
         grant.check(now)
-        try:
-            grant.check_address(sender.address)
-        except ApiError:
-            sender.limit_state = await self.take(grant, None, cost=0)
-            raise
+        grant.check_address(sender.address)
         sender.limit_state = state = await self.take(grant, None, cost=0 if sender.is_counted else 1)
         refuse_beyond(state)
         sender.is_counted = True
