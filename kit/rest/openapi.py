@@ -126,7 +126,7 @@ class IdExtension(OpenApiSerializerFieldExtension):
 
 
 class ApiSchema(AutoSchema):
-    view: Any  # an ApiView
+    view: Any  # an ApiViewSet
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation = super().get_operation(*args, **kwargs)
@@ -143,7 +143,7 @@ class ApiSchema(AutoSchema):
                 operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         if self.has_idempotency:
             operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-        if getattr(self.view, "exportable", "") and self.method.upper() == "GET":
+        if self.view.action in self.view.exportable:
             operation.setdefault("parameters", []).append(FORMAT)
             success["content"].update(FILES)
         for parameter in operation.get("parameters", []):
@@ -153,7 +153,7 @@ class ApiSchema(AutoSchema):
                 parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
-        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions(self.method.upper()))
+        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
         if needed:
             text = operation.get("description", "")
             plural = "s" if " and " in needed else ""
