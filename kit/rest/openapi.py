@@ -9,6 +9,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import get_doc
 
 from kit.rest.error_examples import ERRORS, TYPES, error_example
 from kit.rest.export import CSV, FORMATS, JSONL
@@ -207,6 +208,10 @@ class ApiSchema(AutoSchema):
     def get_operation_id(self) -> str:
         operation_id: str = self.documented.id if self.documented else super().get_operation_id()
         return operation_id
+
+    def get_description(self) -> str:
+        # The action's own words: drf-spectacular would take its class's instead, which are for whoever works on it.
+        return get_doc(getattr(self.view, self.view.action))
 
     def get_tags(self) -> list[str]:
         return [self.path.removeprefix("/v1/").split("/")[0]]

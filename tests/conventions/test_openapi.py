@@ -85,6 +85,22 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
 
 
+def test_an_operation_id_begins_with_the_verb_of_its_action():
+    verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}
+    verbs |= {"versions": ("list",), "usage": ("get",), "revenue": ("get",), "check_batch": ("check",)}
+    for path, view in endpoints(get_resolver().url_patterns):
+        for method, operation in DOCUMENT["paths"].get(path, {}).items():
+            action = view.actions[method]
+            assert operation["operationId"].startswith(verbs.get(action, (action,)))
+
+
+def test_a_description_is_of_the_operation_and_not_of_its_class():
+    classes = {view.cls for _, view in endpoints(get_resolver().url_patterns)}
+    told = {(base.__doc__ or "").partition("\n")[0] for cls in classes for base in cls.__mro__} - {""}
+    descriptions = {operation.values[2]["description"].partition("\n")[0] for operation in OPERATIONS}
+    assert not told & descriptions
+
+
 @every_operation
 def test_an_operation_has_a_summary_a_known_tag_and_its_permission(path: str, method: str, operation: dict[str, Any]):
     assert operation["summary"]
