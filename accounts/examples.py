@@ -50,6 +50,8 @@ OPERATIONS = {
         {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"},
         {"overlapSeconds": 3600},
     ),
-    "GET /v1/audit": Operation("listChanges", {"object": "list", "data": [ENTRY], "hasMore": False, "totalCount": 1}),
-    "GET /v1/audit/{id}": Operation("getChange", ENTRY),
+    "GET /v1/audit": Operation(
+        "listAuditEntries", {"object": "list", "data": [ENTRY], "hasMore": False, "totalCount": 1}
+    ),
+    "GET /v1/audit/{id}": Operation("getAuditEntry", ENTRY),
 }

@@ -40,12 +40,12 @@ def require(grant: Any, permission: str) -> None:
 
 
 class KeyHasPermission(BasePermission):
-    """The key has every permission that the view names for the method."""
+    """The key has every permission that the view names for the action."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        needed = view.required_permissions(request.method)
+        needed = view.required_permissions()
         if not needed:
-            raise AssertionError(f"{type(view).__name__} names no permission for {request.method}")
+            raise AssertionError(f"{type(view).__name__} names no permission for {view.action}")
         for permission in needed:
             require(request.auth, permission)
         return True

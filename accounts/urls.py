@@ -1,11 +1,9 @@
-from django.urls import path
+from rest_framework.routers import SimpleRouter
 
-from accounts import audit_views, views
+from accounts import views
 
-urlpatterns = [
-    path("api-keys", views.ApiKeys.as_view()),
-    path("api-keys/<str:id>", views.ApiKeyById.as_view()),
-    path("api-keys/<str:id>/rotate", views.ApiKeyRotation.as_view()),
-    path("audit", audit_views.AuditLog.as_view()),
-    path("audit/<str:id>", audit_views.AuditEntryById.as_view()),
-]
+router = SimpleRouter(trailing_slash=False, use_regex_path=False)
+router.register("api-keys", views.ApiKeyViewSet)
+router.register("audit", views.AuditViewSet)
+
+urlpatterns = router.urls

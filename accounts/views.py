@@ -1,19 +1,24 @@
-"""/v1/api-keys: create, list, revoke and rotate keys (contract §4)."""
+"""/v1/api-keys and /v1/audit."""
 
 from typing import Any
 
 import orjson
-from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import services
-from accounts.api_view import AccountListView, AccountView
-from accounts.models import ApiKey
-from accounts.serializers import ApiKeySerializer, CreatedApiKeySerializer, RotationSerializer
+from accounts.filters import AuditFilters
+from accounts.models import ApiKey, AuditEntry
+from accounts.serializers import (
+    ApiKeySerializer,
+    AuditEntrySerializer,
+    CreatedApiKeySerializer,
+    RotationSerializer,
+)
+from accounts.viewsets import AccountViewSet
 from kit.rest.pagination import KeysetPagination
-from kit.rest.resources import find
 from kit.values.timestamps import parse_timestamp
 
 
@@ -21,12 +26,11 @@ class NewestKeysFirst(KeysetPagination):
     created_field = "created_at"
 
 
-class ApiKeyView(AccountView):
-    serializer_class: Any = ApiKeySerializer
-    queryset = ApiKey.objects.none()
-
-    def owned(self) -> QuerySet[ApiKey]:
-        return ApiKey.objects.filter(account_id=self.account_id)
+class ApiKeyViewSet(AccountViewSet):
+    permissions_required = dict.fromkeys(("list", "retrieve", "create", "destroy", "rotate"), "api_keys:manage")
+    serializer_class = ApiKeySerializer
+    pagination_class = NewestKeysFirst
+    queryset = ApiKey.objects.all()
 
     def created(self, made: tuple[ApiKey, str]) -> Response:
         key, text = made
@@ -47,18 +51,13 @@ class ApiKeyView(AccountView):
         finalized.headers["Cache-Control"] = "no-store"
         return finalized
 
-
-class ApiKeys(ApiKeyView, AccountListView):
-    permissions_required = {"GET": "api_keys:manage", "POST": "api_keys:manage"}
-    pagination_class = NewestKeysFirst
-
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def list(self, request: Request) -> Response:
         """Every key of the account, revoked and expired ones too. Never their text."""
-        return self.list()
+        return self.page()
 
     @extend_schema(summary="Create an API key", responses={201: CreatedApiKeySerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """The reply holds the full key in `key`: keep it, for it cannot be shown again.
 
         A secret key has every permission by default, a public key reads content and policies. No key can grant a
@@ -67,28 +66,36 @@ class ApiKeys(ApiKeyView, AccountListView):
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 
-
-class ApiKeyById(ApiKeyView):
-    permissions_required = {"GET": "api_keys:manage", "DELETE": "api_keys:manage"}
-
     @extend_schema(summary="Get an API key")
-    def get(self, request: Request, id: str) -> Response:  # noqa: A002
-        return Response(ApiKeySerializer(find(self.owned(), id)).data)
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())
 
     @extend_schema(summary="Revoke an API key", responses=ApiKeySerializer)
-    def delete(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """From the moment of the reply the key is refused everywhere. Revoking it again changes nothing."""
-        key = services.revoke_api_key(find(self.owned(), id))
-        return Response(ApiKeySerializer(key).data)
+        return self.answer(services.revoke_api_key(self.get_object()))
 
-
-class ApiKeyRotation(ApiKeyView):
-    permissions_required = {"POST": "api_keys:manage"}
-    serializer_class = RotationSerializer
-
-    @extend_schema(summary="Rotate an API key", responses={201: CreatedApiKeySerializer})
-    def post(self, request: Request, id: str) -> Response:  # noqa: A002
+    @extend_schema(summary="Rotate an API key", request=RotationSerializer, responses={201: CreatedApiKeySerializer})
+    @action(detail=True, methods=["post"])
+    def rotate(self, request: Request, id: str) -> Response:
         """A new key with the same name, permissions, addresses and expiry; the old one ends after `overlapSeconds`."""
-        old = find(self.owned(), id)
-        options: dict[str, Any] = self.validated()
-        return self.created(services.rotate_api_key(old, **options, granted_by=self.grant))
+        old = self.get_object()
+        return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
+
+
+class AuditViewSet(AccountViewSet):
+    """Who changed what, and when. Entries are read and nothing else."""
+
+    permissions_required = {"list": "audit:read", "retrieve": "audit:read"}
+    serializer_class = AuditEntrySerializer
+    filterset_class = AuditFilters
+    queryset = AuditEntry.objects.all()
+
+    @extend_schema(summary="List changes", responses=AuditEntrySerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """Every change to the account and what it owns, newest first: by keys, operators, commands and the service."""
+        return self.page()
+
+    @extend_schema(summary="Get a change")
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())

@@ -65,9 +65,9 @@ REVENUE: dict[str, Any] = {
 }
 
 OPERATIONS = {
-    "GET /v1/analytics/revenue": Operation("getRevenue", REVENUE),
+    "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", {"object": "list", "data": [ADJUSTMENT, CHARGE], **MORE}),
-    "POST /v1/revenue": Operation("createAdjustment", ADJUSTMENT, NEW_ADJUSTMENT),
+    "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
-    "GET /v1/analytics/usage": Operation("getUsage", USAGE),
+    "GET /v1/analytics/usage": Operation("getUsageReport", USAGE),
 }

@@ -1,12 +1,12 @@
-from django.urls import path
+from rest_framework.routers import SimpleRouter
 
-from analytics.ledger import views as ledger_views
-from analytics.revenue import views as revenue_views
-from analytics.usage import views as usage_views
+from analytics.ledger.views import LedgerViewSet
+from analytics.revenue.views import RevenueViewSet
+from analytics.usage.views import UsageViewSet
 
-urlpatterns = [
-    path("analytics/usage", usage_views.Usage.as_view()),
-    path("analytics/revenue", revenue_views.Revenue.as_view()),
-    path("revenue", ledger_views.Ledger.as_view()),
-    path("revenue/<str:id>", ledger_views.LedgerEntryById.as_view()),
-]
+router = SimpleRouter(trailing_slash=False, use_regex_path=False)
+router.register("analytics", UsageViewSet, "usage")
+router.register("analytics", RevenueViewSet, "revenue")
+router.register("revenue", LedgerViewSet)
+
+urlpatterns = router.urls

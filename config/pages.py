@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from config.probes import ALIVE, readiness
 from kit.http.middleware import Address, TrustedProxies
-from kit.rest.views import ApiView
+from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
@@ -80,12 +80,12 @@ def openapi_document() -> dict[str, Any]:
     return document
 
 
-class OpenApiDocument(ApiView):
+class OpenApiDocument(ApiViewSet):
     """The OpenAPI document. Needs no key; counted by client address."""
 
     authentication_classes = ()
     permission_classes = ()
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> Response:
+    def retrieve(self, request: Request) -> Response:
         return Response(openapi_document())

@@ -14,7 +14,7 @@ urlpatterns = [
     path("livez", pages.livez),
     path("readyz", pages.readyz),
     path("metrics", pages.metrics),
-    path("v1/openapi.json", pages.OpenApiDocument.as_view()),
+    path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
     path("v1/", include("accounts.urls")),
     path("v1/", include("analytics.urls")),
     path("v1/", include("licensing.urls")),

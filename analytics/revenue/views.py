@@ -1,13 +1,14 @@
-"""/v1/analytics/revenue (spec §4.11)."""
+"""/v1/analytics/revenue."""
 
 from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 
-from accounts.api_view import AccountView
+from accounts.viewsets import AccountViewSet
 from analytics import windows
 from analytics.rates.conversion import check_currency
 from analytics.revenue.report import first_entry, revenue_report
@@ -24,15 +25,16 @@ CURRENCY = OpenApiParameter(
 )
 
 
-class Revenue(AccountView):
-    permissions_required = {"GET": "analytics:read"}
-    query_parameters = windows.REVENUE.names | {"currency", "format"}
-    exportable = "revenue-report"
-    heavy = frozenset({"GET"})
+class RevenueViewSet(AccountViewSet):
+    permissions_required = {"revenue": "analytics:read"}
+    query_parameters = windows.REVENUE.names | {"currency"}
+    exportable = {"revenue": "revenue-report"}
+    heavy = frozenset({"revenue"})
     serializer_class = RevenueReportSerializer
 
     @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])
-    def get(self, request: Request) -> HttpResponseBase:
+    @action(detail=False)
+    def revenue(self, request: Request) -> HttpResponseBase:
         """Exact and current: what the ledger has is counted. A missing exchange rate is a 400 that names its day."""
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
@@ -41,4 +43,4 @@ class Revenue(AccountView):
         def report() -> dict[str, Any]:
             return present(revenue_report(accounts, window, currency, now), window)
 
-        return report_response(request, self.exportable, RevenueReportSerializer, report)
+        return report_response(request, self.exportable["revenue"], RevenueReportSerializer, report)

@@ -1,6 +1,6 @@
 """Which requests are heavy: those whose cost they choose themselves. They have threads of their own (see .threads).
 
-An endpoint of the API names the methods in its class (`heavy`), and an exported list is heavy as a file. A view that
+An endpoint of the API names the actions in its class (`heavy`), and an exported list is heavy as a file. A view that
 is a function or a method of the admin is marked by the decorator.
 """
 
@@ -28,14 +28,12 @@ def is_heavy(method: str, path: str, query: bytes, accept: str) -> bool:
         view: Any = resolve(path).func
     except Resolver404:
         return False
-    endpoint = getattr(view, "view_class", None)
+    endpoint = getattr(view, "cls", None)
     if endpoint is None:
         return getattr(view, "heavy", False)
-    method = "GET" if method == "HEAD" else method
-    if method in endpoint.heavy:
-        return True
-    if method != "GET" or not getattr(endpoint, "exportable", ""):
-        return False
+    action = view.actions.get("get" if method == "HEAD" else method.lower())
+    if action in endpoint.heavy or action not in endpoint.exportable:
+        return action in endpoint.heavy
     try:
         return wanted_format(QueryDict(query), accept) != "json"
     except InvalidRequest:

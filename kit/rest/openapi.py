@@ -9,6 +9,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import get_doc
 
 from kit.rest.error_examples import ERRORS, TYPES, error_example
 from kit.rest.export import CSV, FORMATS, JSONL
@@ -126,7 +127,7 @@ class IdExtension(OpenApiSerializerFieldExtension):
 
 
 class ApiSchema(AutoSchema):
-    view: Any  # an ApiView
+    view: Any  # an ApiViewSet
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation = super().get_operation(*args, **kwargs)
@@ -143,7 +144,7 @@ class ApiSchema(AutoSchema):
                 operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         if self.has_idempotency:
             operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-        if getattr(self.view, "exportable", "") and self.method.upper() == "GET":
+        if self.view.action in self.view.exportable:
             operation.setdefault("parameters", []).append(FORMAT)
             success["content"].update(FILES)
         for parameter in operation.get("parameters", []):
@@ -153,7 +154,7 @@ class ApiSchema(AutoSchema):
                 parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
-        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions(self.method.upper()))
+        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
         if needed:
             text = operation.get("description", "")
             plural = "s" if " and " in needed else ""
@@ -207,6 +208,10 @@ class ApiSchema(AutoSchema):
     def get_operation_id(self) -> str:
         operation_id: str = self.documented.id if self.documented else super().get_operation_id()
         return operation_id
+
+    def get_description(self) -> str:
+        # The action's own words: drf-spectacular would take its class's instead, which are for whoever works on it.
+        return get_doc(getattr(self.view, self.view.action))
 
     def get_tags(self) -> list[str]:
         return [self.path.removeprefix("/v1/").split("/")[0]]

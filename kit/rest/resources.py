@@ -10,7 +10,7 @@ from kit.values import ids
 M = TypeVar("M", bound=Model)
 
 
-def find(queryset: QuerySet[M], id: str) -> M:  # noqa: A002
+def find(queryset: QuerySet[M], id: str) -> M:
     """The resource with that id in `queryset`, which the caller has scoped to the account.
 
     NotFound says the same of another account's resource, of one that never existed, and of what cannot be an id.

@@ -5,17 +5,19 @@ from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
 
 from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, NotFound, error_response
 from kit.http.parsing import read_object
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
 from kit.rest.pagination import KeysetPagination
+from kit.rest.resources import find
 from kit.storage.sqlite_turns import turn_to_write
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -42,25 +44,36 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
 
 
-class ApiView(GenericAPIView):
-    """One path under /v1. Subclasses define `get`, `post`, `patch`, `delete` and say which permission each needs.
+class ApiViewSet(GenericViewSet):
+    """A resource under /v1. What differs between its actions is told by tables, keyed by their names.
 
-    A method that writes runs in one transaction, which an error rolls back whole.
+    A request that writes runs in one transaction, which an error rolls back whole.
     """
 
-    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
-    serializer_class: Any = None
-    query_parameters: ClassVar[frozenset[str]] = frozenset()
-    heavy: ClassVar[frozenset[str]] = frozenset()  # methods whose cost a request chooses (kit.rest.heavy)
+    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}  # what a key needs: all of these
+    listing: ClassVar[frozenset[str]] = frozenset({"list"})  # actions that answer with a page
+    exportable: ClassVar[Mapping[str, str]] = {}  # actions that answer with a file, too, and what it is called
+    heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost a request chooses (kit.rest.heavy)
+    query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beside those of pages, filters and files
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
+    serializer_class: Any = None
+    filterset_class: Any = None
     filter_backends = (StrictFilterBackend,)
-    pagination_class = KeysetPagination
+    pagination_class: Any = KeysetPagination
+    lookup_field = "id"
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # there is one format
 
-    def required_permissions(self, method: str) -> tuple[str, ...]:
-        """What a key needs for the method: all of these; none where no key is asked for."""
-        needed = self.permissions_required.get("GET" if method == "HEAD" else method, ())
+    @classmethod
+    def as_view(cls, actions: Any = None, **initkwargs: Any) -> Any:
+        # @extend_schema puts it there on an @action, for the OpenAPI document, which finds it at the method too. Given
+        # to each request's view, it would keep the last of them, and their requests, in memory.
+        initkwargs.pop("schema", None)
+        return super().as_view(actions, **initkwargs)
+
+    def required_permissions(self) -> tuple[str, ...]:
+        """What a key needs for the action: all of these; none where no key is asked for."""
+        needed = self.permissions_required.get(self.action, ())
         return (needed,) if isinstance(needed, str) else needed
 
     # --- From request to handler -------------------------------------------------------------------------------------
@@ -114,12 +127,19 @@ class ApiView(GenericAPIView):
 
     # --- Query and body ----------------------------------------------------------------------------------------------
 
-    def known_parameters(self, method: str | None) -> frozenset[str]:
-        return self.query_parameters if method in SAFE_METHODS else frozenset()
+    def known_parameters(self) -> frozenset[str]:
+        if self.request.method not in SAFE_METHODS:
+            return frozenset()
+        known = self.query_parameters
+        if self.action in self.listing:
+            known |= KeysetPagination.parameters
+            if self.filterset_class:
+                known |= self.filterset_class.base_filters.keys()
+        return known | {"format"} if self.action in self.exportable else known
 
     def check_query(self, request: Request) -> None:
         check_utf8(request.META.get("QUERY_STRING", ""))
-        check_query(request.query_params.lists(), self.known_parameters(request.method))
+        check_query(request.query_params.lists(), self.known_parameters())
 
     def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
         """The body's fields by their Python names, checked by the serializer."""
@@ -139,39 +159,35 @@ class ApiView(GenericAPIView):
             raise InvalidRequest(f"expand takes: {', '.join(relations)}.", param="expand")
         return asked
 
+    # --- Replies -----------------------------------------------------------------------------------------------------
 
-class ListMixin:
-    """`list()` answers a page of `owned()`, filtered by `filterset_class`; as a file, all that matches."""
+    def get_object(self) -> Any:
+        return find(self.get_queryset(), self.kwargs["id"])
 
-    exportable: ClassVar[str] = ""  # what the file is called; empty: there is none
+    def answer(self, resource: Any, status: int = 200, **context: Any) -> Response:
+        """The resource as the serializer shows it."""
+        return Response(self.serializer_class(resource, context=context).data, status=status)
 
-    def known_parameters(self, method: str | None) -> frozenset[str]:
-        known = super().known_parameters(method)  # type: ignore[misc]
-        if method not in SAFE_METHODS:
-            return known
-        filters = getattr(self, "filterset_class", None)
-        exports = {"format"} if self.exportable else set()
-        return known | KeysetPagination.parameters | exports | set(filters.base_filters if filters else ())
-
-    def list(self, **context: Any) -> Any:
-        view: Any = self
-        queryset = view.owned()
-        if getattr(view, "filterset_class", None):
-            queryset = view.filter_queryset(queryset)
-        accept = view.request.headers.get("Accept", "")
-        form = wanted_format(view.request.query_params, accept) if self.exportable else "json"
-        if form != "json":
-            for name in KeysetPagination.parameters & set(view.request.query_params):
-                raise InvalidRequest(f"A file has everything that matches: {name} has no place here.", param=name)
-            chunks = (self.shown(rows, context) for rows in view.paginator.walk(queryset, CHUNK))
-            return export(view.request, form, self.exportable, columns_of(view.get_serializer_class()), chunks)
-        return view.paginator.page(queryset, view.request, lambda rows: self.shown(rows, context))
+    def page(self, queryset: QuerySet | None = None, **context: Any) -> Any:
+        """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
+        rows = self.get_queryset() if queryset is None else queryset
+        if self.filterset_class:
+            rows = self.filter_queryset(rows)
+        name = self.exportable.get(self.action)
+        form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
+        paginator: Any = self.paginator
+        if name and form != "json":
+            for parameter in KeysetPagination.parameters & set(self.request.query_params):
+                raise InvalidRequest(
+                    f"A file has everything that matches: {parameter} has no place here.", param=parameter
+                )
+            chunks = (self.shown(chunk, context) for chunk in paginator.walk(rows, CHUNK))
+            return export(self.request, form, name, columns_of(self.serializer_class), chunks)
+        return paginator.page(rows, self.request, lambda some: self.shown(some, context))
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
         """The rows as the API shows them."""
-        view: Any = self
-        serializer = view.get_serializer_class()
-        return serializer(rows, many=True, context={**view.get_serializer_context(), **context}).data
+        return self.serializer_class(rows, many=True, context={**self.get_serializer_context(), **context}).data
 
 
 @csrf_exempt

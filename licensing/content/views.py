@@ -7,10 +7,9 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.api_view import AccountListView, AccountView
 from accounts.permissions import require
+from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
-from kit.rest.resources import find
 from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
@@ -22,12 +21,21 @@ EXPAND = OpenApiParameter(
 )
 
 
-class ContentView(AccountView):
+class ContentViewSet(AccountViewSet):
+    permissions_required = {
+        "list": "content:read",
+        "retrieve": "content:read",
+        "create": "content:write",
+        "partial_update": "content:write",
+        "destroy": "content:write",
+    }
     serializer_class = ContentSerializer
-    queryset = Content.objects.none()
+    filterset_class = ContentFilters
+    query_parameters = frozenset({"expand"})
+    queryset = Content.objects.kept()
 
-    def owned(self) -> QuerySet[Content]:
-        items = Content.objects.of(self.account_id)
+    def get_queryset(self) -> QuerySet[Content]:
+        items = super().get_queryset()
         return items.select_related("policy") if "expand" in self.request.query_params else items
 
     def expanded(self) -> frozenset[str]:
@@ -38,48 +46,36 @@ class ContentView(AccountView):
         return expand
 
     def one(self, item: Content, **context: Any) -> Response:
-        context["stats"] = content_stats(item.account_id, item.pk)
-        return Response(ContentSerializer(item, context=context).data)
-
-
-class ContentList(ContentView, AccountListView):
-    permissions_required = {"GET": "content:read", "POST": "content:write"}
-    query_parameters = frozenset({"expand"})
-    filterset_class = ContentFilters
+        return self.answer(item, stats=content_stats(item.account_id, item.pk), **context)
 
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def list(self, request: Request) -> Response:
         """Newest first, without `stats`."""
-        return self.list(expand=self.expanded())
+        return self.page(expand=self.expanded())
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Registers an item. Only `title` is required; the item begins as `active`."""
         fields = self.validated()
         fields.pop("status", None)  # the service's to set at creation
         given = {name: value for name, value in fields.items() if value is not None}
-        return Response(ContentSerializer(services.create_content(self.account_id, given)).data, status=201)
-
-
-class ContentById(ContentView):
-    permissions_required = {"GET": "content:read", "PATCH": "content:write", "DELETE": "content:write"}
-    query_parameters = frozenset({"expand"})
+        return self.answer(services.create_content(self.account_id, given), 201)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
-    def get(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """With `stats`: how often the item was asked for, and what was answered."""
         expand = self.expanded()
-        return self.one(find(self.owned(), id), expand=expand)
+        return self.one(self.get_object(), expand=expand)
 
     @extend_schema(summary="Update content")
-    def patch(self, request: Request, id: str) -> Response:  # noqa: A002
+    def partial_update(self, request: Request, id: str) -> Response:
         """Merges the fields given; null clears an optional one; `metadata` is merged key by key."""
-        item = find(self.owned(), id)
+        item = self.get_object()
         return self.one(services.update_content(item, self.validated(partial=True)))
 
     @extend_schema(summary="Delete content", responses=DeletedSerializer)
-    def delete(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """What analytics know of the item stays."""
-        item = find(self.owned(), id)
+        item = self.get_object()
         services.delete_content(item)
         return deleted(item, "content")

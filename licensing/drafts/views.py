@@ -1,14 +1,12 @@
 """/v1/policies/{id}/simulate and /v1/policies/lint: what a draft would do, before it is saved."""
 
-from typing import Any
-
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.api_view import ReadingPost
-from kit.rest.resources import find
+from accounts.viewsets import ReadingViewSet
 from licensing.drafts.lint import lint_policy
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.serializers import (
@@ -23,35 +21,31 @@ from licensing.policies.models import Policy
 MAX_FINDINGS = 500  # in a reply
 
 
-class PolicySimulate(ReadingPost):
-    permissions_required = {"POST": ("policies:read", "analytics:read")}
-    heavy = frozenset({"POST"})
-    serializer_class = SimulationBodySerializer
-    queryset = Policy.objects.none()
+class PolicyDraftViewSet(ReadingViewSet):
+    """Beside PolicyViewSet, for to replay decisions takes what checks need."""
 
-    @extend_schema(summary="Simulate a policy", responses=SimulationSerializer)
-    def post(self, request: Request, id: str) -> Response:  # noqa: A002
+    permissions_required = {"simulate": ("policies:read", "analytics:read"), "lint": "policies:read"}
+    heavy = frozenset({"simulate", "lint"})
+    queryset = Policy.objects.kept()
+
+    @extend_schema(summary="Simulate a policy", request=SimulationBodySerializer, responses=SimulationSerializer)
+    @action(detail=True, methods=["post"])
+    def simulate(self, request: Request, id: str) -> Response:
         """What recorded decisions on the policy's items would have been by a draft, or by the policy as it is saved.
 
         Nothing is written or counted.
         """
-        policy: Any = find(Policy.objects.of(self.account_id), id)
-        fields = self.validated()
+        policy = self.get_object()
+        fields = self.validated(SimulationBodySerializer)
         draft = draft_of(policy, fields)
         start, end = window_of(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
         return Response(present_simulation(policy, simulate(policy, draft, start, end, fields.get("limit"))))
 
-
-class PolicyLint(ReadingPost):
-    permissions_required = {"POST": "policies:read"}
-    heavy = frozenset({"POST"})
-    serializer_class = DraftSerializer
-    queryset = Policy.objects.none()
-
-    @extend_schema(summary="Lint a policy", responses=LintSerializer)
-    def post(self, request: Request) -> Response:
+    @extend_schema(summary="Lint a policy", request=DraftSerializer, responses=LintSerializer)
+    @action(detail=False, methods=["post"])
+    def lint(self, request: Request) -> Response:
         """What these rules say that their author may not have meant. Nothing is refused for it or written."""
-        fields = self.validated()
+        fields = self.validated(DraftSerializer)
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()
         )

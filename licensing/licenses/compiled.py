@@ -58,7 +58,7 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, HeldLicenses]:
 
 
 def term_of(
-    id: str,  # noqa: A002
+    id: str,
     license_type: str,
     starts_at: datetime,
     expires_at: datetime | None,

@@ -34,10 +34,6 @@ MAX_NAMES = 100_000  # of items, tags and policies, in the scopes of all of them
 STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
 
 
-def owned_licenses(account_id: str) -> QuerySet[License]:
-    return License.objects.filter(account_id=account_id).select_related("requester")
-
-
 def with_state(held: QuerySet[License]) -> QuerySet[Any]:
     """The licences with `derived_status`, which is what `License.state` says of each now."""
     revoked = When(status=LicenseStatus.REVOKED, then=Value("revoked"))
@@ -121,7 +117,8 @@ def revoke_license(held: License) -> License:
 
 def lock(held: License) -> License:
     epochs.hold(held.account_id)
-    return owned_licenses(held.account_id).select_for_update(of=("self",)).get(pk=held.pk)
+    owned = License.objects.filter(account_id=held.account_id).select_related("requester")
+    return owned.select_for_update(of=("self",)).get(pk=held.pk)
 
 
 def renew(requester: Requester) -> None:

@@ -1,79 +1,61 @@
-"""/v1/licenses (contract §11)."""
+"""/v1/licenses."""
 
-from typing import Any
-
-from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.api_view import AccountListView, AccountView
-from kit.rest.resources import find
+from accounts.viewsets import AccountViewSet
 from licensing.licenses import services
 from licensing.licenses.filters import LicenseFilters
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer, RevocationSerializer
 
 
-class LicenseView(AccountView):
-    serializer_class: Any = LicenseSerializer
-    queryset = License.objects.none()
+class LicenseViewSet(AccountViewSet):
+    permissions_required = {
+        "list": "licenses:read",
+        "retrieve": "licenses:read",
+        "create": "licenses:write",
+        "partial_update": "licenses:write",
+        "revoke": "licenses:write",
+    }
+    serializer_class = LicenseSerializer
+    filterset_class = LicenseFilters
+    queryset = License.objects.select_related("requester")
     exact_numbers = True
 
-    def owned(self) -> QuerySet[License]:
-        return services.owned_licenses(self.account_id)
-
-    def one(self, held: License, status: int = 200) -> Response:
-        return Response(LicenseSerializer(held).data, status=status)
-
-
-class Licenses(LicenseView, AccountListView):
-    permissions_required = {"GET": "licenses:read", "POST": "licenses:write"}
-    filterset_class = LicenseFilters
-
-    def owned(self) -> QuerySet[License]:
-        return services.with_state(super().owned())
-
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def list(self, request: Request) -> Response:
         """Newest first, expired and revoked ones too."""
-        return self.list()
+        return self.page(services.with_state(self.get_queryset()))
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """From its start the licence decides the requester's checks, whatever the caller vouches for.
 
         A requester who is not known yet comes into being by it. Its `price` enters the ledger at `startsAt`;
         `pricePerAccess` is charged for each allowed check.
         """
-        fields = self.validated()
-        return self.one(services.issue_license(self.account_id, fields), 201)
-
-
-class LicenseById(LicenseView):
-    permissions_required = {"GET": "licenses:read", "PATCH": "licenses:write"}
+        return self.answer(services.issue_license(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a licence")
-    def get(self, request: Request, id: str) -> Response:  # noqa: A002
-        return self.one(find(self.owned(), id))
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())
 
     @extend_schema(summary="Change a licence")
-    def patch(self, request: Request, id: str) -> Response:  # noqa: A002
+    def partial_update(self, request: Request, id: str) -> Response:
         """The next check is decided by it. A new price, start or type is corrected in the ledger by further entries.
 
         The requester stays the same, and a revoked licence as it is: that is a 409.
         """
-        return self.one(services.update_license(find(self.owned(), id), self.validated(partial=True)))
-
-
-class LicenseRevocation(LicenseView):
-    permissions_required = {"POST": "licenses:write"}
-    serializer_class = RevocationSerializer
+        return self.answer(services.update_license(self.get_object(), self.validated(partial=True)))
 
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
-    def post(self, request: Request, id: str) -> Response:  # noqa: A002
+    @action(detail=True, methods=["post"])
+    def revoke(self, request: Request, id: str) -> Response:
         """At once and for good; what it earned stays in the ledger. Revoking it again changes nothing."""
-        held = find(self.owned(), id)
+        held = self.get_object()
         if request._request.body:
-            self.validated()
-        return self.one(services.revoke_license(held))
+            self.validated(RevocationSerializer)
+        return self.answer(services.revoke_license(held))

@@ -36,7 +36,7 @@ class CompiledPolicy:
     @classmethod
     def of(
         cls,
-        id: str | None,  # noqa: A002
+        id: str | None,
         version: int | None,
         default_action: str,
         rules: tuple[Rule, ...],

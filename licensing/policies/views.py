@@ -1,14 +1,13 @@
-"""/v1/policies."""
+"""/v1/policies; what a draft of one would do is in licensing.drafts.views."""
 
 from typing import Any
 
-from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.api_view import AccountListView, AccountView
-from kit.rest.resources import find
+from accounts.viewsets import AccountViewSet
 from licensing.deletion import DeletedSerializer, deleted
 from licensing.policies import services
 from licensing.policies.filters import PolicyFilters
@@ -16,70 +15,57 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
 
 
-class PolicyView(AccountView):
+class PolicyViewSet(AccountViewSet):
+    permissions_required = {
+        "list": "policies:read",
+        "retrieve": "policies:read",
+        "versions": "policies:read",
+        "create": "policies:write",
+        "partial_update": "policies:write",
+        "destroy": "policies:write",
+        "rollback": "policies:write",
+    }
+    listing = frozenset({"list", "versions"})
     serializer_class: Any = PolicySerializer
-    queryset = Policy.objects.none()
-
-    def owned(self) -> QuerySet[Policy]:
-        return Policy.objects.of(self.account_id)
-
-
-class PolicyList(PolicyView, AccountListView):
-    permissions_required = {"GET": "policies:read", "POST": "policies:write"}
-    filterset_class = PolicyFilters
+    filterset_class: Any = PolicyFilters
+    queryset = Policy.objects.kept()
 
     @extend_schema(summary="List policies", responses=PolicySerializer(many=True))
-    def get(self, request: Request) -> Response:
+    def list(self, request: Request) -> Response:
         """Newest first."""
-        return self.list()
+        return self.page()
 
     @extend_schema(summary="Create a policy", responses={201: PolicySerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Rules are tried by ascending `priority`; the first that matches decides, otherwise `defaultAction`."""
-        return Response(PolicySerializer(services.create_policy(self.account_id, self.validated())).data, status=201)
-
-
-class PolicyById(PolicyView):
-    permissions_required = {"GET": "policies:read", "PATCH": "policies:write", "DELETE": "policies:write"}
+        return self.answer(services.create_policy(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a policy")
-    def get(self, request: Request, id: str) -> Response:  # noqa: A002
-        return Response(PolicySerializer(find(self.owned(), id)).data)
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())
 
     @extend_schema(summary="Update a policy")
-    def patch(self, request: Request, id: str) -> Response:  # noqa: A002
+    def partial_update(self, request: Request, id: str) -> Response:
         """Writes the next `version`; `rules`, where given, replace the whole list. The former version is kept."""
-        policy = find(self.owned(), id)
-        return Response(PolicySerializer(services.update_policy(policy, self.validated(partial=True))).data)
+        policy = self.get_object()
+        return self.answer(services.update_policy(policy, self.validated(partial=True)))
 
     @extend_schema(summary="Delete a policy", responses=DeletedSerializer)
-    def delete(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """A policy that content still links to is a 409."""
-        policy = find(self.owned(), id)
+        policy = self.get_object()
         services.delete_policy(policy)
         return deleted(policy, "policy")
 
-
-class PolicyVersions(PolicyView, AccountListView):
-    permissions_required = {"GET": "policies:read"}
-    serializer_class = PolicyRevisionSerializer
-
     @extend_schema(summary="List a policy's versions", responses=PolicyRevisionSerializer(many=True))
-    def get(self, request: Request, id: str) -> Response:  # noqa: A002
+    @action(detail=True, serializer_class=PolicyRevisionSerializer, filterset_class=None)
+    def versions(self, request: Request, id: str) -> Response:
         """The policy as it was in each of its versions, newest first."""
-        self.policy = find(super().owned(), id)
-        return self.list()
+        return self.page(PolicyRevision.objects.filter(policy=self.get_object()).select_related("policy"))
 
-    def owned(self) -> Any:
-        return PolicyRevision.objects.filter(policy=self.policy).select_related("policy")
-
-
-class PolicyRollback(PolicyView):
-    permissions_required = {"POST": "policies:write"}
-    serializer_class = RollbackSerializer
-
-    @extend_schema(summary="Roll a policy back", responses=PolicySerializer)
-    def post(self, request: Request, id: str) -> Response:  # noqa: A002
+    @extend_schema(summary="Roll a policy back", request=RollbackSerializer, responses=PolicySerializer)
+    @action(detail=True, methods=["post"])
+    def rollback(self, request: Request, id: str) -> Response:
         """Writes a new version that says what the given one said."""
-        policy = find(self.owned(), id)
-        return Response(PolicySerializer(services.rollback_policy(policy, **self.validated())).data)
+        policy = self.get_object()
+        return self.answer(services.rollback_policy(policy, **self.validated(RollbackSerializer)))

@@ -167,6 +167,5 @@ def known_to_the_resolver() -> set[tuple[str, str]]:
     found = set()
     for path, callback in routes(get_resolver().url_patterns):
         if path.startswith("/v1/"):
-            view = getattr(callback, "cls", None) or callback.view_class
-            found |= {(name.upper(), path) for name in view.http_method_names if hasattr(view, name)}
+            found |= {(method.upper(), path) for method in callback.actions}
     return {(method, path) for method, path in found if method not in {"HEAD", "OPTIONS"}}

@@ -11,7 +11,7 @@ from jsonschema import Draft4Validator, FormatChecker
 
 from config.pages import openapi_document
 from kit.rest.error_examples import ERRORS
-from kit.rest.views import ApiView
+from kit.rest.views import ApiViewSet
 from tests.client import ApiClient
 
 DOCUMENT = openapi_document()
@@ -57,8 +57,8 @@ def endpoints(patterns: list[Any], prefix: str = "/") -> list[tuple[str, Any]]:
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             found += endpoints(pattern.url_patterns, path)
-        elif isinstance(pattern, URLPattern) and hasattr(pattern.callback, "view_class"):
-            found.append((re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path), pattern.callback.view_class))
+        elif isinstance(pattern, URLPattern) and hasattr(pattern.callback, "cls"):
+            found.append((re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path), pattern.callback))
     return found
 
 
@@ -71,9 +71,9 @@ def test_every_endpoint_is_in_the_document():
     routed = {
         (path, method)
         for path, view in endpoints(get_resolver().url_patterns)
-        if path.startswith("/v1/") and path != "/v1/openapi.json" and issubclass(view, ApiView)
+        if path.startswith("/v1/") and path != "/v1/openapi.json" and issubclass(view.cls, ApiViewSet)
         for method in ("get", "post", "patch", "delete")
-        if hasattr(view, method)
+        if method in view.actions
     }
     assert {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods} == routed
 
@@ -83,6 +83,22 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     assert len(set(ids)) == len(ids)
     verbs = "list|get|create|update|delete|check|revoke|rotate|rollback|simulate|lint"
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
+
+
+def test_an_operation_id_begins_with_the_verb_of_its_action():
+    verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}
+    verbs |= {"versions": ("list",), "usage": ("get",), "revenue": ("get",), "check_batch": ("check",)}
+    for path, view in endpoints(get_resolver().url_patterns):
+        for method, operation in DOCUMENT["paths"].get(path, {}).items():
+            action = view.actions[method]
+            assert operation["operationId"].startswith(verbs.get(action, (action,)))
+
+
+def test_a_description_is_of_the_operation_and_not_of_its_class():
+    classes = {view.cls for _, view in endpoints(get_resolver().url_patterns)}
+    told = {(base.__doc__ or "").partition("\n")[0] for cls in classes for base in cls.__mro__} - {""}
+    descriptions = {operation.values[2]["description"].partition("\n")[0] for operation in OPERATIONS}
+    assert not told & descriptions
 
 
 @every_operation

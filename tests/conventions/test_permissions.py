@@ -1,9 +1,18 @@
 """Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/api-guide.md)."""
 
+from django.urls import get_resolver
+
 from accounts.permissions import PERMISSIONS
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import ENDPOINTS, each, each_endpoint_with_key, each_with_body, each_with_id
+from tests.conventions.endpoints import (
+    ENDPOINTS,
+    each,
+    each_endpoint_with_key,
+    each_with_body,
+    each_with_id,
+    routes,
+)
 
 
 def but_for(endpoint):
@@ -70,3 +79,13 @@ def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids,
 def test_the_permission_is_asked_for_before_the_query_is_read(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
     assert denied(endpoint.send(holder, ids, unknown="1"), endpoint)
+
+
+def test_the_tables_of_a_viewset_name_its_actions_and_no_others():
+    actions: dict = {}
+    for path, callback in routes(get_resolver().url_patterns):
+        if path.startswith("/v1/") and path != "/v1/openapi.json":
+            actions.setdefault(callback.cls, set()).update(callback.actions.values())
+    for viewset, known in actions.items():
+        assert set(viewset.permissions_required) == known
+        assert {*viewset.heavy, *viewset.exportable, *(viewset.listing - {"list"})} <= known

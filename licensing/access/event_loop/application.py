@@ -167,7 +167,7 @@ class CheckApplication:
             return state_for_stranger(request.address)
 
     async def answer(self, request: Request, receive: Receive) -> Any:
-        """The body of the reply. The order of checks is that of kit.rest.views.ApiView.initial."""
+        """The body of the reply. The order of checks is that of kit.rest.views.ApiViewSet.initial."""
         if not is_served(request.host):
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         try:

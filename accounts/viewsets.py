@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,11 +12,11 @@ from accounts.authentication import Grant
 from accounts.idempotency import answer_once, requested_key
 from accounts.models import ActorType
 from kit.actors import Actor, acting_as
-from kit.rest.views import ApiView, ListMixin
+from kit.rest.views import ApiViewSet
 
 
-class AccountView(ApiView):
-    """An endpoint that works on what the caller's account owns; its POSTs can be retried with an Idempotency-Key."""
+class AccountViewSet(ApiViewSet):
+    """Resources of the caller's account; its POSTs can be retried with an Idempotency-Key."""
 
     @property
     def grant(self) -> Grant:
@@ -30,6 +31,10 @@ class AccountView(ApiView):
     def actor(self) -> Actor:
         """The request's key, as the audit log names it."""
         return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """What the account owns of `queryset`."""
+        return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         def act() -> Response:
@@ -48,17 +53,13 @@ class AccountView(ApiView):
         """
 
 
-class ReadingPost(AccountView):
-    """A POST that only reads, if much: it opens no transaction and takes no turn at writing.
+class ReadingViewSet(AccountViewSet):
+    """POSTs that only read, if much: they open no transaction and take no turn at writing.
 
-    With an Idempotency-Key its reply is kept like any other, after it was made; a retry makes it again to no effect.
+    With an Idempotency-Key the reply is kept like any other, after it was made; a retry makes it again to no effect.
     """
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         key = requested_key(request)
         response = handler(request, *args, **kwargs)
         return response if key is None else super().write(lambda *_, **__: response, request)
-
-
-class AccountListView(ListMixin, AccountView):
-    """An AccountView with a list."""
