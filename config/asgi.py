@@ -27,10 +27,10 @@ from analytics.events.partitions import ensure_partitions  # noqa: E402
 from analytics.rollups import folding  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
+from config.server.threads import Threads  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
-from kit.http.threads import Threads  # noqa: E402
 from kit.rest.heavy import is_heavy  # noqa: E402
 from kit.storage import statements  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402

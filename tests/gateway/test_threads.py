@@ -5,9 +5,9 @@ from threading import Semaphore
 
 import pytest
 
+from config.server.threads import MOST_BYTES, Threads
 from kit.http.bodies import Disconnected
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
-from kit.http.threads import MOST_BYTES, Threads
 
 SCOPE = {
     "type": "http",
