@@ -43,3 +43,8 @@ def private_database(path: Path) -> None:
 
 def files_of_database(path: Path) -> list[Path]:
     return [path, *(path.with_name(path.name + suffix) for suffix in OF_SQLITE)]
+
+
+def lock_of(path: Path) -> Path:
+    """A database beside this one, for long work that must be alone: who can open it could keep that from beginning."""
+    return path.with_name(f"{path.name}.lock")

@@ -4,12 +4,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
+from pathlib import Path
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 
 from analytics.events.partitions import drop_before, month_of
 from analytics.models import AccessEvent, EventHorizon
+from kit.private_files import lock_of, private_database
 
 BATCH = 10_000
 LOCK = 7_202_611_041  # any number that nothing else locks
@@ -60,7 +62,9 @@ def alone() -> Iterator[None]:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
         return
     # The lock of a database of its own: the system lets go of it when the process ends, however that comes about.
-    with closing(sqlite3.connect(f"{connection.settings_dict['NAME']}.lock", timeout=0, isolation_level=None)) as lock:
+    path = lock_of(Path(connection.settings_dict["NAME"]))
+    private_database(path)
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError:

@@ -18,8 +18,11 @@ os.umask(0)
 django.setup()
 from django.conf import settings
 from django.db import connection
+from analytics.events.retention import alone
 from kit.telemetry.workers import shared_metrics
 connection.cursor().execute("CREATE TABLE IF NOT EXISTS t (a)")
+with alone():
+    pass
 with shared_metrics(settings.DATA_DIR):
     for path in [sys.argv[1], *os.scandir(sys.argv[1])]:
         print(os.path.basename(path), oct(os.stat(path).st_mode & 0o777))
@@ -38,17 +41,18 @@ def use(directory: Path, **environment: str) -> dict[str, str]:
 
 def test_what_the_service_makes_is_for_its_account_alone(tmp_path):
     modes = use(tmp_path / "data")
-    assert {"db.sqlite3", "db.sqlite3-wal", "db.sqlite3-shm", "secret_key"} <= set(modes)
+    assert {"db.sqlite3", "db.sqlite3-wal", "db.sqlite3-shm", "db.sqlite3.lock", "secret_key"} <= set(modes)
     assert set(modes.values()) == {"0o600", "0o700"}
 
 
 def test_a_database_that_was_open_to_all_is_closed_at_the_next_start(tmp_path):
     database = tmp_path / "elsewhere.sqlite3"
-    for path in (database, Path(f"{database}-wal"), tmp_path / "secret_key"):
+    for path in (database, Path(f"{database}-wal"), Path(f"{database}.lock"), tmp_path / "secret_key"):
         path.touch()
         path.chmod(0o644)
     modes = use(tmp_path, DATABASE_URL=f"sqlite:///{database}")
-    assert {modes[name] for name in ("elsewhere.sqlite3", "elsewhere.sqlite3-wal", "secret_key")} == {"0o600"}
+    names = ("elsewhere.sqlite3", "elsewhere.sqlite3-wal", "elsewhere.sqlite3.lock", "secret_key")
+    assert {modes[name] for name in names} == {"0o600"}
 
 
 def test_a_directory_that_somebody_chose_keeps_the_rights_that_they_gave_it(tmp_path):
