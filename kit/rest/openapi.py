@@ -209,7 +209,7 @@ class ApiSchema(AutoSchema):
         operation_id: str = self.documented.id if self.documented else super().get_operation_id()
         return operation_id
 
-    def get_description(self) -> str:
+    def get_description(self, *args: Any, **kwargs: Any) -> str:
         # The action's own words: drf-spectacular would take its class's instead, which are for whoever works on it.
         return get_doc(getattr(self.view, self.view.action))
 
