@@ -118,15 +118,14 @@ def bring(operator: httpx.Client, path: str, size: int) -> httpx.Response:
 
 
 def test_an_operator_brings_a_file_which_does_not_stay_in_memory(server: Deployment, operator: httpx.Client) -> None:
-    assert server.process
-    bring(operator, IMPORT, MIB)  # what is loaded once is loaded
-    process = psutil.Process(server.process.pid)
-    before = process.memory_info().rss
+    for _ in range(6):  # so that each process has loaded what is loaded once
+        bring(operator, IMPORT, MIB)
+    before = memory_of(server)
     replies = [bring(operator, IMPORT, 20 * MIB) for _ in range(2)]
 
     assert [reply.status_code for reply in replies] == [200, 200]  # the form again: it names no account
     assert "This field is required" in replies[0].text
-    assert process.memory_info().rss - before < 20 * MIB
+    assert memory_of(server) - before < 20 * MIB
 
 
 def test_a_file_of_more_than_20_mib_is_refused_in_words(operator: httpx.Client) -> None:
@@ -151,7 +150,6 @@ def test_a_session_that_has_ended_brings_nothing(server: Deployment, operator: h
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="shows which files a process has open on Linux alone")
 def test_nothing_is_left_on_the_disk_of_uploads_that_break_off(server: Deployment, operator: httpx.Client) -> None:
-    assert server.process
     uploads = Path(server.directory) / "uploads"
     with connection(
         server, f"POST {IMPORT}", f"Cookie: {cookies_of(operator)}", f"Content-Length: {10 * MIB}"
@@ -162,9 +160,19 @@ def test_nothing_is_left_on_the_disk_of_uploads_that_break_off(server: Deploymen
 
 
 def files_of(server: Deployment, directory: Path) -> list[str]:
-    assert server.process
-    links = (Path(f"/proc/{server.process.pid}/fd")).iterdir()
+    links = [link for process in processes_of(server) for link in Path(f"/proc/{process.pid}/fd").iterdir()]
     return [name for name in map(target, links) if name.startswith(str(directory))]
+
+
+def processes_of(server: Deployment) -> list[psutil.Process]:
+    """All of the service, which has several workers on PostgreSQL."""
+    assert server.process
+    parent = psutil.Process(server.process.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def memory_of(server: Deployment) -> int:
+    return sum(process.memory_info().rss for process in processes_of(server))
 
 
 def target(link: Path) -> str:
