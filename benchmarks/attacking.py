@@ -7,7 +7,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
@@ -226,7 +226,7 @@ def blank_imports(target: Target, until: float) -> None:
     path = "/admin/licensing/content/import/"
 
     def bring() -> None:
-        with signed_in(target) as client:
+        with closing(signed_in(target)) as client:
             while time.monotonic() < until:
                 with suppress(httpx.TransportError):
                     form = {"csrfmiddlewaretoken": token_of(client, path), "account": target.account}
@@ -249,7 +249,7 @@ def audit_comparisons(target: Target, until: float) -> None:
         entry = client.get("/v1/audit?limit=1").json()["data"][0]["id"]
 
     def look() -> None:
-        with signed_in(target) as client:
+        with closing(signed_in(target)) as client:
             while time.monotonic() < until:
                 with suppress(httpx.TransportError):
                     client.get(f"/admin/accounts/auditentry/{entry}/change/")
