@@ -119,7 +119,7 @@ def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
         with socket.create_connection(("127.0.0.1", server.port)) as unread:
             unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             unread.sendall(head("GET /v1/access/decisions?format=jsonl", key))
-            assert unread.recv(15) == b"HTTP/1.1 200 OK"
+            assert unread.recv(15, socket.MSG_WAITALL) == b"HTTP/1.1 200 OK"
             with server.client(other_key) as client:
                 reply = client.get("/v1/access/decisions?format=jsonl")
                 assert (reply.status_code, len(reply.text.splitlines())) == (200, 15_000)
