@@ -16,8 +16,8 @@ from analytics.rollups.upserts import REVENUE, YEARLY_REVENUE, prepared, revenue
 from kit.http.errors import ValidationFailed
 from kit.values.amounts import to_millionths
 
-# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which a fold
-# (analytics.rollups.folding) gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the
+# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which a roll-up
+# (analytics.rollups.roll_up) gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the
 # first.
 ROLLUPS: dict[str, tuple[Any, dict[str, str]]] = {
     "content": (ContentRevenue, {"content_id": "uuid"}),

@@ -17,7 +17,7 @@ from kit.http.parsing import DECODER, check_values
 from licensing.policies.conditions import CONTENT_TYPES
 from licensing.policies.models import Policy
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, check_size, parse_rule, parse_rules
-from operators.policies.rule_rows import LISTS, MOMENTS, NEW_ROW, Row, edited, field_at, row_of, rows_of, rule_of
+from operators.policies.rule_rows import LISTS, MOMENTS, NEW_ROW, RuleRow, edited, field_at, row_of, rows_of, rule_of
 
 # What a list condition is called, and what helps to fill it in.
 LABELS = {
@@ -76,7 +76,7 @@ class RulesWidget(forms.Widget):
         }
         return context
 
-    def shown(self, index: int | str, row: Row) -> dict[str, Any]:
+    def shown(self, index: int | str, row: RuleRow) -> dict[str, Any]:
         def field(name: str, label: str, **more: Any) -> dict[str, Any]:
             error = self.errors.get((index, name)) if isinstance(index, int) else None
             return {
@@ -232,5 +232,5 @@ class PolicyForm(forms.ModelForm):
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 
-    def set_rules(self, rows: list[Row] | None, text: str | None) -> None:
+    def set_rules(self, rows: list[RuleRow] | None, text: str | None) -> None:
         self.fields["rules"].widget.value_from_datadict = lambda *_: (rows, text)

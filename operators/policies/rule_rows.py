@@ -18,7 +18,7 @@ FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "p
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy takes, so that the one too many is told of
 
-Row = dict[str, str]  # the text of each of FIELDS; what is not given is empty
+RuleRow = dict[str, str]  # the text of each of FIELDS; what is not given is empty
 
 
 def values(wanted: Any) -> list[Any]:
@@ -28,7 +28,7 @@ def values(wanted: Any) -> list[Any]:
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
-def row_of(rule: Mapping[str, Any]) -> Row:
+def row_of(rule: Mapping[str, Any]) -> RuleRow:
     """The row of a valid rule."""
     conditions, limit = rule["conditions"], rule.get("rateLimit", {})
     row = dict.fromkeys(FIELDS, "")
@@ -48,15 +48,15 @@ def row_of(rule: Mapping[str, Any]) -> Row:
     return row
 
 
-NEW_ROW: Row = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
+NEW_ROW: RuleRow = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
 
 
 # --- From a form -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(data: Any) -> list[Row]:
+def rows_of(data: Any) -> list[RuleRow]:
     """The rows that a form has sent, in the order of their numbers. `data` is a QueryDict."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, RuleRow] = {}
     for name in data:
         match = IS_FIELD(name)
         if match and match[2] in FIELDS and (int(match[1]) in rows or len(rows) < MAX_ROWS):
@@ -65,7 +65,7 @@ def rows_of(data: Any) -> list[Row]:
     return [rows[number] for number in sorted(rows)]
 
 
-def rule_of(row: Row) -> dict[str, Any]:
+def rule_of(row: RuleRow) -> dict[str, Any]:
     """The rule that the row says, not yet validated: what is no number stays text, for validation to refuse."""
     conditions: dict[str, Any] = {}
     if row["default"]:
@@ -116,7 +116,7 @@ def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
 # --- Moving ----------------------------------------------------------------------------------------------------------
 
 
-def edited(rows: list[Row], step: str) -> list[Row]:
+def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them."""
     rows = list(rows)
     if step == "add" and len(rows) < MAX_ROWS:

@@ -19,7 +19,7 @@ from accounts.limits.limiter import LimitState, Take, limiter
 from accounts.limits.limiter_async import AsyncLimiter
 from accounts.limits.throttling import refuse_beyond, take_of
 from accounts.permissions import require
-from analytics.recording.batch import Entry, Outcome, unfit
+from analytics.recording.batch import Entry, Outcome, conflicts
 from analytics.recording.recorder_async import AsyncRecorder
 from kit.http.errors import ApiError
 from kit.http.middleware import Address
@@ -217,7 +217,7 @@ class Gateway:
     @observed
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests, each stored as a whole or not at all."""
-        refusals = unfit(many)
+        refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
         outcomes = iter(await self.write(fitting))
         return [[refusal or next(outcomes) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)]

@@ -1,9 +1,9 @@
-"""Folding what was recorded since the last time into the rollups (analytics.models.recent), on PostgreSQL alone.
+"""Moving pending rows (analytics.models.pending) into the rollups, on PostgreSQL only.
 
-A row is deleted in the transaction that adds it to the rollups. Who reads both in one statement sees it once, and a
-fold that is cut short has not happened: the next one does it. So it need not wait for the disk either.
+A row is deleted in the transaction that adds it to the rollups: a reader of both in one statement sees it once, and an
+interrupted roll-up changes nothing and is repeated by the next. So its commit does not wait for the disk.
 
-A fold is mostly updates of rows all over the rollups, so their pages have room for new versions (migration 0011).
+Most of the work is updates spread over the rollups, so their pages keep room for new row versions (migration 0011).
 """
 
 from datetime import date, timedelta
@@ -25,30 +25,30 @@ from analytics.rollups.upserts import (
 
 LOCK = 7_202_611_042  # any number that nothing else locks
 BATCHES = 4_000  # rows that a transaction takes
-EVERY = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
+INTERVAL = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
 
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
   AS one (amount, license_type, content_id, requester_id)"""
 # What readers add to the rollups: a row for each decision or charge.
-UNFOLDED_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
-UNFOLDED_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
+PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
-def fold(age: timedelta = timedelta(0)) -> int:
-    """Adds to the rollups all that was recorded, if something has waited that long; returns how many rows it was.
+def roll_up(age: timedelta = timedelta(0)) -> int:
+    """Roll up all pending rows once the oldest is of that age; return their number.
 
-    0 if somebody else is at it.
+    0 while another process is rolling up.
     """
     if connection.vendor != "postgresql":
         return 0
-    folded = 0
-    while rows := fold_some(age):
-        folded += rows
-    return folded
+    total = 0
+    while rows := roll_up_batch(age):
+        total += rows
+    return total
 
 
-def fold_some(age: timedelta) -> int:
+def roll_up_batch(age: timedelta) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
@@ -87,7 +87,7 @@ def usage(day: date) -> str:
             f"{one}_year AS ({yearly(one, day.month, of_year)})",
             f"{one}_month AS ({monthly(one, day.day, of_month)})",
         ]
-    return folding("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
+    return moving("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
 def counted(one: str, period: int, counts: list[str]) -> str:
@@ -103,10 +103,10 @@ def revenue() -> str:
             steps.append(f"{one}_year AS ({revenue_of_years(one)})")
         steps.append(f"{one} AS ({REVENUE.format(one=one, key=key, source=source)})")
     columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
-    return folding("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
+    return moving("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
 
 
-def folding(table: str, where: str, selected: str, steps: list[str]) -> str:
+def moving(table: str, where: str, selected: str, steps: list[str]) -> str:
     """The statement that takes rows and adds them, as `one`, to the rollups; it returns how many rows it took.
 
     Its parameters: those of `where`, and how many rows to take.
