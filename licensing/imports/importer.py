@@ -18,6 +18,7 @@ from accounts.models import AuditEntry
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_error
 from kit.http.parsing import check_values
 from kit.values import ids
+from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import apply_content, linked_policy
@@ -29,8 +30,8 @@ from licensing.policies.models import Policy
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
 # What an import writes of an item that is there already.
-WRITTEN = ["title", "type", "source", "source_key", "policy", "author", "published_at", "category", "word_count",
-           "metadata_tags", "metadata_extra", "tags", "status", "updated"]  # fmt: skip
+WRITTEN = ["title", "type", "source", "source_key", "policy", *COLUMNS.values(), "metadata_extra", "tags", "status",
+           "updated"]  # fmt: skip
 
 
 @dataclass(slots=True)

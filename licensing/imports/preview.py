@@ -15,6 +15,7 @@ from rest_framework.exceptions import ValidationError
 
 from kit.http.errors import ApiError, InvalidRequest
 from kit.rest.export import harmless
+from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
 from licensing.imports.mapping import is_target
 from licensing.imports.rows import Bounded, ImportRow, Readable, RowFile, open_rows
@@ -34,11 +35,7 @@ TARGETS = {
     "policyId": "Policy (id)",
     "status": "Status",
     "tags": "Tags",
-    "metadata.author": "Author",
-    "metadata.publishedAt": "Published at",
-    "metadata.category": "Category",
-    "metadata.wordCount": "Word count",
-    "metadata.tags": "Tags in the metadata",
+    **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
 LARGER = "Larger files are for the command import_content (docs/importing.md)."

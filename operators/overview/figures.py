@@ -20,21 +20,13 @@ from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
+from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import list_url
 from operators.overview.charts import Chart, draw, share
 from operators.overview.choice import Choice
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
-REASONS = {
-    "content_archived": "the item is archived",
-    "no_policy": "the item has no policy",
-    "permission_not_granted": "the permission is not granted",
-    "rate_limit_exceeded": "the rate limit is used up",
-    "license_expired": "the licence has expired",
-    "no_license": "there is no licence",
-    "policy_denied": "the policy denies it",
-}
 
 
 class BarRow(Struct, frozen=True):
@@ -122,7 +114,7 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         series=report["timeSeries"],
         reasons=[
             BarRow(
-                REASONS.get(row["reason"], row["reason"]),
+                Reason(row["reason"]).words,
                 f"{row['count']:,}",
                 share(row["count"], report["summary"]["denied"]),
                 list_url(AccessEvent, outcome=row["reason"]),

@@ -8,10 +8,10 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
-from licensing.content.models import ContentType
 from licensing.imports.importer import Import, ImportTotals
 from licensing.imports.mapping import parse_pairs
 from licensing.imports.rows import FORMATS, open_rows
+from licensing.policies.facts import ContentType
 
 SHOW_EVERY = 0.5  # seconds
 
@@ -37,7 +37,7 @@ class Command(ServiceCommand):
             metavar="FIELD=VALUE",
             help="What a field gets where the row gives nothing. Repeat for several.",
         )
-        parser.add_argument("--type", choices=ContentType.values, help="The same as --default type=TYPE.")
+        parser.add_argument("--type", choices=list(ContentType), help="The same as --default type=TYPE.")
         parser.add_argument("--allow-duplicates", action="store_true", help="Take rows without an externalId.")
         parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
