@@ -11,17 +11,17 @@ from accounts.models import Account
 
 
 def hold(account_id: str) -> int:
-    """The account's epoch, which now stays until the transaction ends.
+    """Lock the account's epoch until the transaction ends, and return it.
 
-    For writes that lock what checks lock too (requesters, totals of money): each begins with it, so that none of them
-    waits here for another that waits for its rows.
+    Writes that lock the same rows as checks do (requesters, revenue totals) call it first, so that all of them lock in
+    the same order.
     """
     return Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
 
 
 def bump(account_id: str) -> None:
-    """Ends what is cached of the account, when the transaction commits.
+    """Invalidate what processes have cached of the account, as of the commit.
 
-    Call it last in the transaction: it locks the account's row, and writes of one account wait for each other here.
+    Call it last in the transaction: it locks the account's row, which serializes the writes of an account.
     """
     Account.objects.filter(pk=account_id).update(epoch=F("epoch") + 1)

@@ -33,7 +33,7 @@ def is_in(state: str, now: datetime) -> Q:
 
 
 def unused(now: datetime) -> Q:
-    """Keys that work and that nobody has used for long: each is one more that can leak."""
+    """Active keys that have not been used for a long time."""
     then = now - UNUSED_FOR
     return is_in(State.ACTIVE, now) & (Q(last_used_at__lt=then) | Q(last_used_at=None, created_at__lt=then))
 
@@ -44,7 +44,7 @@ def expiring(now: datetime) -> Q:
 
 
 def warnings_of(key: ApiKey, now: datetime) -> list[str]:
-    """What to look after, in a few words each."""
+    """Warnings about the key, a few words each."""
     if state_of(key, now) != State.ACTIVE:
         return []
     warnings = []

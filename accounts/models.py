@@ -156,8 +156,8 @@ class ActorType(models.TextChoices):
 class AuditEntry(models.Model):
     """Who changed what, and when (see accounts.audit). Triggers in the database refuse every UPDATE and DELETE.
 
-    Its references carry no constraints: a log neither holds up nor goes down with what it tells of. An account that
-    somebody deletes by SQL leaves its entries.
+    Its references carry no constraints: the log must not block, or vanish with, the rows it refers to. Entries of an
+    account deleted by SQL stay.
     """
 
     id = IdField("aud", primary_key=True)
@@ -205,7 +205,7 @@ class Authenticator(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """What signs in once where the authenticator is lost."""
+    """A single-use code for signing in without the authenticator app."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32)

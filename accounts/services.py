@@ -26,15 +26,15 @@ class Bounds(TypedDict, total=False):
 
 
 def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
-    """The keys by id, locked until the transaction ends, always in the same order."""
+    """Lock the keys until the transaction ends, in the order of their ids, and return them by id."""
     keys = ApiKey.objects.select_related("account").select_for_update(of=("self",))
     return {key.pk: key for key in keys.filter(pk__in=key_ids).order_by("pk")}
 
 
 def current_key(grant: Grant) -> ApiKey:
-    """The key that asks, locked. Raises InvalidApiKey if it has ended since it was authenticated.
+    """Lock and return the requesting key. Raises InvalidApiKey if it has ended since it was authenticated.
 
-    Otherwise a request under way while its key is revoked could leave a key that goes on.
+    Otherwise a request that is under way while its key is revoked could create a key that outlives it.
     """
     key = lock_keys(grant.key_id)[grant.key_id]
     Grant.of(key).check(timezone.now())
@@ -125,7 +125,7 @@ def create_api_key(
 
 
 def check_may_be_told(grant: Grant, key_id: str, permissions: list[str], bounds: Bounds) -> None:
-    """Raises an ApiError where the text of a key that was created before is none of the asking key's business.
+    """Raise an ApiError unless the asking key may be shown the text of a key created earlier.
 
     The one that created it may be told again though a rotation has set its end in the meantime; another one only of a
     key that it could create itself.
@@ -138,7 +138,7 @@ def check_may_be_told(grant: Grant, key_id: str, permissions: list[str], bounds:
 
 @transaction.atomic
 def revoke_api_key(key: ApiKey) -> ApiKey:
-    """Ends a key at once; one that was revoked before keeps its time."""
+    """Revoke a key at once; a key already revoked keeps its time."""
     locked = ApiKey.objects.select_for_update().get(pk=key.pk)
     if locked.revoked_at is None:
         before = locked.audited()

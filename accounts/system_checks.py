@@ -55,7 +55,7 @@ def proxies_are_networks(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def as_ipv4(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
-    """An IPv4-mapped network as the one of IPv4 that it is."""
+    """An IPv4-mapped IPv6 network as IPv4; any other network unchanged."""
     if isinstance(network, IPv6Network) and network.prefixlen >= 96 and network.network_address.ipv4_mapped:
         return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
     return network

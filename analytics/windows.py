@@ -42,6 +42,15 @@ def bucket_after(bucket: datetime, group_by: str) -> datetime:
     return bucket + {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}[group_by]
 
 
+def end_of_day(moment: datetime) -> datetime:
+    return midnight(moment) + DAY
+
+
+def start_of_period(end: datetime, period: str) -> datetime:
+    """The first moment of a period (a key of PERIODS) of whole days, the last of which `end` closes or cuts short."""
+    return midnight(end - MICROSECOND) - (PERIODS[period] - 1) * DAY
+
+
 @dataclass(frozen=True)
 class Window:
     """From `start` to just before `end`, in buckets of `group_by`."""
@@ -90,7 +99,7 @@ class Grammar:
         """
         period = one_of(self.periods, query, "period", self.period)
         group_by = one_of(self.groups, query, "groupBy", self.group_by)
-        end = read_end(query["endDate"]) if "endDate" in query else midnight(now) + DAY
+        end = read_end(query["endDate"]) if "endDate" in query else end_of_day(now)
         last_day = midnight(end - MICROSECOND)
         if "startDate" in query:
             start = read_moment("startDate", query["startDate"])
@@ -101,7 +110,7 @@ class Grammar:
         elif period == ALL:
             start = min(midnight(first() or last_day), last_day)
         else:
-            start = last_day - (PERIODS[period] - 1) * DAY
+            start = start_of_period(end, period)
         window = Window(start, end, group_by)
         if window.count_buckets() > MOST_BUCKETS:
             raise InvalidRequest(

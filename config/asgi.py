@@ -29,10 +29,10 @@ from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.server.threads import Threads  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
+from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
 from kit.rest.heavy import is_heavy  # noqa: E402
-from kit.storage import statements  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
 

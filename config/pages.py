@@ -14,15 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.probes import ALIVE, readiness
-from kit.http.middleware import Address, TrustedProxies
+from kit.http.content_security import content_security_policy
+from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
 
-# Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
+CONTENT_SECURITY_POLICY = content_security_policy()
 
 LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
@@ -66,7 +63,7 @@ def may_read_metrics(request: HttpRequest) -> bool:
     if settings.METRICS_TOKEN:
         sent = request.headers.get("Authorization", "")
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
-    client: Address | None = request.client_address  # type: ignore[attr-defined]
+    client = client_address_of(request)
     # A trusted proxy says for whom it asks; then the client's address is theirs.
     known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
     forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)

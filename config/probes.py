@@ -7,10 +7,10 @@ from typing import Any
 from django.db import Error, close_old_connections, connection
 
 from accounts.limits.limiter import limiter
+from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
-from kit.storage import statements
 
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # for the database to answer

@@ -1,15 +1,16 @@
 """Traces by OpenTelemetry, if OTEL_EXPORTER_OTLP_ENDPOINT is set and the packages are there (docs/observability.md).
 
-Otherwise nothing of this is imported, and no line of the service asks for it: what is to be seen is wrapped from
-outside. `start` comes before the application is made, which binds its methods then.
+Otherwise nothing of this is imported. What is to be seen is marked where it is (kit.telemetry.tracing) and wrapped by
+`start`, which comes before the application is made, for that binds its methods.
 """
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import wraps
+from functools import reduce, wraps
 from inspect import iscoroutinefunction
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,18 +23,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from accounts.limits.limiter import RedisCounters
-from accounts.limits.limiter_async import AsyncLimiter
-from analytics.recording import recorder
-from analytics.recording.recorder_async import AsyncRecorder
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
 from kit.storage.microbatch import InThread, MicroBatch
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, route_of
-from licensing.access import checks
+from kit.telemetry.tracing import MARKS, Mark
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.lookup import AsyncLookup
 
 propagator = TraceContextTextMapPropagator()
 
@@ -64,19 +60,16 @@ class Tracing:
         self.waiting: WeakKeyDictionary[asyncio.Future[Any], Span] = WeakKeyDictionary()
 
     def start(self) -> None:
-        self.wrap(CheckApplication, "__call__", self.request_on_loop)
-        self.wrap(ObservationMiddleware, "__call__", self.request_in_django)
-        self.wrap(MicroBatch, "submit", self.submission)
-        self.wrap(MicroBatch, "serve", self.batch)
-        self.wrap(InThread, "__call__", self.in_thread)
-        self.wrap(checks, "decide_check", self.around("decide", describe=describe_decision))
-        database = {"db.system.name": "postgresql"}
-        self.wrap(AsyncRecorder, "record", self.around("INSERT decisions", SpanKind.CLIENT, database))
-        self.wrap(AsyncLookup, "find_facts", self.around("SELECT facts", SpanKind.CLIENT, database))
-        self.wrap(recorder, "run_prepared", self.around("INSERT decisions", SpanKind.CLIENT, database))
-        redis = {"db.system.name": "redis"}
-        self.wrap(AsyncLimiter, "ask", self.around("EVAL limits", SpanKind.CLIENT, redis))
-        self.wrap(RedisCounters, "ask", self.around("EVAL limits", SpanKind.CLIENT, redis))
+        makers: dict[str, Callable[[Mark], Make]] = {
+            "step": self.around,
+            "request on the loop": lambda mark: self.request_on_loop,
+            "request in Django": lambda mark: self.request_in_django,
+            "submission": lambda mark: self.submission,
+            "batch": lambda mark: self.batch,
+            "thread": lambda mark: self.in_thread,
+        }
+        for mark in MARKS:
+            self.wrap(mark.function, makers[mark.role](mark))
         connection_created.connect(self.watch)
         for connection in connections.all(initialized_only=True):
             self.watch(None, connection)
@@ -91,19 +84,20 @@ class Tracing:
             connection.execute_wrappers = [one for one in connection.execute_wrappers if one != self.query]
         self.provider.shutdown()
 
-    def wrap(self, owner: Any, name: str, make: Make) -> None:
-        original = getattr(owner, name)
+    def wrap(self, original: Callable[..., Any], make: Make) -> None:
+        *path, name = original.__qualname__.split(".")
+        owner: Any = reduce(getattr, path, sys.modules[original.__module__])
         self.originals.append((owner, name, original))
         setattr(owner, name, wraps(original)(make(original)))
 
-    def around(
-        self,
-        name: str,
-        kind: SpanKind = SpanKind.INTERNAL,
-        attributes: dict[str, str] | None = None,
-        describe: Callable[[Span, Any], None] = lambda span, result: None,
-    ) -> Make:
+    def around(self, mark: Mark) -> Make:
         """A span around a call; `describe` adds what its result tells."""
+        name, kind = mark.name, SpanKind.CLIENT if mark.system else SpanKind.INTERNAL
+        attributes = {"db.system.name": mark.system} if mark.system else None
+
+        def describe(span: Span, result: Any) -> None:
+            if mark.describe is not None:
+                span.set_attributes(mark.describe(result))
 
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             async def on_loop(*args: Any, **kwargs: Any) -> Any:
@@ -229,9 +223,3 @@ def describe_reply(span: Span, method: str, route: str, status: int) -> None:
     span.set_attribute("licensing.request_id", without_secrets(request_id.get()))
     if status >= 500:
         span.set_status(Status(StatusCode.ERROR))
-
-
-def describe_decision(span: Span, answer: checks.Answer) -> None:
-    span.set_attribute("licensing.allowed", answer.decision.allowed)
-    if answer.decision.reason is not None:
-        span.set_attribute("licensing.reason", str(answer.decision.reason))

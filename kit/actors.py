@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """`id` and `name` as they are now: a record made with them outlives what they name."""
+    """Who makes a change. `id` and `name` are copied into records, which outlive what they refer to."""
 
     type: str
     id: str | None = None

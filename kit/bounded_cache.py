@@ -1,57 +1,75 @@
-"""What a process keeps of what it has compiled, so that memory stays bounded however much there is."""
+"""A cache bounded by the bytes of what it holds, so that a process's memory stays bounded however much there is."""
 
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
+from cachetools import FIFOCache
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
+ROOM = 0.1  # of the bound, made at once where room is needed: making room is what costs
+
+
+class Values(FIFOCache[K, V]):
+    """What is kept, with the identities of the values and the number of those that went."""
+
+    def __init__(self, weigh: Callable[[V], int], most: int) -> None:
+        super().__init__(most, getsizeof=weigh)
+        self.identities: set[int] = set()
+        self.dropped = 0
+
+    def __delitem__(self, key: K) -> None:
+        self.identities.discard(id(self[key]))
+        self.dropped += 1
+        super().__delitem__(key)
+
+    def popitem(self) -> tuple[K, V]:
+        item = super().popitem()
+        while self.currsize > self.maxsize * (1 - ROOM):
+            super().popitem()
+        return item
+
 
 class Compiled(Generic[K, V]):
-    """Values by key, up to `most` by the sum of what `weigh` says of each; the oldest go first.
+    """Values by key, at most `most` by the sum of their weights; the oldest go first.
 
-    For values that are never stale. Threads and the event loop share it; reading takes no lock. Who keeps a value
-    elsewhere too asks whether it is still `kept` here, and again when `dropped` has grown: otherwise what went would
-    stay in memory.
+    For values that are never stale. Threads and the event loop share it; reading takes no lock. A second place that
+    keeps a value asks whether it is still kept here (`keeps`), and again when `dropped` has grown: otherwise what went
+    would stay in memory.
     """
 
     def __init__(self, weigh: Callable[[V], int], most: int) -> None:
-        self.weigh, self.most, self.weight = weigh, most, 0
-        self.values: dict[K, V] = {}
-        self.identities: set[int] = set()  # of the values
-        self.dropped = 0
+        self.values: Values[K, V] = Values(weigh, most)
         self.writing = Lock()
 
+    @property
+    def weight(self) -> float:
+        return self.values.currsize
+
+    @property
+    def dropped(self) -> int:
+        return self.values.dropped
+
     def get(self, key: K) -> V | None:
-        return self.values.get(key)
+        try:
+            return self.values[key]
+        except KeyError:
+            return None
 
     def put(self, key: K, value: V) -> None:
         """One that is too heavy by itself is not kept. Where room is needed, a tenth is made at once."""
         with self.writing:
-            self.drop(key)
-            if self.weigh(value) > self.most:
-                return
-            self.values[key] = value
-            self.identities.add(id(value))
-            self.weight += self.weigh(value)
-            if self.weight > self.most:
-                while self.weight > self.most * 0.9 and len(self.values) > 1:
-                    self.drop(next(iter(self.values)))
-
-    def drop(self, key: K) -> None:
-        dropped = self.values.pop(key, None)
-        if dropped is not None:
-            self.identities.discard(id(dropped))
-            self.weight -= self.weigh(dropped)
-            self.dropped += 1
+            self.values.pop(key, None)
+            if self.values.getsizeof(value) <= self.values.maxsize:
+                self.values[key] = value
+                self.values.identities.add(id(value))
 
     def keeps(self, value: V) -> bool:
-        return id(value) in self.identities
+        return id(value) in self.values.identities
 
     def clear(self) -> None:
         with self.writing:
             self.values.clear()
-            self.identities.clear()
-            self.dropped += 1
-            self.weight = 0
+            self.values.dropped += 1

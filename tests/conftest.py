@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.limits.limiter import limiter
 from accounts.models import Account
-from kit.storage import statements
+from kit import statements
 from tests import append_only, factories
 from tests.client import ApiClient
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.limits.limiter import MINUTE, LimitState, Take, Window, limiter
 from accounts.limits.throttling import bucket_of_address, headers_of, limit_of_uncounted, refuse_beyond, take_of
 from kit.http.errors import RateLimitExceeded, error_response, page_of
+from kit.http.middleware import client_address_of
 
 FOR_OPERATORS = 10  # times what a stranger may
 MOST_SESSIONS = 1_000
@@ -30,8 +31,7 @@ class RateLimitHeadersMiddleware:
         if is_of_api(request):
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a failure of ours, or a browser's preflight
-                address = request.client_address  # type: ignore[attr-defined]
-                state = limiter.take(take_of(None, address, cost=0))
+                state = limiter.take(take_of(None, client_address_of(request), cost=0))
             elif state is None:
                 state = limit_of_uncounted(request)
                 try:
@@ -76,7 +76,7 @@ class PageLimitMiddleware:
     def take_of(self, request: HttpRequest, session: str) -> Take:
         if session in self.sessions:
             return Take(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
-        address = bucket_of_address(request.client_address)  # type: ignore[attr-defined]
+        address = bucket_of_address(client_address_of(request))
         return Take(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def learn(self, request: HttpRequest, session: str) -> None:

@@ -16,6 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from prometheus_client import Counter
 
+from kit.telemetry.tracing import traced
+
 logger = logging.getLogger(__name__)
 
 MINUTE, DAY = 60, 86_400
@@ -183,6 +185,7 @@ class RedisCounters:
             logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)
             self.away_since = None
 
+    @traced("EVAL limits", system="redis")
     def ask(self, takes: Sequence[Take], now: int) -> list[list[int]]:
         if len(takes) == 1:
             return [self.script(keys=[key_of(takes[0])], args=arguments(takes[0], now))]

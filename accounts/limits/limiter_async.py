@@ -11,6 +11,7 @@ import redis
 from redis.asyncio.connection import ConnectionPool
 
 from accounts.limits.limiter import TAKE, Limiter, LimitState, RedisCounters, Take, Taken, arguments, key_of
+from kit.telemetry.tracing import traced
 
 SECONDS_TO_WAIT = 0.5
 
@@ -79,6 +80,7 @@ class AsyncLimiter:
         counters.note_success()
         return self.limiter.states(takes, together, counted, now)
 
+    @traced("EVAL limits", system="redis")
     async def ask(self, takes: Sequence[Take], now: int) -> list[Taken]:
         commands = [("EVAL", TAKE, 1, key_of(take), *arguments(take, now)) for take in takes]
         if self.pipeline is not None:

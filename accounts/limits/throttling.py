@@ -13,7 +13,7 @@ from accounts import keytext
 from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, is_within
 from accounts.limits.limiter import DAY, MINUTE, LimitState, Take, Window, limiter
 from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
-from kit.http.middleware import Address, network_of
+from kit.http.middleware import Address, client_address_of, network_of
 
 ANONYMOUS = (Window(60, MINUTE),)
 
@@ -122,7 +122,7 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
     Of a key that this process knows, what is left of its account's plan. Any other request counts against its address,
     and is refused beyond that, for a made-up key must not buy what none does not.
     """
-    address = request.client_address  # type: ignore[attr-defined]
+    address = client_address_of(request)
     take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
     if take is not None:
         return limiter.take(replace(take, cost=0))

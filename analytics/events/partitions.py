@@ -55,7 +55,7 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
 
 @transaction.atomic
 def make_partition(month: datetime) -> bool:
-    """False if another process was faster."""
+    """Create a partition; False if another process created it first."""
     name, begin, end = name_of(month), first_id(month), first_id(month_after(month))
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")

@@ -37,19 +37,19 @@ def purge_events(before: datetime) -> int | list[str]:
 
 
 def remember(month: datetime) -> None:
-    """Notes, before anything goes, what will be gone: a rebuild must not take it for never recorded."""
+    """Store the horizon before deleting, so that a rebuild does not take purged events for never recorded."""
     known = horizon()
     EventHorizon.objects.update_or_create(pk=1, defaults={"begin": max(known, month) if known else month})
 
 
 def horizon() -> datetime | None:
-    """What was recorded before this moment may be gone; None if nothing is. The beginning of a month."""
+    """The moment (start of a month) before which events may have been purged; None if none were."""
     return EventHorizon.objects.values_list("begin", flat=True).first()
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keeps a purge and a rebuild, or two of either, from working at the same time. Raises ValidationError."""
+    """Run one purge or rebuild at a time. Raises ValidationError if another is running."""
     refusal = ValidationError("A rebuild or a purge is running already.")
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

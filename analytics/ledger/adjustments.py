@@ -26,10 +26,10 @@ NAMED = {
 
 @transaction.atomic
 def adjust(account_id: str, fields: dict[str, Any]) -> LedgerEntry:
-    """Adds an adjustment to the ledger. What it names must be the account's; deleted content is, too.
+    """Add an adjustment to the ledger. Resources that it names must belong to the account; deleted content counts.
 
-    What a decision or a licence that it names can tell (whose, of which item and tier) it need not be told.
-    `id`, if given, is one that no entry has yet. Raises ValidationFailed.
+    Requester, item and tier default to those of the decision or licence that it names. `id`, if given, must be unused.
+    Raises ValidationFailed.
     """
     now = timezone.now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
@@ -75,7 +75,7 @@ def find_named(account_id: str, field: str, fields: dict[str, Any]) -> Model | N
 
 
 def fill_in(entry: LedgerEntry) -> None:
-    """Takes what is not given from the charge of the decision, from the decision, and from the licence."""
+    """Fill missing fields from the decision's charge, the decision, and the licence, in this order."""
     tellers: list[Any] = [entry.decision, entry.license]
     if entry.decision_id is not None:
         charge = LedgerEntry.objects.filter(pk=ids.encode("led", ids.decode("dec", entry.decision_id) or b""))

@@ -9,7 +9,7 @@ from kit.values.ids import IdField
 class AccessEvent(models.Model):
     """A decision as it was answered, with the facts it was made on. Never changed.
 
-    Its references carry no database constraints: a log neither holds up nor goes down with what it tells of.
+    Its references carry no database constraints: the log must not block, or vanish with, the rows it refers to.
     """
 
     id = IdField("dec", primary_key=True)

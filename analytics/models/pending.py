@@ -15,7 +15,7 @@ from kit.values.ids import IdField
 
 
 class Pending(models.Model):
-    """Of one account and UTC hour. The n-th elements of all lists are of one decision."""
+    """Decisions of one account in one UTC hour, as parallel lists with an element per decision."""
 
     account = models.ForeignKey(Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     hour = models.DateTimeField()

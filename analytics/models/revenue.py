@@ -3,13 +3,14 @@
 Amounts are exact decimals in the currency's own unit (kit.values.amounts), never floats.
 """
 
+from decimal import Decimal
 from typing import Any
 
 from django.db import models
 from django.utils import timezone
 
 from accounts.models import Account
-from analytics.models.usage import MONTHS, OfContent, OfRequester, counts
+from analytics.models.usage import MONTHS, OfContent, OfRequester, add_counts
 from kit.values.amounts import AmountField, TotalField, plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
@@ -129,20 +130,24 @@ class ContentRevenue(DailyRevenue):
         return f"{self.day} {self.content_id}: {plain(self.amount)} {self.currency}"
 
 
-class RevenueYear(counts(MONTHS, TotalField)):  # type: ignore[misc]
+class RevenueYear(models.Model):
     """The ledger's entries from the beginning of a calendar year (UTC) to the end of each month, as DailyRevenue.
 
-    On PostgreSQL alone. What was given back is in rows of its own, so that a row's amounts all have one sign: with the
-    least and the greatest rate of a time they bound what they were worth in it (analytics.revenue.bounds).
+    PostgreSQL only. Refunds have rows of their own, so that all amounts of a row have one sign: with the lowest and
+    the highest rate of a period they bound what the amounts were worth in it (analytics.revenue.bounds).
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
     currency = models.CharField(max_length=3)
     refund = models.BooleanField()  # entries below 0
+    m12: Decimal
 
     class Meta:
         abstract = True
+
+
+add_counts(RevenueYear, MONTHS, TotalField)
 
 
 class RequesterRevenueYear(RevenueYear, OfRequester):

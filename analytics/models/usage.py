@@ -9,8 +9,6 @@ In their tables the keys come first and the last month or day next (migration 00
 its first column up to the last one asked for, and a window up to now asks for the last days.
 """
 
-from typing import Any
-
 from django.db import models
 
 from accounts.models import Account
@@ -19,11 +17,10 @@ MONTHS = [f"m{month}" for month in range(1, 13)]
 DAYS = [f"d{day}" for day in range(1, 32)]
 
 
-def counts(names: list[str], field: Any) -> Any:
-    """A base of models that have a count of each name."""
-    fields = {name: field(db_default=0) for name in names}
-    meta = type("Meta", (), {"abstract": True})
-    return type("Counts", (models.Model,), {"__module__": __name__, "Meta": meta, **fields})
+def add_counts(model: type[models.Model], names: list[str], field: type[models.Field]) -> None:
+    """Gives an abstract model a count of each name; before the models that derive from it."""
+    for name in names:
+        model.add_to_class(name, field(db_default=0))
 
 
 class HourlyUsage(models.Model):
@@ -41,18 +38,19 @@ class HourlyUsage(models.Model):
         return f"{self.hour} {self.outcome or 'allowed'}: {self.requests}"
 
 
-class Yearly(counts(MONTHS, models.BigIntegerField)):  # type: ignore[misc]
+class Yearly(models.Model):
     """Decisions from the beginning of a calendar year to the end of each month."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
     allowed = models.BigIntegerField()  # of the whole year
+    m12: int
 
     class Meta:
         abstract = True
 
 
-class Monthly(counts(DAYS, models.IntegerField)):  # type: ignore[misc]
+class Monthly(models.Model):
     """Decisions from the beginning of a month to the end of each day. `month` is year × 12 + month − 1."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -60,6 +58,10 @@ class Monthly(counts(DAYS, models.IntegerField)):  # type: ignore[misc]
 
     class Meta:
         abstract = True
+
+
+add_counts(Yearly, MONTHS, models.BigIntegerField)
+add_counts(Monthly, DAYS, models.IntegerField)
 
 
 class OfContent(models.Model):
@@ -78,28 +80,28 @@ class OfRequester(models.Model):
         abstract = True
 
 
-class ContentYear(Yearly, OfContent):  # type: ignore[misc]
+class ContentYear(Yearly, OfContent):
     pk = models.CompositePrimaryKey("account_id", "content_id", "year")
 
     def __str__(self) -> str:
         return f"{self.content_id} in {self.year}: {self.m12}"
 
 
-class ContentMonth(Monthly, OfContent):  # type: ignore[misc]
+class ContentMonth(Monthly, OfContent):
     pk = models.CompositePrimaryKey("account_id", "month", "content_id")
 
     def __str__(self) -> str:
         return f"{self.content_id} in month {self.month}"
 
 
-class RequesterYear(Yearly, OfRequester):  # type: ignore[misc]
+class RequesterYear(Yearly, OfRequester):
     pk = models.CompositePrimaryKey("account_id", "requester_id", "year")
 
     def __str__(self) -> str:
         return f"{self.requester_id} in {self.year}: {self.m12}"
 
 
-class RequesterMonth(Monthly, OfRequester):  # type: ignore[misc]
+class RequesterMonth(Monthly, OfRequester):
     pk = models.CompositePrimaryKey("account_id", "month", "requester_id")
 
     def __str__(self) -> str:

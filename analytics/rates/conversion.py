@@ -28,7 +28,7 @@ class Rates:
 
     @classmethod
     def load(cls, currencies: Iterable[str], first: date, last: date) -> "Rates":
-        """Those that conversions on the days from `first` to `last` may need."""
+        """Load the rates needed to convert amounts on the days from `first` to `last`."""
         rows = ExchangeRate.objects.filter(
             currency__in=sorted(set(currencies) - {EURO}), day__range=(first - MOST_DAYS_OLD, last)
         )
@@ -37,7 +37,7 @@ class Rates:
         )
 
     def of(self, currency: str, day: date) -> Decimal:
-        """Raises InvalidRequest where there is none for that day."""
+        """The rate on a day. Raises InvalidRequest if there is none."""
         if currency == EURO:
             return Decimal(1)
         days = self.days.get(currency, [])
@@ -58,7 +58,7 @@ class Rates:
 
 
 def check_currency(currency: str) -> str:
-    """A currency that a report can be in: one in use, or a former one that there are rates of. Else InvalidRequest."""
+    """Raise InvalidRequest unless the currency is in use, or withdrawn with rates on record."""
     if currency not in MINOR_UNITS and not ExchangeRate.objects.filter(currency=currency).exists():
         raise InvalidRequest("currency must be an ISO 4217 code such as EUR.", param="currency")
     return currency

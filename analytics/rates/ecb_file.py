@@ -25,7 +25,7 @@ Rate = tuple[str, date, str]  # currency, day, and the decimal as published
 
 
 def read_text(path: str) -> str:
-    """Raises InvalidRequest for what is no such file."""
+    """The text of the file, unpacked. Raises InvalidRequest if it is not a CSV, gzip or zip file."""
     try:
         raw = Path(path).read_bytes()
         if raw.startswith(b"\x1f\x8b"):

@@ -26,9 +26,9 @@ class RateImport:
 
 @transaction.atomic
 def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda done: None) -> RateImport:
-    """Adds the rates and replaces those that differ. What the file does not have stays.
+    """Add new rates and replace those that differ; rates missing from the file are kept.
 
-    `progress` is told how many are written, of those that need to be.
+    `progress` is called with the number of rates written so far.
     """
     rows = ExchangeRate.objects.values_list("currency", "day", "rate")
     known = {(currency, day): rate for currency, day, rate in rows.iterator()}

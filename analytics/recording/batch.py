@@ -12,7 +12,7 @@ from analytics.recording.statement import postgresql
 
 
 class Claim(Struct, frozen=True, gc=False):
-    """A use of a rule's limit: of `allowance` in the window that began at `window_start` (Unix seconds)."""
+    """One use of a rule's limit: `allowance` per window, this one since `window_start` (Unix seconds)."""
 
     account: str
     requester: int
@@ -23,10 +23,10 @@ class Claim(Struct, frozen=True, gc=False):
 
 
 class Case(Struct, gc=False):
-    """What is recorded alike of decisions that differ in their ids and items alone, as most of a request's do.
+    """The part of a record that decisions of a request share when they differ only in id and item.
 
-    Ids are UUIDs in hex; `epoch` is the one that the facts were read at. `number` is the case's in its batch, and
-    `counter` that of the counter which its decisions claim from.
+    Ids are UUIDs in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in
+    its batch, and `counter` the number of the counter that its decisions claim from.
     """
 
     account: str
@@ -55,7 +55,7 @@ class Charge(Struct, frozen=True, gc=False):
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A decision to be recorded: its id and its item's, as UUIDs in hex, and the rest."""
+    """A decision to be recorded; `id` and `content` are UUIDs in hex."""
 
     id: str
     content: str
@@ -65,7 +65,7 @@ class Entry(Struct, frozen=True, gc=False):
 
 
 class EventRow(Struct, gc=False):
-    """An entry as it goes to the database; `ordinal` says as which in turn it claims from its case's counter."""
+    """An entry as sent to the database; `ordinal` is its position (1-based) among the claims on its counter."""
 
     id: str
     content: str
@@ -82,7 +82,7 @@ class ChargeOfCase(Struct, gc=False):
 
 
 class Outcome(Struct, frozen=True, gc=False):
-    """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
+    """The result of recording a decision: stored unless `stale`, and as a denial unless `granted`.
 
     One that was `postponed` is stale for its batch's sake alone: the facts that it was decided on may hold all the
     same. `remaining` is what the rule's limit has left; None without a claim.
@@ -115,11 +115,11 @@ class LimitCounter(Struct, gc=False):
 
 
 def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
-    """What to tell those of these requests that cannot go into one batch with the others; None for those that can.
+    """The outcome of each request that cannot share a batch with the others; None for one that can.
 
-    A request is stored as a whole or not at all: one that was stored in part would be decided anew as a whole, and
-    what it costs charged twice. All decisions of one request are of one account, one epoch and one moment. Of several
-    epochs of an account all but the newest are over, which is nothing that the newest should suffer for.
+    A request is stored as a whole or not at all: the stored part of one would be decided and charged a second time
+    when it is retried. All decisions of one request are of one account, one epoch and one moment. Of several
+    epochs of an account only the newest can be stored; the others must not hold it up.
     """
     epochs: dict[str, int] = {}
     for entries in many:
@@ -146,9 +146,9 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 
 
 class Batch:
-    """Decisions to be recorded together, claims on the same counter numbered in the order given.
+    """Decisions to be recorded in one statement. Claims on the same counter are numbered in the order given.
 
-    An entry of another window of a counter is left out (None in `rows`): decided anew, it goes into a later batch.
+    An entry for a different window of a counter is left out (None in `rows`) and decided again for a later batch.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -192,7 +192,7 @@ class Batch:
         return counter
 
     def statement(self) -> tuple[str, list[Any]]:
-        """What PostgreSQL is to run, with its parameters."""
+        """The statement for PostgreSQL and its parameters."""
         rows = [row for row in self.rows if row is not None]
         parts = [list(self.cases.values()), rows, list(self.counters.values())]
         if self.charges:
@@ -201,7 +201,7 @@ class Batch:
         return postgresql(charging=bool(self.charges)), parameters
 
     def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
-        """From the accounts that were stale, and each counter's room before and number granted."""
+        """The outcome of each entry, from the stale accounts and each counter's (room before, number granted)."""
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
             if row is None:
@@ -216,7 +216,7 @@ class Batch:
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
-        """From the row that the PostgreSQL statement returns; its values may be bytes."""
+        """The outcomes from the row that PostgreSQL returns; its values may be bytes."""
         stale, settled = (orjson.loads(text) if text else [] for text in row[:2])
         outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
         if int(row[2]) != sum(not outcome.stale for outcome in outcomes):

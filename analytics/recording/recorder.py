@@ -15,6 +15,7 @@ from django.db import IntegrityError, connection, transaction
 from analytics.recording.batch import POSTPONED, Batch, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.sqlite_turns import turn_to_write
+from kit.telemetry.tracing import traced
 
 TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
 
@@ -31,10 +32,10 @@ def record(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 def commit(entries: Sequence[Entry]) -> list[Outcome]:
-    """Writes the decisions in one transaction; in one for each account, if a total cannot hold what is charged.
+    """Write the decisions in one transaction, or in one per account if a total would overflow.
 
-    Nothing is written of an account whose total is full: its outcomes are stale, so that its checks are tried again by
-    themselves, and fail by themselves.
+    Nothing is written for an account whose total overflows: its outcomes are stale, so its checks are retried and fail
+    without affecting other accounts.
     """
     try:
         return record_together(entries)
@@ -55,8 +56,9 @@ def record_together(entries: Sequence[Entry]) -> list[Outcome]:
         return record(entries)
 
 
+@traced("INSERT decisions", system="postgresql")
 def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:
-    """The row that a statement returns, prepared once for each connection: planning it costs more than running it.
+    """Run a statement prepared once per connection (planning costs more than running it) and return its row.
 
     Django's own cursors never prepare, so this takes one of psycopg's on the same connection.
     """

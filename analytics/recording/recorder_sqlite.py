@@ -86,7 +86,7 @@ def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
 
 
 def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
-    """Writes the ledger's entries of allowed decisions, and what they add up to."""
+    """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (
             *(of.id, of.account, "usage", one.amount, one.currency, of.created, bytes.fromhex(one.license)),

@@ -60,7 +60,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
 
 
 def whole_months(span: Span) -> tuple[date, date]:
-    """The first day of the first month that is wholly in the span, and the last of the last; in a long one is some."""
+    """The first and the last day of the whole months in the span; a long span has at least one."""
     begin, end = span.days
     if begin.day > 1:
         begin = (begin.replace(day=1) + timedelta(days=31)).replace(day=1)
@@ -68,7 +68,7 @@ def whole_months(span: Span) -> tuple[date, date]:
 
 
 def total(first: date, last: date) -> str:
-    """SQL for what a row has of the months from that of `first` to that of `last`."""
+    """SQL for a row's total of the months from `first` to `last`, inclusive."""
     until = f"CASE year WHEN {last.year} THEN {MONTHS[last.month - 1]} ELSE {MONTHS[-1]} END"
     before = f"CASE year WHEN {first.year} THEN {MONTHS[first.month - 2]} ELSE 0 END" if first.month > 1 else "0"
     return f"CASE WHEN year BETWEEN {first.year} AND {last.year} THEN {until} - {before} ELSE 0 END"

@@ -46,7 +46,7 @@ class RevenueReport:
 
     @property
     def change_percent(self) -> Decimal | None:
-        """Of `total` against `before`; None where that was 0."""
+        """The change from `before` to `total` in percent; None if `before` was 0."""
         if not self.before:
             return None
         change = PRECISION.subtract(self.total, self.before)
@@ -62,9 +62,9 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
 
 
 def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: datetime) -> RevenueReport:
-    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest where a rate is missing.
+    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
 
-    All figures but the two top lists are of one moment; those may count an entry that came a moment later.
+    All figures come from one snapshot except the two top lists, which may include entries added a moment later.
     """
     span = Span(window.start, window.end)
     before = Span(window.start - (window.end - window.start), window.start)
@@ -109,7 +109,7 @@ def add(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
-    """Those that the conversion of the sums takes: none where all are in the currency."""
+    """The rates needed to convert the sums; empty if all are in the report's currency."""
     foreign = {(day, code) for _, day, code, _ in sums if code != currency}
     if not foreign:
         return Rates([])

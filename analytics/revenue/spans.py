@@ -27,7 +27,7 @@ class Span:
 
     @property
     def days(self) -> tuple[date, date]:
-        """The first of the whole days in it, and the day after the last of them: the same if there is none."""
+        """The half-open range of whole days in the span, (first, day after the last); both equal if there is none."""
         first = midnight(self.start)
         if first < self.start:
             first += DAY
@@ -35,7 +35,7 @@ class Span:
 
     @property
     def parts(self) -> list[tuple[datetime, datetime]]:
-        """What is left at its edges, each within one day."""
+        """The partial days at the edges of the span."""
         first, last = midnight(self.start), midnight(self.end)
         if first == last:
             return [(self.start, self.end)] if self.start < self.end else []

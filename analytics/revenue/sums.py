@@ -149,13 +149,13 @@ def best_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict
 
 
 def loaded(name: str, key: Any) -> Any:
-    """A key as the model has it."""
+    """A key as the model represents it."""
     field = ROLLUPS[name]._meta.get_field(name).target_field
     return field.from_db_value(key, None, connection) if hasattr(field, "from_db_value") else key
 
 
 def names(name: str, keys: Sequence[Any]) -> dict[Any, tuple[str, str | None]]:
-    """Of each key the id that the API shows, and the title of the item or the name of the requester."""
+    """The API's id, and the item's title or requester's name, by key."""
     if not keys:
         return {}
     columns = ("pk", "title") if name == "content" else ("requester_id", "name")

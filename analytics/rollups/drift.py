@@ -39,7 +39,7 @@ PENDING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester
 
 
 class Dialect:
-    """How a column of timestamps is taken apart, and what the rollups of an account and period should add up to."""
+    """SQL fragments of a database: parts of a timestamp, and the events and entries that rollups are computed from."""
 
     def __init__(self, vendor: str) -> None:
         if vendor == "postgresql":
@@ -60,7 +60,7 @@ class Dialect:
 
 
 def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
-    """The sums of two SELECTs of the same columns, of which `kept` has what the rollup says, negative."""
+    """SQL for the keys whose sums over both SELECTs are not zero; `kept` selects the rollup's values negated."""
     names = ", ".join(keys)
     sums = ", ".join(f"sum({value}) AS {value}" for value in values)
     differ = " OR ".join(f"sum({value}) <> 0" for value in values)
@@ -80,7 +80,7 @@ def hourly(account: Any, month: datetime, dialect: Dialect) -> Difference:
 
 
 def running_sums(columns: Sequence[str]) -> str:
-    """Of rows with a `part` of the period and a count `n`."""
+    """SQL for running totals over rows with `part` (of the period) and count `n`."""
     return ", ".join(f"sum(CASE WHEN part <= {part} THEN n ELSE 0 END) AS {of}" for part, of in enumerate(columns, 1))
 
 
@@ -98,7 +98,7 @@ def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
 
 
 def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect: Dialect) -> Difference:
-    """Of a year whose first events are purged, the months that are left; its `allowed` only where no row is."""
+    """For a year with purged events: only the remaining months, and `allowed` only for keys without a row."""
     begin, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     cut = horizon is not None and horizon > begin
     first = horizon.month if cut and horizon else 1
@@ -139,7 +139,7 @@ def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
 
 
 def revenue_year(one: str, account: Any, year: int, dialect: Dialect) -> Difference:
-    """`one` is requester or content. On PostgreSQL alone."""
+    """`one` is requester or content. PostgreSQL only."""
     keys = (f"{one}_id", "currency", "refund")
     named = ", ".join(keys)
     entries = f"""SELECT *, amount < 0 AS refund FROM ({ENTRIES}) entries

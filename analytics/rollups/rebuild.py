@@ -42,9 +42,9 @@ def rebuild(
     apply: bool = True,
     show: Callable[[Step], Any] | None = None,
 ) -> list[Step]:
-    """Corrects the accounts' rollups from the month of `since` on; returns the steps in which rows differed.
+    """Correct the accounts' rollups from the month of `since` on; return the steps in which rows differed.
 
-    Without `apply` only looks. Calls `show` after each step. Months whose events were purged keep what they have.
+    Without `apply` nothing is written. `show` is called after each step. Months with purged events keep their figures.
     Raises ValidationError if a rebuild or a purge is running.
     """
     differing = []

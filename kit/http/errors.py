@@ -12,8 +12,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
+from kit import statements
 from kit.http.rendering import render_json
-from kit.storage import statements
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class RateLimitExceeded(ApiError):
 
 
 class InternalError(ApiError):
-    """What nobody foresaw."""
+    """An unexpected exception."""
 
     example = {"message": "Something went wrong on our side. The request id names it in our log."}
 
@@ -156,7 +156,7 @@ class ServiceUnavailable(ApiError):
 
 
 class ClientGone(ApiError):
-    """Nobody waits for the answer any more. What is sent nobody reads; the log and the metrics have the status."""
+    """The client has disconnected. The reply is never read; its status is for the log and the metrics."""
 
     status_code, code = 499, "client_gone"
 
@@ -185,7 +185,7 @@ def first_error(detail: Any, path: str = "") -> tuple[str, str]:
 
 
 def as_api_error(exc: Exception) -> ApiError:
-    """What a client is told of an exception; only what nobody foresaw is logged with its traceback."""
+    """The API error for an exception; only unexpected ones are logged with a traceback."""
     match exc:
         case ApiError():
             return exc
@@ -207,7 +207,7 @@ def as_api_error(exc: Exception) -> ApiError:
 
 
 def of_database(exc: Exception) -> ApiError:
-    """What a client is told of a database that did not answer, or of a statement that was not let finish."""
+    """The API error for an unreachable database, or for a statement that was interrupted."""
     if not statements.was_ended(exc):
         logger.error("The database did not answer: %s", exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
@@ -222,7 +222,7 @@ def of_database(exc: Exception) -> ApiError:
 
 
 def check_wanted() -> None:
-    """Raises ClientGone where nobody waits for what is being worked out."""
+    """Raise ClientGone if the client has disconnected."""
     if statements.is_for_nobody():
         raise ClientGone("The client has gone.")
 
@@ -244,7 +244,7 @@ def error_response(error: ApiError) -> HttpResponse:
 
 
 def page_of(error: ApiError) -> bytes:
-    """The error for a browser, where there is nothing to make a page with, or it would cost too much."""
+    """A minimal HTML page of the error, for where rendering a template is impossible or too costly."""
     title = TITLES.get(error.status_code, "Not now")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -108,6 +109,16 @@ class TrustedProxies:
         return client_address(peer, forwarded_for, self.networks)
 
 
+class AddressedRequest(HttpRequest):
+    """A request that has passed ClientAddressMiddleware."""
+
+    client_address: Address | None
+
+
+def client_address_of(request: HttpRequest) -> Address | None:
+    return cast(AddressedRequest, request).client_address
+
+
 class ClientAddressMiddleware:
     """Sets `request.client_address`; drops what only a trusted proxy may say."""
 
@@ -120,7 +131,7 @@ class ClientAddressMiddleware:
         if not self.proxies.include(peer):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR")
-        request.client_address = self.proxies.client_of(peer, forwarded_for)  # type: ignore[attr-defined]
+        cast(AddressedRequest, request).client_address = self.proxies.client_of(peer, forwarded_for)
         return self.get_response(request)
 
 

@@ -18,9 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, ListSerializer
 
+from kit import statements
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
-from kit.storage import statements
 
 Row = dict[str, Any]
 CSV, JSONL = "text/csv", "application/jsonl"

@@ -107,7 +107,7 @@ class ApiViewSet(GenericViewSet):
         self.headers: dict[str, str] = {}  # DRF would say Allow on every reply; it belongs to a 405
         try:
             self.initial(wrapped, *args, **kwargs)
-            handler = getattr(self, request.method.lower())  # type: ignore[union-attr]
+            handler = getattr(self, str(request.method).lower())
             if request.method in SAFE_METHODS:
                 response = handler(wrapped, *args, **kwargs)
             else:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
+from kit.telemetry.tracing import traced
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,6 +39,7 @@ class MicroBatch(Generic[T, R]):
         self.waiting: list[tuple[T, asyncio.Future[R]]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
 
+    @traced(role="submission")
     def submit(self, item: T) -> "asyncio.Future[R]":
         """Raises ServiceUnavailable if too much is waiting."""
         if len(self.waiting) >= self.max_waiting:
@@ -61,6 +63,7 @@ class MicroBatch(Generic[T, R]):
         finally:
             self.tasks.discard(asyncio.current_task())
 
+    @traced(role="batch")
     async def serve(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
         try:
             results = await self.call([item for item, _ in batch])
@@ -83,6 +86,7 @@ class InThread(Generic[T, R]):
         self.name, self.call = name, call
         self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
 
+    @traced(role="thread")
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
         return await asyncio.get_running_loop().run_in_executor(self.thread, self.call, items)
 

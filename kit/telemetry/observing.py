@@ -13,6 +13,7 @@ from prometheus_client import Histogram
 
 from kit.rest.views import unknown_path
 from kit.telemetry.metrics import Counter
+from kit.telemetry.tracing import traced
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REFUSALS = ("401", "403", "429", "503")
@@ -77,6 +78,7 @@ class ObservationMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
+    @traced(role="request in Django")
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # config.asgi notes when the request was complete: waiting for a thread is a part of answering.
         begun = request.META.get("asgi.scope", {}).get("complete_at") or perf_counter()

@@ -8,7 +8,6 @@ import orjson
 from django.db import models
 
 PLACES = 6
-MILLION = 10**PLACES
 LARGEST = 10**12  # of one amount, in the currency's own unit
 IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
 MILLIONTH = Decimal(1).scaleb(-PLACES)

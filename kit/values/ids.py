@@ -1,4 +1,5 @@
-"""Identifiers: a type prefix and a UUIDv7 in 26 lower-case Crockford base32 characters, as in `cnt_01k9…`.
+"""Identifiers are TypeIDs (version 0.3 of the TypeID specification): a type prefix and a UUIDv7 in 26 lower-case
+Crockford base32 characters, as in `cnt_01k9…`.
 
 In the database an id is the bare 128 bits (`uuid` on PostgreSQL, a 16-byte blob on SQLite), so that indexes stay
 small; everywhere else it is its text. Every UUID has exactly one text, and texts sort by time of creation.

@@ -22,6 +22,7 @@ from analytics.recording import recorder
 from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome
 from kit.http.errors import ApiError, NotFound, ValidationFailed
 from kit.http.middleware import parse_address
+from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
@@ -82,6 +83,13 @@ def facts_of(check: Check, item: Item, requester: KnownRequester, now: datetime)
     )
 
 
+def traced_decision(answer: Answer) -> dict[str, str | bool]:
+    reason = answer.decision.reason
+    told: dict[str, str | bool] = {"licensing.allowed": answer.decision.allowed}
+    return told if reason is None else {**told, "licensing.reason": str(reason)}
+
+
+@traced("decide", describe=traced_decision)
 def decide_check(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
     """The answer, as far as it depends on facts alone; `settle` adds what was counted."""
     facts = facts_of(check, item, requester, now)

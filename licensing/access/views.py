@@ -16,6 +16,7 @@ from accounts.authentication import Caller
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError
+from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import Answer, check_access
@@ -38,8 +39,7 @@ class AccessViewSet(AccountViewSet):
         return response
 
     def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
-        address = self.request._request.client_address  # type: ignore[attr-defined]
-        caller = Caller(self.grant, address, "access:check")
+        caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
         return check_access(self.account_id, checks, timezone.now(), caller)
 
     @extend_schema(

@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThanOrEqual
 
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.windows import DAY, MICROSECOND, PERIODS, midnight
+from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
 from kit.http.errors import ValidationFailed, check_wanted
 from kit.values import ids
 from licensing.access.subjects import facts_of_event
@@ -55,14 +55,12 @@ def window_of(
     now: datetime, period: str | None, start: datetime | None, end: datetime | None
 ) -> tuple[datetime, datetime]:
     """The first moment and the one after the last, as in a report. ValidationFailed for a start after the end."""
-    if end is None:
-        end = midnight(now) + DAY
+    end = end or end_of_day(now)
     if start is None:
-        days = PERIODS.get(period or "30d")
-        if days and end - BEGINNING > days * DAY:
-            start = midnight(end - MICROSECOND) - (days - 1) * DAY
-        else:
-            start = min(BEGINNING, end - MICROSECOND)
+        start = min(BEGINNING, end - MICROSECOND)
+        period = period or USAGE.period
+        if period != ALL and end - BEGINNING > PERIODS[period] * DAY:
+            start = start_of_period(end, period)
     if start >= end:
         raise ValidationFailed("Must not be after endDate.", param="startDate")
     return start, end

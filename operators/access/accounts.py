@@ -76,9 +76,6 @@ class AccountAdmin(ServiceAdmin):
                 raise ValidationError("Somebody else changed the plan or its limits meanwhile. Open this page again.")
             changed = services.update_account(account, fields)
             per_minute, per_day = changed.limits
-            self.log_change(
-                request, changed, f"Plan: {account.plan} → {changed.plan}, {per_minute}/min, {per_day}/day."
-            )
             return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
 
         per_minute, per_day = account.limits

@@ -19,6 +19,7 @@ from operators.access.one_time_key import show_key
 from operators.base.confirmation import confirm
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
+from operators.base.requests import kept
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
@@ -83,13 +84,13 @@ class ApiKeyAdmin(ServiceAdmin):
     # --- Making ------------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> ApiKey:
-        key, request.key_text = services.create_api_key(  # type: ignore[attr-defined]
+        key, kept(request).key_text = services.create_api_key(
             fields["account"].pk, key_id=fields["id"], **checked(fields)
         )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        return show_key(request, self, obj, request.key_text)  # type: ignore[attr-defined]
+        return show_key(request, self, obj, kept(request).key_text)
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 
@@ -100,8 +101,6 @@ class ApiKeyAdmin(ServiceAdmin):
         def perform(fields: dict[str, Any]) -> HttpResponse:
             overlap = fields["overlap_seconds"]
             new, text = services.rotate_api_key(key, overlap_seconds=overlap, key_id=fields["ticket"])
-            self.log_addition(request, new, f"In place of {key.pk}.")
-            self.log_change(request, key, f"Rotated: {new.pk} takes its place.")
             end = dict(RotationForm.base_fields["overlap_seconds"].choices)[overlap]  # type: ignore[attr-defined]
             return show_key(request, self, new, text, f"The old key, {key.prefix}…, ends {end}.")
 
@@ -128,7 +127,6 @@ class ApiKeyAdmin(ServiceAdmin):
 
         def perform(fields: dict[str, Any]) -> str:
             services.revoke_api_key(key)
-            self.log_change(request, key, "Revoked.")
             return f"The key {key.name} ({key.prefix}…) is revoked."
 
         return confirm(

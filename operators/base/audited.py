@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from accounts import audit
 from accounts.models import StaffScope
 from operators.base.history import AuditedHistory
+from operators.base.requests import kept
 from operators.base.stale_forms import StaleFormGuard
 
 
@@ -69,19 +70,18 @@ class AuditedAdmin(StaleFormGuard, AuditedHistory):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         stored = type(obj).objects.get(pk=obj.pk) if change else None
-        request.audited_before = self.audited_as(stored).audited() if stored else {}  # type: ignore[attr-defined]
-        super().save_model(request, obj, form, change)  # type: ignore[misc]
+        kept(request).audited_before = self.audited_as(stored).audited() if stored else {}
+        super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        super().save_related(request, form, formsets, change)  # type: ignore[misc]
-        before: dict[str, Any] = request.audited_before  # type: ignore[attr-defined]
+        super().save_related(request, form, formsets, change)
         action = f"{self.kind}.updated" if change else f"{self.kind}.created"
-        audit.record(action, self.audited_as(form.instance), before)
+        audit.record(action, self.audited_as(form.instance), kept(request).audited_before)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         told = self.audited_as(obj)
         before = told.audited()
-        super().delete_model(request, obj)  # type: ignore[misc]
+        super().delete_model(request, obj)
         audit.record(f"{self.kind}.deleted", told, before, {})
 
 

@@ -28,6 +28,7 @@ from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
 from operators.base.paging import BoundedPaginator
 from operators.base.refusals import REFUSALS, Refused, refusal, show_refusal
+from operators.base.requests import kept
 from operators.base.scope import request_scope
 from operators.base.stale_forms import StaleFormGuard
 
@@ -170,7 +171,7 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
         saved = obj
         try:
             if not change:
-                saved = self.create(request, {**form.cleaned_data, "id": request.new_id})  # type: ignore[attr-defined]
+                saved = self.create(request, {**form.cleaned_data, "id": kept(request).new_id})
             elif self.update and (changed := changed_values(form)):
                 saved = self.update(request, obj, changed)
         except REFUSALS as error:
@@ -194,10 +195,10 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
             ticket = request.POST.get("ticket", "")
             new_id = tickets.id_of(ticket, self.model)
             if request.method == "POST" and new_id is None:
-                request.refused = Refused({NON_FIELD_ERRORS: [tickets.TOO_OLD]})  # type: ignore[attr-defined]
+                kept(request).refused = Refused({NON_FIELD_ERRORS: [tickets.TOO_OLD]})
             elif new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
-            request.new_id = new_id  # type: ignore[attr-defined]
+            kept(request).new_id = new_id
             extra_context = {**(extra_context or {}), "ticket": ticket if new_id else tickets.new_ticket(self.model)}
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
@@ -208,7 +209,7 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
             if isinstance(error, IntegrityError):
                 raise
             # The same request again shows the form with what was entered.
-            request.refused = error  # type: ignore[attr-defined]
+            kept(request).refused = error
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:

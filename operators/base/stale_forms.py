@@ -19,11 +19,12 @@ from django.utils.safestring import SafeString
 
 from operators.base.fields import is_untouched
 from operators.base.links import change_url
+from operators.base.mixins import AdminMixin
 
 OPENED = "as_opened"  # the hidden field
 
 
-class StaleFormGuard:
+class StaleFormGuard(AdminMixin):
     """For a ModelAdmin that edits."""
 
     change_form_after_template = "operators/hidden_fields.html"
@@ -40,17 +41,18 @@ class StaleFormGuard:
         return type(obj)._base_manager.select_for_update().filter(pk=obj.pk).first()
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
-        form: type[ModelForm] = super().get_form(request, obj, change=change, **kwargs)  # type: ignore[misc]
+        form = super().get_form(request, obj, change=change, **kwargs)
         return form if obj is None else guarded(form, self, obj)
 
-    def render_change_form(self: Any, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
         obj = kwargs.get("obj")
         if obj is not None and request.method == "POST":
             context[OPENED] = request.POST.get(OPENED)  # shown again with errors, the form stays as old as it is
         elif obj is not None and self.has_change_permission(request, obj):
             context[OPENED] = state_digest(self.editable_state(obj, context["adminform"].form.fields))
-        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)  # type: ignore[misc]
-        return response
+        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def guarded(form: type[ModelForm], admin: StaleFormGuard, obj: Model) -> type[Any]:

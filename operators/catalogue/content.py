@@ -85,7 +85,6 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
 
         def perform(fields: dict[str, Any]) -> HttpResponse:
             content_services.delete_content(item)
-            self.log_deletions(request, [item])
             self.message_user(request, f"The item {item.title} is deleted.")
             return redirect("admin:licensing_content_changelist")
 

@@ -14,6 +14,7 @@ from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from operators.base.links import list_url
+from operators.base.mixins import AdminMixin
 
 COLUMNS = [
     "id", "externalId", "title", "type", "status", "source", "policyId", "tags",
@@ -30,14 +31,14 @@ def chunks(items: QuerySet[Content]) -> Iterator[list[Row]]:
         last = rows[-1].pk
 
 
-class ContentExport:
+class ContentExport(AdminMixin):
     """A link of the list of content."""
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="export")
     def export_items(self, request: HttpRequest) -> Any:
         try:
-            shown: Any = self.get_changelist_instance(request)  # type: ignore[attr-defined]
+            shown: Any = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(Content))
         request_: Any = request
@@ -45,7 +46,7 @@ class ContentExport:
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The link exports what the list shows."""
-        response: Any = super().changelist_view(request, extra_context)  # type: ignore[misc]
+        response = super().changelist_view(request, extra_context)
         filters = request.GET.urlencode()
         for link in (getattr(response, "context_data", None) and response.context_data.get("actions_list")) or ():
             if filters and link["path"].endswith("/export/"):

@@ -17,6 +17,7 @@ from licensing.content.models import Content
 from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_by_name, columns_of
 from operators.base.frame import page
 from operators.base.links import list_url
+from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
@@ -24,7 +25,7 @@ from operators.catalogue.import_forms import PlanForm, UploadForm
 GONE = "This import is not there any more: a file is kept for a day, for the session that brought it. Bring it again."
 
 
-class ContentImport:
+class ContentImport(AdminMixin):
     """Views of the list of content. What is known of an import is in its Upload's `about`:
 
     the file's `name` and `columns`, `plan` and `outcome` as of licensing.imports.preview, and `state`: `preview`,
@@ -41,7 +42,7 @@ class ContentImport:
         return [
             path("import/<str:token>/", view(self.import_preview), name="licensing_content_import"),
             path("import/<str:token>/bad-rows.csv", view(self.import_bad_rows), name="licensing_content_bad_rows"),
-            *super().get_urls(),  # type: ignore[misc]
+            *super().get_urls(),
         ]
 
     @heavy

@@ -20,6 +20,7 @@ from operators.base.confirmation import confirm
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ServiceAdmin
+from operators.base.requests import kept
 from operators.base.searching import find_licenses
 from operators.customers.license_form import LicenseForm, license_fields
 from operators.customers.requesters import term
@@ -103,13 +104,13 @@ class LicenseAdmin(ServiceAdmin):
         return license_services.lock(obj)
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        request.cleaned = form.cleaned_data  # type: ignore[attr-defined]
+        kept(request).cleaned = form.cleaned_data
         return super().save_form(request, form, change)
 
     def update(self, request: HttpRequest, obj: License, fields: dict[str, Any]) -> License:
         if fields.get("starts_at", ...) is None:
             del fields["starts_at"]
-        return license_services.update_license(obj, license_fields(fields, request.cleaned))  # type: ignore[attr-defined]
+        return license_services.update_license(obj, license_fields(fields, kept(request).cleaned))
 
     @action(
         description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
@@ -119,7 +120,6 @@ class LicenseAdmin(ServiceAdmin):
 
         def perform(fields: dict[str, Any]) -> str:
             license_services.revoke_license(held)
-            self.log_change(request, held, "Revoked.")
             return f"The licence {held.license_type} of {held.requester} is revoked."
 
         return confirm(

@@ -4,7 +4,8 @@ import hmac
 import secrets
 import time
 from base64 import b32decode, b32encode
-from urllib.parse import quote, urlencode
+
+from pyotp import TOTP
 
 STEP = 30  # seconds
 DIGITS = 6
@@ -16,15 +17,16 @@ def new_secret() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
+def generator(secret: bytes) -> TOTP:
+    return TOTP(as_text(secret), digits=DIGITS, interval=STEP)
+
+
 def code_at(secret: bytes, step: int) -> str:
-    digest = hmac.digest(secret, step.to_bytes(8, "big"), "sha1")
-    offset = digest[-1] & 15
-    number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFF_FFFF
-    return f"{number % 10**DIGITS:0{DIGITS}}"
+    return generator(secret).generate_otp(step)
 
 
 def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
-    """The step whose code this is, if it is one of about now."""
+    """The step whose code this is, if it is one of about now; pyotp's own `verify` does not tell which."""
     current = int(time.time() if now is None else now) // STEP
     for step in range(current - DRIFT, current + DRIFT + 1):
         if hmac.compare_digest(code_at(secret, step).encode(), code.encode()):
@@ -43,5 +45,4 @@ def from_text(text: str) -> bytes:
 
 def address(secret: bytes, username: str, issuer: str) -> str:
     """What the QR code says."""
-    query = urlencode({"secret": as_text(secret), "issuer": issuer}, quote_via=quote)
-    return f"otpauth://totp/{quote(f'{issuer}:{username}')}?{query}"
+    return generator(secret).provisioning_uri(name=username, issuer_name=issuer)

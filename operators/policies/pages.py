@@ -172,7 +172,6 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
         def perform(fields: dict[str, Any]) -> HttpResponse:
             policy_services.delete_policy(policy)
-            self.log_deletions(request, [policy])
             self.message_user(request, f"The policy {policy.name} is deleted.")
             return redirect("admin:licensing_policy_changelist")
 

@@ -76,7 +76,6 @@ class PolicyVersions:
                     f"Meanwhile it is version {locked.version}. Open this page again, for what would change now."
                 )
             saved = policy_services.rollback_policy(locked, version)
-            self.log_change(request, saved, f"Rolled back to version {version}, as version {saved.version}.")
             return f"{saved.name} says what version {version} said. This is version {saved.version}."
 
         lines = [line for line in differences(policy, revision) if line.kind != "same"]

@@ -96,7 +96,6 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
 
         def perform(fields: dict[str, Any]) -> str:
             second_factor.reset(user)
-            self.log_change(request, user, "Two-factor login reset.")
             return f"{user.username} signs in with the password alone now."
 
         return confirm(

@@ -4,11 +4,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.events import bounded_scan
 from analytics.models import AccessEvent
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from operators.base.links import list_url
+from operators.catalogue.decisions import bounded_scan
 from tests import factories
 
 
@@ -81,8 +81,8 @@ def test_a_time_that_is_none_does_not_show_everything(admin, decide, nonsense):
 
 def test_an_outcome_is_looked_for_among_the_newest_alone(decide, account):
     denied = [decide() for _ in range(3)]
-    assert bounded_scan.newest(AccessEvent.objects.all(), most=2).count() == 2
-    assert denied[0] not in bounded_scan.newest(AccessEvent.objects.all(), most=2).values_list("pk", flat=True)
+    assert bounded_scan(AccessEvent.objects.all(), limit=2).count() == 2
+    assert denied[0] not in bounded_scan(AccessEvent.objects.all(), limit=2).values_list("pk", flat=True)
 
 
 def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decide, account):

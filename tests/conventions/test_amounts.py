@@ -5,7 +5,9 @@ from decimal import Decimal
 import pytest
 
 from kit.http.rendering import render_json
-from kit.values.amounts import LARGEST, MILLION, from_millionths, render_amount
+from kit.values.amounts import LARGEST, PLACES, from_millionths, render_amount
+
+MILLION = 10**PLACES
 
 
 @pytest.mark.parametrize(

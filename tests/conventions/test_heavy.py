@@ -6,9 +6,9 @@ import pytest
 from django.db import OperationalError, close_old_connections, connection
 from django.urls import reverse
 
+from kit import statements
 from kit.http.errors import as_api_error
 from kit.rest.heavy import is_heavy
-from kit.storage import statements
 from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
 
 HEAVY = {

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.backends.postgresql import base
 from psycopg_pool import ConnectionPool
 
-from kit.storage import statements
+from kit import statements
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -30,6 +30,7 @@ from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_ob
 from kit.http.rendering import render_json
 from kit.rest.views import check_query, check_utf8
 from kit.telemetry.observing import log_access
+from kit.telemetry.tracing import traced
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
 from licensing.access.event_loop.gateway import Gateway, Sender
 from licensing.access.event_loop.metrics import BATCH, CHECK, count_answers, count_request
@@ -128,6 +129,7 @@ class CheckApplication:
             and IDEMPOTENCY_KEY not in dict(scope["headers"])
         )
 
+    @traced(role="request on the loop")
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = perf_counter()
         request = Request(scope, self.proxies)

@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from kit.storage.async_postgres import Row, Sessions
+from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
 from licensing.access.subjects import Item, KnownRequester, description
@@ -56,6 +57,7 @@ class AsyncLookup:
     def __init__(self) -> None:
         self.sessions = Sessions(PLANNED_ONCE)
 
+    @traced("SELECT facts", system="postgresql")
     async def find_facts(self, many: Sequence[Wanted]) -> list[Found | None]:
         """What there is of each; None where something must be compiled first, which is work for a thread.
 

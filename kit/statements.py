@@ -33,19 +33,19 @@ bound: ContextVar[Bound | None] = ContextVar("statement_bound", default=None)
 
 
 def milliseconds() -> int:
-    """The bound of statements here, as PostgreSQL takes it; 0: none."""
+    """The time limit of a statement in milliseconds, for PostgreSQL's `statement_timeout`; 0 is none."""
     current = bound.get()
     return current.seconds * 1000 if current else 0
 
 
 def is_for_nobody() -> bool:
-    """Whether nobody waits for what is being worked out here, and it may be dropped."""
+    """Whether the client has left, so that the work can be abandoned."""
     current = bound.get()
     return current is not None and current.is_for_nobody
 
 
 def was_ended(error: BaseException) -> bool:
-    """Whether the statement failed because it took too long, or was for nobody."""
+    """Whether the statement failed because of its time limit, or was interrupted after the client had left."""
     cause = error.__cause__
     return isinstance(error, OperationalError) and (
         getattr(cause, "sqlstate", None) == CANCELED or getattr(cause, "sqlite_errorname", None) == "SQLITE_INTERRUPT"
