@@ -13,7 +13,8 @@ from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
 from kit.http.errors import ApiError, as_api_error
 from licensing.access.bodies import Check
-from licensing.access.checks import Answer, check_access
+from licensing.access.checks import check_access
+from licensing.access.decisions import Answer
 from licensing.access.lookup import (
     Found,
     Selector,
