@@ -24,6 +24,7 @@ from kit.http.errors import (
     RateLimitExceeded,
     ServiceUnavailable,
     as_api_error,
+    forget_frames,
 )
 from kit.http.middleware import TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
@@ -142,6 +143,7 @@ class CheckApplication:
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
+                forget_frames(exc)
             state = request.limit_state or await self.limit_of_address(request)
             head = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
