@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from kit.http.admission import Steps, admit, run_blocking
-from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, NotFound, error_response
+from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, NotFound, error_response, forget_frames
 from kit.http.parsing import read_object
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
@@ -43,6 +43,10 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
         if "\0" in values[0]:
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+
+
+def forget_renderer_context(response: Any) -> None:
+    response.renderer_context = {}
 
 
 class ApiViewSet(Steps, GenericViewSet):
@@ -132,8 +136,21 @@ class ApiViewSet(Steps, GenericViewSet):
                 response = self.write(handler, wrapped, *args, **kwargs)
         except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
             response = self.handle_exception(exc)
-        self.response = self.finalize_response(wrapped, response, *args, **kwargs)
-        return self.response
+            forget_frames(exc)
+        return self.let_go(self.finalize_response(wrapped, response, *args, **kwargs))
+
+    def let_go(self, response: HttpResponse) -> HttpResponse:
+        """Lets go of the request's body and rows, and of the reply's when it is rendered.
+
+        View, request, parser context, renderer context and Django's messages refer to each other in cycles, which
+        would keep all of it in memory until the next collection of garbage.
+        """
+        self.request._request._body = b""
+        self.request.parser_context.clear()
+        del self.request
+        if isinstance(response, Response):
+            response.add_post_render_callback(forget_renderer_context)
+        return response
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         with turn_to_write(), transaction.atomic():
@@ -200,7 +217,8 @@ class ApiViewSet(Steps, GenericViewSet):
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
         """The rows as the API shows them."""
-        return self.serializer_class(rows, many=True, context={**self.get_serializer_context(), **context}).data
+        serializer = self.serializer_class(context={**self.get_serializer_context(), **context})
+        return [serializer.to_representation(row) for row in rows]
 
 
 @csrf_exempt

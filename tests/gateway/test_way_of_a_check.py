@@ -1,4 +1,4 @@
-"""The way of a cached check's contentId, from socket to socket, is short, and docs/architecture.md has it written down.
+"""A short way of a cached check's contentId from socket to socket, as docs/architecture.md has it written down.
 
 A file is entered where one of its functions is called from another file and the contentId is in what it is given.
 """

@@ -14,7 +14,7 @@ from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits.limiter import LimitState
 from accounts.limits.throttling import state_for_stranger
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error
+from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames
 from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from kit.http.rendering import render_json
@@ -157,6 +157,7 @@ class CheckApplication:
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
+                forget_frames(exc)
             state = request.limit_state or await self.limit_of_address(head.address)
             lines = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
