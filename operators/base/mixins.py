@@ -1,9 +1,48 @@
-"""What a mixin of a ModelAdmin may call by `super()`; it is put before the ModelAdmin itself."""
+"""What mixins of a ModelAdmin call by `super()`. A mixin is put before the ModelAdmin itself."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin as AdminMixin
+    from django.contrib.admin.models import LogEntry
+    from django.contrib.admin.views.main import ChangeList
+    from django.db.models import QuerySet
+    from django.forms import ModelForm
+    from django.http import HttpRequest, HttpResponse
+    from django.urls import URLPattern
+
+    class AdminMixin:
+        """These methods of ModelAdmin, as it declares them."""
+
+        def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any: ...
+        def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool: ...
+        def has_view_or_change_permission(self, request: HttpRequest, obj: Any = None) -> bool: ...
+        def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry: ...
+        def log_change(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry: ...
+        def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[LogEntry]: ...
+        def get_urls(self) -> list[URLPattern]: ...
+        def get_changelist_instance(self, request: HttpRequest) -> ChangeList: ...
+        def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None: ...
+        def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None: ...
+        def delete_model(self, request: HttpRequest, obj: Any) -> None: ...
+        def get_form(
+            self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+        ) -> type[ModelForm[Any]]: ...
+        def render_change_form(
+            self,
+            request: HttpRequest,
+            context: dict[str, Any],
+            add: bool = False,
+            change: bool = False,
+            form_url: str = "",
+            obj: Any = None,
+        ) -> HttpResponse: ...
+        def history_view(
+            self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+        ) -> HttpResponse: ...
+        def changelist_view(
+            self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        ) -> HttpResponse: ...
+
 else:
     AdminMixin = object
 
