@@ -48,7 +48,7 @@ class ContentExport(AdminMixin):
         """The link exports what the list shows."""
         response = super().changelist_view(request, extra_context)
         filters = request.GET.urlencode()
-        for link in (getattr(response, "context_data", None) and response.context_data.get("actions_list")) or ():
+        for link in (getattr(response, "context_data", None) or {}).get("actions_list") or ():
             if filters and link["path"].endswith("/export/"):
                 link["path"] += f"?{filters}"
         return response
