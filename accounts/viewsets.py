@@ -13,6 +13,7 @@ from accounts.authentication import Grant, note_use, uses_to_note
 from accounts.idempotency import answer_once, requested_key
 from accounts.models import ActorType
 from kit.actors import Actor, acting_as
+from kit.http.middleware import client_address_of
 from kit.rest.views import ApiViewSet
 
 
@@ -35,7 +36,7 @@ class AccountViewSet(ApiViewSet):
 
     def check_address(self) -> None:
         """Also notes the use of the key, which counts from here on."""
-        self.grant.check_address(self.request._request.client_address)  # type: ignore[attr-defined]
+        self.grant.check_address(client_address_of(self.request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
             note_use(self.grant, now)
