@@ -19,7 +19,6 @@ from prometheus_client import Counter
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
-
 MINUTE, DAY = 60, 86_400
 RETRY_REDIS_AFTER = 1.0  # seconds
 
@@ -55,8 +54,7 @@ class LimitState(Struct, frozen=True, gc=False):
 
 
 class Consume(Struct, frozen=True, gc=False):
-    """An order to count `cost` requests in a bucket. A cost of 0 only looks: it is allowed if what has been counted is
-    within the limits as they are by now."""
+    """An order to count `cost` requests in a bucket; 0 only looks whether what was counted is within the limits."""
 
     bucket: str
     windows: tuple[Window, ...]
