@@ -1,7 +1,7 @@
 """Content on the wire."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
@@ -127,7 +127,8 @@ class ContentSerializer(StrictSerializer):
 
     def embedded(self, policy: Policy) -> orjson.Fragment:
         """The policy, rendered once for all items of a page that it governs: it may have 64 KiB."""
-        rendered: dict[str, orjson.Fragment] = self.context.setdefault("embedded", {})
+        context = cast("dict[str, dict[str, orjson.Fragment]]", self.context)
+        rendered = context.setdefault("embedded", {})
         if policy.pk not in rendered:
             rendered[policy.pk] = orjson.Fragment(render_json(PolicySerializer(policy).data))
         return rendered[policy.pk]
