@@ -24,9 +24,11 @@ from kit.http.errors import (
     RateLimitExceeded,
     ServiceUnavailable,
     as_api_error,
+    told,
 )
 from kit.http.middleware import TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
+from kit.http.problems import JSON
 from kit.http.rendering import render_json
 from kit.rest.views import check_query, check_utf8
 from kit.telemetry.observing import log_access
@@ -136,17 +138,22 @@ class CheckApplication:
         try:
             status, body = 200, b""
             headers: dict[str, str] = {}
+            media_type = JSON
             try:
                 body = render_json(await self.answer(request, receive))
             except Disconnected:
                 return
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
-                status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
+                status, headers = error.status_code, error.headers
+                reply, media_type = told(error, request.header(b"accept"))
+                body = render_json(reply)
             state = request.limit_state or await self.limit_of_address(request)
             head = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
             ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
+            if media_type != JSON:
+                head = head.replace(JSON.encode(), media_type.encode(), 1)
             if request.is_secure:
                 head += HSTS
             if b"origin" in request.headers:
