@@ -193,6 +193,18 @@ def as_api_error(exc: Exception) -> ApiError:
     return InternalError("Something went wrong on our side. The request id names it in our log.")
 
 
+def forget_frames(error: BaseException) -> None:
+    """Lets go of the frames that an error came through, once it is handled.
+
+    They hold what the request held, its body among it, and often the error itself: a cycle, which would keep all of
+    it in memory until the next collection of garbage.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__context__
+
+
 def of_database(exc: Exception) -> ApiError:
     """What a client is told of a database that did not answer, or of a statement that was not let finish."""
     if not statements.was_ended(exc):
