@@ -84,7 +84,9 @@ class DecisionSerializer(serializers.Serializer):
     charge = serializers.JSONField(allow_null=True)
     dryRun = serializers.BooleanField()
     created = Timestamp()
-    context = ContextShown(required=False, help_text="Of a recorded decision: what was given of the requester.")
+    context = ContextShown(  # type: ignore[assignment]
+        required=False, help_text="Of a recorded decision: what was given of the requester."
+    )
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(
         required=False, help_text="True where the trace had too little room for all rules that were tried."
