@@ -29,6 +29,7 @@ from kit.http.rendering import render_json
 HEADER = "Idempotency-Key"
 PURPOSE = "idempotent-reply"  # of what is sealed
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
+KEPT_HEADERS = ("ETag", "Location")
 WAIT_SECONDS = 5
 MAX_REPLY = 1024 * 1024  # bytes of a reply that is kept
 
@@ -109,17 +110,19 @@ def answer_once(
             )
         record.status = response.status_code
         record.reply = sealer(PURPOSE).encrypt(reply)
+        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        record.headers = sealer(PURPOSE).encrypt(render_json(headers))
         record.save()
         return response
     if bytes(record.fingerprint) != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
     try:
         reply = sealer(PURPOSE).decrypt(bytes(record.reply))
+        headers = orjson.loads(sealer(PURPOSE).decrypt(bytes(record.headers))) if record.headers else {}
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
     check_replay(reply)
     replays.inc()
-    return HttpResponse(
-        reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}
-    )
+    headers["Idempotent-Replayed"] = "true"
+    return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)

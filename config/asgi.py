@@ -134,14 +134,15 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
     """Answers on the event loop a request that Django has not seen."""
+    sent_id, accept = head.header(b"x-request-id"), head.header(b"accept")
     if head.path.startswith("/v1/"):
         state = known_limit(head.header(b"authorization"), head.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
-        await send_error(error, send, headers, head.header(b"x-request-id"), close=close)
-    elif b"text/html" in head.headers.get(b"accept", b""):
+        await send_error(error, send, headers, sent_id, accept, close=close)
+    elif "text/html" in accept:
         await send_page(error, send, close=close)
     else:
-        await send_error(error, send, error.headers, head.header(b"x-request-id"), close=close)
+        await send_error(error, send, error.headers, sent_id, accept, close=close)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:

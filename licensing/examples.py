@@ -73,8 +73,8 @@ NEW_LICENSE: dict[str, Any] = {
     "requesterName": "Acme",
     "licenseType": "commercial",
     "tags": ["markets"],
-    "startsAt": "2026-01-31",
-    "expiresAt": "2027-01-31",
+    "startsAt": "2026-01-31T00:00:00Z",
+    "expiresAt": "2027-01-31T00:00:00Z",
     "price": {"amount": "1200.00", "currency": "EUR"},
     "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
 }
@@ -108,6 +108,7 @@ ALLOWED: dict[str, Any] = {
     "message": None,
     "contentId": CONTENT_ID,
     "requester": {"id": "org_acme", "name": "Acme"},
+    "permission": "commercial_use",
     "permissions": ["full_access"],
     "policyId": POLICY_ID,
     "policyVersion": 2,
@@ -219,8 +220,8 @@ OPERATIONS = {
     "PATCH /v1/licenses/{id}": Operation(
         "updateLicense",
         {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
-        {"expiresAt": "2028-01-31"},
-        codes=("resource_in_use",),
+        {"expiresAt": "2028-01-31T00:00:00Z"},
+        codes=("resource_revoked",),
     ),
     "POST /v1/licenses/{id}/revoke": Operation(
         "revokeLicense", {**LICENSE, "status": "revoked", "revokedAt": UPDATED, "updated": UPDATED}
@@ -239,5 +240,7 @@ OPERATIONS = {
         },
     ),
     "GET /v1/access/decisions": Operation("listDecisions", page(ALLOWED)),
-    "GET /v1/access/decisions/{id}": Operation("getDecision", {**ALLOWED, "trace": TRACE}),
+    "GET /v1/access/decisions/{id}": Operation(
+        "getDecision", {**ALLOWED, "context": CHECK["context"], "trace": TRACE}
+    ),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from analytics.models import AccessEvent
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
@@ -27,6 +28,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         "message": rule.message if rule else None,
         "contentId": answer.content_id,
         "requester": {"id": answer.requester_id, "name": answer.requester_name},
+        "permission": answer.facts.permission,
         "permissions": list(decision.permissions),
         "policyId": policy.id if policy else None,
         "policyVersion": policy.version if policy else None,
@@ -46,6 +48,13 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     if explain:
         shown |= present_trace(trace(policy, answer.facts), room)
     return shown
+
+
+def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = False) -> dict[str, Any]:
+    """A decision as it was recorded, with the `context` that was given."""
+    given = {"ip": event.facts.get("ip"), "userAgent": event.facts.get("userAgent")}
+    context = {name: value for name, value in given.items() if value is not None}
+    return {**present(answer, explain=explain), **({"context": context} if context else {})}
 
 
 def present_trace(steps: list[dict[str, Any]], room: int) -> dict[str, Any]:

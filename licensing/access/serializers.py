@@ -40,12 +40,21 @@ class TraceStep(serializers.Serializer):
     action = Choice(choices=ACTIONS)
     matched = serializers.BooleanField()
     decisive = serializers.BooleanField(help_text="The first that matched.")
-    failed = FailedCondition(allow_null=True, help_text="The condition that did not hold.")
+    failed = FailedCondition(
+        allow_null=True,
+        help_text="The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not "
+        "grant the permission that was asked for.",
+    )
 
 
 class RequesterShown(serializers.Serializer):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
+
+
+class ContextShown(serializers.Serializer):
+    ip = serializers.IPAddressField(required=False)
+    userAgent = serializers.CharField(required=False)
 
 
 class ErrorShown(serializers.Serializer):
@@ -65,6 +74,7 @@ class DecisionSerializer(serializers.Serializer):
     message = serializers.CharField(allow_null=True, help_text="The rule's.")
     contentId = Id("cnt")
     requester = RequesterShown()
+    permission = serializers.CharField(allow_null=True, help_text="The one asked for, if any.")
     permissions = serializers.ListField(child=serializers.CharField())
     policyId = Id("pol", allow_null=True)
     policyVersion = serializers.IntegerField(allow_null=True)
@@ -74,6 +84,9 @@ class DecisionSerializer(serializers.Serializer):
     charge = serializers.JSONField(allow_null=True)
     dryRun = serializers.BooleanField()
     created = Timestamp()
+    context = ContextShown(  # type: ignore[assignment]
+        required=False, help_text="Of a recorded decision: what was given of the requester."
+    )
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(
         required=False, help_text="True where the trace had too little room for all rules that were tried."

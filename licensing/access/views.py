@@ -24,7 +24,7 @@ from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import present, present_batch
+from licensing.access.rendering import present, present_batch, present_recorded
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.policies.schemas import ONE_SELECTOR, body_schema
 
@@ -33,6 +33,8 @@ class AccessViewSet(AccountViewSet):
     """Checks that licensing.access.event_loop.gateway does not serve, by the same steps with fresh facts."""
 
     permissions_required = {"check": "access:check", "check_batch": "access:check"}
+    cache_control = "no-store"
+    may_be_compressed = False  # it is not where they are served from the event loop
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response = super().dispatch(request, *args, **kwargs)
@@ -79,6 +81,8 @@ class AccessViewSet(AccountViewSet):
 
 class DecisionViewSet(AccountViewSet):
     permissions_required = {"list": "analytics:read", "retrieve": "access:check"}
+    tagged = frozenset()
+    cache_control = "no-store"
     exportable = {"list": "decisions"}
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters
@@ -90,10 +94,15 @@ class DecisionViewSet(AccountViewSet):
         return self.page()
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
-        return [present(answer) for answer in recorded_answers(rows)]
+        events = list(rows)
+        return [
+            present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)
+        ]
 
     @extend_schema(summary="Get a decision")
     def retrieve(self, request: Request, id: str) -> Response:
-        """The decision as it was recorded, with the policy version it was made on and its trace."""
-        [answer] = recorded_answers([self.get_object()])
-        return Response(present(answer, explain=True))
+        """The decision as it was recorded, with the policy version it was made on, its trace, and the `context` that
+        was given."""
+        event = self.get_object()
+        [answer] = recorded_answers([event])
+        return Response(present_recorded(event, answer, explain=True))

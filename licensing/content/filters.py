@@ -1,5 +1,8 @@
 """What content can be filtered by."""
 
+from dataclasses import replace
+
+from kit.rest.fields import is_http_url
 from kit.rest.filters import (
     ORDER,
     Operand,
@@ -13,6 +16,7 @@ from kit.rest.filters import (
 )
 from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
 from licensing.content.models import Content, Status
+from licensing.content.url_key import source_key
 from licensing.policies.facts import ContentType
 
 
@@ -20,6 +24,11 @@ def operand_of(attribute: Attribute) -> Operand:
     if attribute.kind == Kind.TEXT:
         return Operand(text, attribute.column)
     return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER)
+
+
+def key_of_url(value: str) -> bytes | None:
+    """What the items at a URL are found by; the source of no item is anything but a URL."""
+    return source_key(value) if is_http_url(value) else b""
 
 
 class ContentFilters(OperatorFilterSet):
@@ -30,7 +39,7 @@ class ContentFilters(OperatorFilterSet):
         "externalId": Operand(text, "external_id"),
         "policyId": Operand(identifier("pol"), "policy_id"),
         "title": Operand(text),
-        "source": Operand(text),
+        "source": Operand(replace(text, parse=key_of_url), "source_key"),
         "tags": Operand(text, lookup="has"),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),

@@ -14,9 +14,10 @@ from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits.limiter import LimitState
 from accounts.limits.throttling import state_for_stranger
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames
+from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames, told
 from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
+from kit.http.problems import JSON
 from kit.http.rendering import render_json
 from kit.rest.views import check_query, check_utf8
 from kit.telemetry.observing import log_access
@@ -34,6 +35,7 @@ MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the deare
 # Header lines, as they are sent.
 COMMON_HEADERS = (
     "content-type: application/json\r\n"
+    "cache-control: no-store\r\n"
     "x-content-type-options: nosniff\r\n"
     f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
     f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
@@ -152,18 +154,23 @@ class CheckApplication:
             request = Request(head, receive, self.gateway.callers)
             status, body = 200, b""
             headers: dict[str, str] = {}
+            media_type = JSON
             try:
                 body = render_json(await self.answer(request))
             except Disconnected:
                 return
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
-                status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
+                status, headers = error.status_code, error.headers
+                reply, media_type = told(error, head.header(b"accept"))
+                body = render_json(reply)
                 forget_frames(exc)
             state = request.limit_state or await self.limit_of_address(head.address)
             lines = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
             ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
+            if media_type != JSON:
+                lines = lines.replace(JSON.encode(), media_type.encode(), 1)
             if head.is_secure:
                 lines += HSTS
             if b"origin" in head.headers:
