@@ -93,6 +93,15 @@ LICENSE: dict[str, Any] = {
     "updated": CREATED,
 }
 
+SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
+NEW_SITE: dict[str, Any] = {
+    "host": "publisher.example",
+    "mode": "observe",
+    "unknown": "allow",
+    "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
+}
+SITE: dict[str, Any] = {"id": SITE_ID, "object": "site", **NEW_SITE, "created": CREATED, "updated": CREATED}
+
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 CHECK: dict[str, Any] = {
     "contentId": CONTENT_ID,
@@ -213,6 +222,16 @@ OPERATIONS = {
     ),
     "POST /v1/policies/lint": Operation("lintPolicy", LINT, {"rules": [*RULES, RULES[1]], "defaultAction": "deny"}),
     "POST /v1/policies/{id}/simulate": Operation("simulatePolicy", SIMULATION, {"rules": RULES, "period": "30d"}),
+    "GET /v1/sites": Operation("listSites", page(SITE)),
+    "POST /v1/sites": Operation("createSite", SITE, NEW_SITE, codes=("resource_already_exists",)),
+    "GET /v1/sites/{id}": Operation("getSite", SITE),
+    "PATCH /v1/sites/{id}": Operation(
+        "updateSite",
+        {**SITE, "mode": "enforce", "updated": UPDATED},
+        {"mode": "enforce"},
+        codes=("resource_already_exists",),
+    ),
+    "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
     "GET /v1/licenses": Operation("listLicenses", page(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),

@@ -5,11 +5,13 @@ from licensing.content.views import ContentViewSet
 from licensing.drafts.views import PolicyDraftViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
+from licensing.sites.views import SiteViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register("content", ContentViewSet)
 router.register("policies", PolicyDraftViewSet, "policy-draft")  # before /policies/<id>, which would match lint
 router.register("policies", PolicyViewSet)
+router.register("sites", SiteViewSet)
 router.register("licenses", LicenseViewSet)
 router.register("access", AccessViewSet, "access")
 router.register("access/decisions", DecisionViewSet)

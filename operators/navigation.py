@@ -36,6 +36,7 @@ SECTIONS = (
         (
             Entry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
             Entry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
+            Entry("Sites", "licensing_site_changelist", "language", "licensing.view_site"),
             Entry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
         ),
     ),

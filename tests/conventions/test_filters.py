@@ -15,6 +15,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.policies.models import Policy
+from licensing.sites.models import Site
 from tests import factories, ledger
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
@@ -55,6 +56,14 @@ LICENSES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "status": (["expired", "revoked", "expired", "active"], EQUALITY),
     "startsAt": (MOMENTS, ORDER),
     "expiresAt": ([*(day.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for day in PAST[:3]), None], ORDER),
+    "created": (MOMENTS, ORDER),
+    "updated": (MOMENTS, ORDER),
+}
+SITES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "host": (["a.example", "b.example", "c.example", "d.example"], EQUALITY),
+    "mode": (["enforce", "observe", "disabled", "observe"], EQUALITY),
+    "unknown": (["allow", "deny", "allow", "deny"], EQUALITY),
     "created": (MOMENTS, ORDER),
     "updated": (MOMENTS, ORDER),
 }
@@ -125,6 +134,17 @@ def rows_of_licenses(account):
         if row["status"] == "revoked":
             revoke_license(held)
         License.objects.filter(pk=held.pk).update(created=DAYS[index], updated=DAYS[index])
+    return known
+
+
+@pytest.fixture
+def rows_of_sites(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in SITES.items()}
+        site = factories.site(account, **{name: row[name] for name in ("host", "mode", "unknown")})
+        known[f"row{index}"] = site.pk
+        Site.objects.filter(pk=site.pk).update(created=DAYS[index], updated=DAYS[index])
     return known
 
 
@@ -206,6 +226,11 @@ def test_content_can_be_filtered_by(api, rows_of_content, name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_policies_can_be_filtered_by(api, rows_of_policies, name):
     check_filter(api, "/v1/policies", POLICIES, name, rows_of_policies)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_sites_can_be_filtered_by(api, rows_of_sites, name):
+    check_filter(api, "/v1/sites", SITES, name, rows_of_sites)
 
 
 @pytest.mark.parametrize("name", LICENSES)

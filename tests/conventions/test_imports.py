@@ -15,11 +15,16 @@ FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 CAPABILITIES = [
     ["policies", "requesters"],
     ["content"],
-    ["licenses", "imports"],
+    ["licenses", "imports", "sites"],
     ["access"],
-    ["drafts", "demo"],
+    ["drafts", "demo", "edge"],
 ]
-PURE = [f"licensing/policies/{name}.py" for name in ("decision", "rules", "conditions", "facts", "coverage", "lint")]
+PURE = [
+    *(f"licensing/policies/{name}.py" for name in ("decision", "rules", "conditions", "facts", "coverage", "lint")),
+    "licensing/policies/modes.py",
+    "licensing/sites/hosts.py",
+    "licensing/sites/patterns.py",
+]
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")
 
 

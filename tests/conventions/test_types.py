@@ -94,6 +94,15 @@ LICENSE: dict[str, tuple[Any, ...]] = {
     "expiresAt": NOT_A_TEXT,
     **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
 }
+SITE: dict[str, tuple[Any, ...]] = {
+    "host": (*NOT_A_TEXT, None),
+    "mode": (*NOT_A_TEXT, None),
+    "unknown": (*NOT_A_TEXT, None),
+    "rules": (*NOT_AN_ARRAY, None),
+    "rules[0]": (*NOT_AN_OBJECT, None),
+    "rules[0].pattern": (*NOT_A_TEXT, None),
+    "rules[0].policyId": NOT_A_TEXT,
+}
 ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "amount": ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None),
     "currency": NOT_A_TEXT,
@@ -123,6 +132,8 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/policies/lint": DRAFT,
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
+    "POST /v1/sites": SITE,
+    "PATCH /v1/sites/{site}": SITE,
     "POST /v1/access/check": CHECK,
     "POST /v1/access/check/batch": BATCH,
     "POST /v1/api-keys": KEY,
@@ -141,7 +152,7 @@ def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     name, _, rest = path.partition(".")
     name, is_member, _ = name.partition("[")
     if is_member:
-        whole = {**RULE} if name == "rules" else {}
+        whole = {} if name != "rules" else {"pattern": "/a"} if "host" in body else {**RULE}
         return {**body, name: [with_value(whole, rest, value) if rest else value]}
     if not rest:
         return {**body, name: value}
