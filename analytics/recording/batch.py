@@ -84,19 +84,19 @@ class ChargeOfCase(Struct, gc=False):
 class Outcome(Struct, frozen=True, gc=False):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
-    One that was `postponed` is stale for its batch's sake alone: the facts that it was decided on may hold all the
+    One that was `retry` is stale for its batch's sake alone: the facts that it was decided on may hold all the
     same. `remaining` is what the rule's limit has left; None without a claim.
     """
 
     stale: bool = False
     granted: bool = True
     remaining: int | None = None
-    postponed: bool = False
+    retry: bool = False
 
 
 STORED = Outcome()
 STALE = Outcome(stale=True)
-POSTPONED = Outcome(stale=True, postponed=True)
+RETRY = Outcome(stale=True, retry=True)
 
 encode = JsonEncoder().encode
 
@@ -138,7 +138,7 @@ def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
             if case.epoch < epochs[case.account]:
                 refusal = STALE
             elif any(windows.get(key, at) != at for key, at in claimed.items()):
-                refusal = POSTPONED
+                refusal = RETRY
             else:
                 windows |= claimed
         outcomes.append(refusal)
@@ -205,7 +205,7 @@ class Batch:
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
             if row is None:
-                outcomes.append(POSTPONED)
+                outcomes.append(RETRY)
             elif entry.case.account in stale:
                 outcomes.append(STALE)
             elif row.ordinal is None or entry.case.counter is None:

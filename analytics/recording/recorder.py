@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import POSTPONED, Batch, Entry, Outcome
+from analytics.recording.batch import RETRY, Batch, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -45,7 +45,7 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
             try:
                 settled = record_together(own)
             except TOO_MUCH:
-                settled = [POSTPONED] * len(own)
+                settled = [RETRY] * len(own)
             outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
         return [outcomes[entry.id] for entry in entries]
 

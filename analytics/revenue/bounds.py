@@ -1,4 +1,4 @@
-"""Who may be among the ten best of a long time on PostgreSQL, found without its days: the rest need not be added up.
+"""Candidates for the top earners of a long time on PostgreSQL, found without its days: the rest need not be added up.
 
 A row per item (or requester), currency, sign and year, with running totals by month, bounds what was earned: amounts
 of the whole months at the least rate of the time from below, amounts of all months that it touches at the greatest
@@ -22,8 +22,10 @@ LONG = timedelta(days=150)
 DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND_CEILING)
 
 
-def likely(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> tuple[str, list[Any]]:
-    """A WITH clause and its parameters: its `likely` has the keys that may be among so many best (equals included).
+def candidates(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> tuple[str, list[Any]]:
+    """A WITH clause and its parameters: its `candidates` has the keys of all that may be top earners.
+
+    Those are the `count` that earned most, equals included.
 
     Keys that set the bar have a bound above 0, so that each has entries in the span: one that has them only elsewhere
     in the months at its edges would take the place of another that is in the list, with a loss.
@@ -33,7 +35,7 @@ def likely(name: str, accounts: Sequence[str], span: Span, weights: Weights, cou
     bar = f"""SELECT min(lowest) FROM ({bounds}) AS bound WHERE key = ANY({foremost})
       HAVING count(*) = {count:d} AND min(lowest) > 0"""  # noqa: S608 - made of constants
     clause = f"""WITH ceiling AS MATERIALIZED (SELECT key, highest FROM ({bounds}) AS bound),
-    likely AS MATERIALIZED (SELECT key FROM ceiling WHERE highest >= coalesce(({bar}), highest))"""  # noqa: S608
+    candidates AS MATERIALIZED (SELECT key FROM ceiling WHERE highest >= coalesce(({bar}), highest))"""  # noqa: S608
     return clause, parameters * 2
 
 

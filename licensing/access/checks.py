@@ -26,7 +26,7 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.lookup import Selector, current_epoch, find_items, find_requesters, keep_requesters
-from licensing.access.subjects import Item, KnownRequester, recorded_license
+from licensing.access.subjects import Item, RequesterSnapshot, recorded_license
 from licensing.licenses.license_index import vouched_for
 from licensing.policies import rate_limits
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, decide
@@ -58,11 +58,11 @@ def not_found(check: Check) -> NotFound:
     return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
 
 
-def facts_of(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Facts:
+def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
     """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
     standing = None
     if requester.licenses is not None:
-        standing = requester.licenses.standing(item.id, item.tags, item.policy_key, now)
+        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now)
     if standing is None:
         standing = vouched_for(check.license_type, check.has_valid_license)
     return Facts(
@@ -82,7 +82,7 @@ def facts_of(check: Check, item: Item, requester: KnownRequester, now: datetime)
     )
 
 
-def decide_check(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
+def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
     """The answer, as far as it depends on facts alone; `settle` adds what was counted."""
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
@@ -103,7 +103,7 @@ def decide_check(check: Check, item: Item, requester: KnownRequester, now: datet
 
 
 def prepare(
-    check: Check, item: Item, requester: KnownRequester, now: datetime, account: str, epoch: int
+    check: Check, item: Item, requester: RequesterSnapshot, now: datetime, account: str, epoch: int
 ) -> tuple[Answer, Entry]:
     """The answer and its record. `account` is a UUID in hex, `epoch` the one that item and requester were read at."""
     answer = decide_check(check, item, requester, now)
@@ -127,10 +127,10 @@ def prepare(
         created=answer.created,
         rate_reset=answer.rate_reset,
     )
-    return named(answer, item, Entry("", "", case, claim, charge_of(decision)))
+    return for_item(answer, item, Entry("", "", case, claim, charge_of(decision)))
 
 
-def named(answer: Answer, item: Item, entry: Entry) -> tuple[Answer, Entry]:
+def for_item(answer: Answer, item: Item, entry: Entry) -> tuple[Answer, Entry]:
     """The answer and its record for that item, which differs in nothing that they depend on; with a new id."""
     now = answer.facts.now
     # Events are partitioned by id, so one that is told of later still goes to its own month.
@@ -141,21 +141,21 @@ def named(answer: Answer, item: Item, entry: Entry) -> tuple[Answer, Entry]:
     )
 
 
-class Preparer:
+class DecisionBatch:
     """Prepares the checks of one request: those that are alike in all that decides are decided once."""
 
     def __init__(self, now: datetime, account: str, epoch: int) -> None:
         self.now, self.account, self.epoch = now, account, epoch
-        self.prepared: dict[Any, tuple[Answer, Entry]] = {}
+        self.decided: dict[Any, tuple[Answer, Entry]] = {}
 
-    def prepare(self, check: Check, item: Item, requester: KnownRequester) -> tuple[Answer, Entry]:
+    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> tuple[Answer, Entry]:
         if check.defaults is None or requester.licenses is not None:  # a licence may be for a single item
             return prepare(check, item, requester, self.now, self.account, self.epoch)
         alike = (id(check.defaults), id(item.policy), item.content_type, item.tags, item.category, item.archived)
-        known = self.prepared.get(alike)
+        known = self.decided.get(alike)
         if known is not None:
-            return named(known[0], item, known[1])
-        made = self.prepared[alike] = prepare(check, item, requester, self.now, self.account, self.epoch)
+            return for_item(known[0], item, known[1])
+        made = self.decided[alike] = prepare(check, item, requester, self.now, self.account, self.epoch)
         return made
 
 
@@ -241,7 +241,7 @@ def attempt(
     lasting = lasting_requesters(checks, items)
     requesters = keep_requesters(account_id, lasting)
     requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
-    preparer = Preparer(now, ids.hex_of("acc", account_id), epoch)
+    batch = DecisionBatch(now, ids.hex_of("acc", account_id), epoch)
     answers: list[Answer | ApiError] = []
     places: list[int] = []
     entries: list[Entry] = []
@@ -252,7 +252,7 @@ def attempt(
         elif check.dry_run:
             answers.append(rehearse(check, item, requester, now))
         else:
-            answer, entry = preparer.prepare(check, item, requester)
+            answer, entry = batch.decide(check, item, requester)
             places.append(len(answers))
             entries.append(entry)
             answers.append(answer)
@@ -276,7 +276,7 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
     return named
 
 
-def rehearse(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
+def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
     """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
 
     A draft is taken for the next version of the item's policy: rules that both have alike share their counts.

@@ -162,7 +162,7 @@ class CheckApplication:
     async def limit_of_address(self, request: Request) -> LimitState:
         """For the headers of what was answered before a limit was known."""
         try:
-            return await self.gateway.take(None, request.address, cost=0)
+            return await self.gateway.consume(None, request.address, cost=0)
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
             return state_for_stranger(request.address)
 
@@ -180,7 +180,7 @@ class CheckApplication:
             except ApiError as error:
                 return await self.answer_for(await self.newer_grant(request, error), request, receive)
         except (MissingApiKey, IpNotAllowed):  # counted by client address
-            request.limit_state = await self.gateway.take(None, request.address)
+            request.limit_state = await self.gateway.consume(None, request.address)
             refuse_beyond(request.limit_state)
             raise
 

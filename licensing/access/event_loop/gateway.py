@@ -15,9 +15,9 @@ from django.db import connection
 
 from accounts import keytext
 from accounts.authentication import Caller, Grant, check_well_formed, uses_to_note
-from accounts.limits.limiter import LimitState, Take, limiter
+from accounts.limits.limiter import Consume, LimitState, limiter
 from accounts.limits.limiter_async import AsyncLimiter
-from accounts.limits.throttling import refuse_beyond, take_of
+from accounts.limits.throttling import consume_of, refuse_beyond
 from accounts.permissions import require
 from analytics.recording.batch import Entry, Outcome, unfit
 from analytics.recording.recorder_async import AsyncRecorder
@@ -25,10 +25,10 @@ from kit.http.errors import ApiError
 from kit.http.middleware import Address
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.bodies import Check
-from licensing.access.checks import Answer, Preparer, lasting_requesters, not_found, settle
+from licensing.access.checks import Answer, DecisionBatch, lasting_requesters, not_found, settle
 from licensing.access.event_loop.blocking_calls import (
     Named,
-    Unhurried,
+    SlowPath,
     check_now,
     find_grants_now,
     keep_requesters_now,
@@ -41,7 +41,7 @@ from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up, observed
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
-from licensing.access.subjects import KnownRequester
+from licensing.access.subjects import RequesterSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class Gateway:
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
-        self.limits: MicroBatch[Take, LimitState] | None = None
+        self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL:
-            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).take_many)
+            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).consume_many)
         on_postgresql = connection.vendor == "postgresql"
         self.write = AsyncRecorder().record if on_postgresql else InThread("recorder", record_now)
         self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
@@ -80,13 +80,13 @@ class Gateway:
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.last_quick: Future[Found | None] | None = None
-        self.requesters: MicroBatch[Named, dict[str, KnownRequester]] = MicroBatch(
+        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
             InThread("requesters", keep_requesters_now)
         )
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
-        self.unhurried: MicroBatch[Unhurried, list[Answer | ApiError] | ApiError] = MicroBatch(
-            InThread("unhurried", check_now), max_items=20, max_waiting=1_000
+        self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
+            InThread("slow path", check_now), max_items=20, max_waiting=1_000
         )
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
@@ -119,7 +119,7 @@ class Gateway:
         sender.grant = grant
         grant.check(now)
         grant.check_address(sender.address)
-        sender.limit_state = state = await self.take(grant, None, cost=0 if sender.is_counted else 1)
+        sender.limit_state = state = await self.consume(grant, None, cost=0 if sender.is_counted else 1)
         refuse_beyond(state)
         sender.is_counted = True
         require(grant, "access:check")
@@ -130,10 +130,10 @@ class Gateway:
         await self.admit(sender, grant, now)
         return grant
 
-    async def take(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
-        take = take_of(grant, address, cost)
+    async def consume(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
+        wanted = consume_of(grant, address, cost)
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
-        return limiter.take(take) if self.limits is None else await self.limits.submit(take)
+        return limiter.consume(wanted) if self.limits is None else await self.limits.submit(wanted)
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class Gateway:
                     for place, outcome in zip(places, outcomes, strict=True):
                         answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
                     return answers
-                if not all(outcome.postponed for outcome in outcomes if outcome.stale):
+                if not all(outcome.retry for outcome in outcomes if outcome.stale):
                     self.snapshot.advance(grant.account_id, found.epoch + 1)
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
         # than its checks are decided makes them wait for each other.
@@ -178,10 +178,10 @@ class Gateway:
         async with self.turns.of(grant.account_id):
             self.note_use(grant, now)
             caller = Caller(grant, sender.address, "access:check")
-            unhurried = await self.unhurried.submit((caller, checks, now))
-        if isinstance(unhurried, ApiError):
-            raise unhurried
-        return unhurried
+            answers = await self.slow_path.submit((caller, checks, now))
+        if isinstance(answers, ApiError):
+            raise answers
+        return answers
 
     def note_use(self, grant: Grant, now: datetime) -> None:
         if uses_to_note(grant, now):
@@ -190,7 +190,7 @@ class Gateway:
     def decide(
         self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime
     ) -> tuple[list[Answer | ApiError], list[int], list[Entry]]:
-        preparer = Preparer(now, grant.account_key, found.epoch)
+        batch = DecisionBatch(now, grant.account_key, found.epoch)
         answers: list[Answer | ApiError] = []
         places: list[int] = []
         entries: list[Entry] = []
@@ -200,7 +200,7 @@ class Gateway:
                 answers.append(not_found(check))
                 continue
             requester = found.requesters[check.requester_id]
-            answer, entry = preparer.prepare(check, item, requester)
+            answer, entry = batch.decide(check, item, requester)
             places.append(len(answers))
             entries.append(entry)
             answers.append(answer)

@@ -101,7 +101,7 @@ def observed(record: Record[Writer]) -> Record[Writer]:
         for of_request in outcomes:
             for outcome in of_request:
                 if outcome.stale:
-                    (postponed if outcome.postponed else stale).values[0] += 1
+                    (postponed if outcome.retry else stale).values[0] += 1
         return outcomes
 
     return wrapped
