@@ -29,6 +29,7 @@ from kit.http.rendering import render_json
 
 HEADER = "Idempotency-Key"
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
+KEPT_HEADERS = ("ETag", "Location")
 WAIT_SECONDS = 5
 MAX_REPLY = 1024 * 1024  # bytes of a reply that is kept
 
@@ -113,6 +114,7 @@ def answer_once(
             )
         record.status = response.status_code
         record.reply = sealer().encrypt(reply)
+        record.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         record.save()
         return response
     if bytes(record.fingerprint) != digest:
@@ -124,6 +126,5 @@ def answer_once(
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
     check_replay(reply)
     replays.inc()
-    return HttpResponse(
-        reply, status=record.status, content_type="application/json", headers={"Idempotent-Replayed": "true"}
-    )
+    headers = {**(record.headers or {}), "Idempotent-Replayed": "true"}
+    return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)

@@ -75,6 +75,7 @@ class ApiKeySerializer(StrictSerializer):
     )
 
     owned = frozenset({"key"})
+    beside_state = frozenset({"lastUsedAt"})
 
 
 class CreatedApiKeySerializer(ApiKeySerializer):

@@ -1,8 +1,7 @@
 """/v1/api-keys and /v1/audit."""
 
-from typing import Any
-
 import orjson
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -28,13 +27,16 @@ class NewestKeysFirst(KeysetPagination):
 
 class ApiKeyViewSet(AccountViewSet):
     permissions_required = dict.fromkeys(("list", "retrieve", "create", "destroy", "rotate"), "api_keys:manage")
+    tagged = AccountViewSet.tagged | {"destroy", "rotate"}
+    cache_control = "no-store"  # the text of a key may be in the reply, be it the first or a replay
+    may_be_compressed = False
     serializer_class = ApiKeySerializer
     pagination_class = NewestKeysFirst
     queryset = ApiKey.objects.all()
 
-    def created(self, made: tuple[ApiKey, str]) -> Response:
+    def created(self, made: tuple[ApiKey, str]) -> HttpResponse:
         key, text = made
-        return Response(CreatedApiKeySerializer(key, context={"key_text": text}).data, status=201)
+        return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
     def check_replay(self, reply: bytes) -> None:
         made = orjson.loads(reply)
@@ -45,19 +47,13 @@ class ApiKeyViewSet(AccountViewSet):
         }
         services.check_may_be_told(self.grant, made["id"], made["permissions"], bounds)
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """No cache may keep a reply that can hold a key's text, be it the first or a replay."""
-        finalized = super().finalize_response(request, response, *args, **kwargs)
-        finalized.headers["Cache-Control"] = "no-store"
-        return finalized
-
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> Response:
         """Every key of the account, revoked and expired ones too. Never their text."""
         return self.page()
 
     @extend_schema(summary="Create an API key", responses={201: CreatedApiKeySerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """The reply holds the full key in `key`: keep it, for it cannot be shown again.
 
         A secret key has every permission by default, a public key reads content and policies. No key can grant a
@@ -67,17 +63,17 @@ class ApiKeyViewSet(AccountViewSet):
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 
     @extend_schema(summary="Get an API key")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
 
     @extend_schema(summary="Revoke an API key", responses=ApiKeySerializer)
-    def destroy(self, request: Request, id: str) -> Response:
+    def destroy(self, request: Request, id: str) -> HttpResponse:
         """From the moment of the reply the key is refused everywhere. Revoking it again changes nothing."""
-        return self.answer(services.revoke_api_key(self.get_object()))
+        return self.answer(services.revoke_api_key(self.get_object_to_change()))
 
     @extend_schema(summary="Rotate an API key", request=RotationSerializer, responses={201: CreatedApiKeySerializer})
     @action(detail=True, methods=["post"])
-    def rotate(self, request: Request, id: str) -> Response:
+    def rotate(self, request: Request, id: str) -> HttpResponse:
         """A new key with the same name, permissions, addresses and expiry; the old one ends after `overlapSeconds`."""
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
@@ -97,5 +93,5 @@ class AuditViewSet(AccountViewSet):
         return self.page()
 
     @extend_schema(summary="Get a change")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())

@@ -85,6 +85,8 @@ class OpenApiDocument(ApiViewSet):
 
     authentication_classes = ()
     permission_classes = ()
+    tagged = frozenset()
+    cache_control = "public, max-age=300"
 
     @extend_schema(exclude=True)
     def retrieve(self, request: Request) -> Response:

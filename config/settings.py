@@ -125,6 +125,7 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "accounts.limits.headers.PageLimitMiddleware",
+    "kit.http.compression.CompressionMiddleware",
     "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,
@@ -235,7 +236,9 @@ REST_FRAMEWORK = {
 # Public keys are for pages of any origin. No cookie counts under /v1, so there is nothing for another site to ride on.
 CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_ALL_ORIGINS = True
-CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "x-request-id"]
+CORS_ALLOW_HEADERS = [
+    "authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-request-id",
+]  # fmt: skip
 CORS_EXPOSE_HEADERS = [
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
@@ -243,6 +246,8 @@ CORS_EXPOSE_HEADERS = [
     "x-request-id",
     "retry-after",
     "idempotent-replayed",
+    "etag",
+    "location",
 ]
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR

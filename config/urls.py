@@ -10,6 +10,7 @@ from kit.rest.views import unknown_path
 
 urlpatterns = [
     path("", pages.home),
+    path("docs", RedirectView.as_view(url="/docs/")),
     path("docs/", pages.docs),
     path("livez", pages.livez),
     path("readyz", pages.readyz),

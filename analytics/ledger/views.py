@@ -1,9 +1,9 @@
 """/v1/revenue: the ledger. Entries are added and never changed."""
 
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from analytics.ledger.adjustments import adjust
@@ -26,7 +26,7 @@ class LedgerViewSet(AccountViewSet):
         return self.page()
 
     @extend_schema(summary="Add an adjustment", request=AdjustmentSerializer, responses={201: LedgerEntrySerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """A refund, a correction, a sale made elsewhere. It cannot be changed: correct it by a further one.
 
         What it names must exist. Of a decision or a licence it takes the tier, the item and the requester over, where
@@ -35,5 +35,5 @@ class LedgerViewSet(AccountViewSet):
         return self.answer(adjust(self.account_id, self.validated(AdjustmentSerializer)), 201)
 
     @extend_schema(summary="Get a ledger entry")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())

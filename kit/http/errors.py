@@ -109,6 +109,12 @@ class InUse(AlreadyExists):
     code = "resource_in_use"
 
 
+class PreconditionFailed(AlreadyExists):
+    """The resource is in another state than If-Match names."""
+
+    status_code, code = 412, "precondition_failed"
+
+
 class IdempotencyConflict(AlreadyExists):
     code = "idempotency_conflict"
 

@@ -10,6 +10,8 @@ from django.http import HttpRequest
 
 from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
 
+JSON = "application/json"
+PATCH_TYPES = (JSON, "application/merge-patch+json")  # a PATCH merges, as RFC 7396 says, top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
@@ -200,10 +202,10 @@ def is_shallow(raw: bytes) -> bool:
     return False
 
 
-def check_media_type(content_type: str) -> None:
+def check_media_type(content_type: str, allowed: tuple[str, ...] = (JSON,)) -> None:
     """Raises UnsupportedMediaType, also for a charset that is not UTF-8; a missing Content-Type is read as JSON."""
     media_type = content_type.partition(";")[0].strip().lower()
-    if media_type not in ("", "application/json"):
+    if media_type and media_type not in allowed:
         raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")
     if named := CHARSET(content_type):
         charset = named[1].strip().strip('"')
@@ -218,6 +220,6 @@ def check_length(length: int) -> None:
 
 def read_object(request: HttpRequest, *, exact: bool = False) -> dict[str, Any]:
     """The request's body. Raises RequestTooLarge and UnsupportedMediaType before it is read."""
-    check_media_type(request.META.get("CONTENT_TYPE", ""))
+    check_media_type(request.META.get("CONTENT_TYPE", ""), PATCH_TYPES if request.method == "PATCH" else (JSON,))
     check_length(int(request.META.get("CONTENT_LENGTH") or 0))
     return parse_object(request.body, exact=exact)

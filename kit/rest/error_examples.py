@@ -20,6 +20,10 @@ ERRORS: dict[str, dict[str, Any]] = {
         "description": "The resource exists already, is in use, or a request with this Idempotency-Key is running.",
         "codes": ["resource_already_exists", "resource_in_use", "idempotency_conflict"],
     },
+    "412": {
+        "description": "The resource is in another state than `If-Match` names. Nothing was written.",
+        "codes": ["precondition_failed"],
+    },
     "413": {"description": "The body is larger than 1 MiB.", "codes": ["request_too_large"]},
     "415": {"description": "The body is not JSON.", "codes": ["unsupported_media_type"]},
     "422": {
@@ -46,6 +50,7 @@ TYPES = {
     "resource_already_exists": "conflict_error",
     "resource_in_use": "conflict_error",
     "idempotency_conflict": "conflict_error",
+    "precondition_failed": "conflict_error",
     "request_too_large": "invalid_request_error",
     "unsupported_media_type": "invalid_request_error",
     "idempotency_mismatch": "idempotency_error",
@@ -68,6 +73,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "message": "The first request with this Idempotency-Key is still running.",
         "retryAfter": 1,
     },
+    "precondition_failed": {"message": "The resource has changed since it was read. Read it again, then change it."},
     "request_too_large": {"message": "The body is larger than 1 MiB."},
     "unsupported_media_type": {"message": "Send application/json, not text/plain."},
     "idempotency_mismatch": {"message": "This Idempotency-Key was used for another request."},

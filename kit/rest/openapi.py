@@ -11,11 +11,12 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 
+from kit.http.parsing import JSON, PATCH_TYPES
 from kit.rest.error_examples import ERRORS, TYPES, error_example
 from kit.rest.export import CSV, FORMATS, JSONL
+from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from kit.values import ids
 
-JSON = "application/json"
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -34,50 +35,14 @@ ERROR_SCHEMA: dict[str, Any] = {
         }
     },
 }
-HEADERS: dict[str, Any] = {
-    "X-RateLimit-Limit": {
-        "description": "Requests allowed in the window that has the least left, the UTC minute or the UTC day.",
-        "required": True,
-        "schema": {"type": "integer", "minimum": 0, "example": 300},
-    },
-    "X-RateLimit-Remaining": {
-        "description": "Requests left in it.",
-        "required": True,
-        "schema": {"type": "integer", "minimum": 0, "example": 299},
-    },
-    "X-RateLimit-Reset": {
-        "description": "When it begins anew, in Unix seconds.",
-        "required": True,
-        "schema": {"type": "integer", "minimum": 0, "example": 1767225600},
-    },
-    "X-Request-Id": {
-        "description": "Names this request in the log: the one that was sent, or one made for it.",
-        "required": True,
-        "schema": {"type": "string", "example": "req_019b76da80007cc0a5c1d3a1f0b6e7f2"},
-    },
-    "Idempotent-Replayed": {
-        "description": "`true` if this is the kept reply to an earlier request with the same Idempotency-Key.",
-        "schema": {"type": "string", "enum": ["true"]},
-    },
-    "Retry-After": {
-        "description": "Seconds to wait, as in `retryAfter`.",
-        "schema": {"type": "integer", "minimum": 1, "example": 42},
-    },
-    "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
-}
 FURTHER_HEADERS = {"401": ["WWW-Authenticate"], "409": ["Retry-After"], "429": ["Retry-After"], "503": ["Retry-After"]}
-IDEMPOTENCY_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "description": "Makes a retry safe: for 24 hours the same request is answered with its first reply.",
-    "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
-}
 FORMAT = {
     "name": "format",
     "in": "query",
     "description": "`csv` or `jsonl` for a file with everything that matches, as `Accept` can ask for too.",
     "schema": {"type": "string", "enum": list(FORMATS), "default": "json"},
 }
+NOT_MODIFIED = "NotModified"
 FILES: dict[str, Any] = {
     CSV: {"schema": {"type": "string"}},
     JSONL: {"schema": {"type": "string"}},
@@ -137,6 +102,8 @@ class ApiSchema(AutoSchema):
         [success] = responses.values()
         success["description"] = "Created." if "201" in responses else "Done."
         names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
+        if self.view.action in self.view.tagged:
+            names += ["ETag", *(["Location"] if "201" in responses else [])]
         success["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
         if self.documented:
             success["content"][JSON]["example"] = self.documented.response
@@ -144,6 +111,7 @@ class ApiSchema(AutoSchema):
                 operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         if self.has_idempotency:
             operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+        self.add_conditions(operation)
         if self.view.action in self.view.exportable:
             operation.setdefault("parameters", []).append(FORMAT)
             success["content"].update(FILES)
@@ -153,7 +121,7 @@ class ApiSchema(AutoSchema):
             elif parameter["schema"].get("type") == "array":
                 parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
         if "requestBody" in operation:
-            operation["requestBody"]["required"] = True
+            self.complete_body(operation["requestBody"])
         needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
         if needed:
             text = operation.get("description", "")
@@ -162,6 +130,18 @@ class ApiSchema(AutoSchema):
         for status, codes in self.errors().items():
             responses[status] = {"$ref": f"#/components/responses/{response_name(status, codes)}"}
         return operation
+
+    def complete_body(self, body: dict[str, Any]) -> None:
+        body["required"] = True
+        if self.method.upper() == "PATCH":
+            body["content"].update(dict.fromkeys(PATCH_TYPES, body["content"][JSON]))
+
+    def add_conditions(self, operation: dict[str, Any]) -> None:
+        if self.view.action in self.view.conditional:
+            operation.setdefault("parameters", []).append(IF_MATCH)
+        if self.view.action in self.view.tagged and self.method.upper() == "GET":
+            operation.setdefault("parameters", []).append(IF_NONE_MATCH)
+            operation["responses"]["304"] = {"$ref": f"#/components/responses/{NOT_MODIFIED}"}
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         # drf-spectacular takes a DELETE to answer with nothing; here it answers with what it did.
@@ -192,6 +172,8 @@ class ApiSchema(AutoSchema):
             possible |= {"request_too_large", "unsupported_media_type"}
         if self.has_idempotency:
             possible |= {"idempotency_conflict", "idempotency_mismatch"}
+        if self.view.action in self.view.conditional:
+            possible.add("precondition_failed")
         codes = {status: tuple(code for code in told["codes"] if code in possible) for status, told in ERRORS.items()}
         if method not in ("POST", "PATCH"):
             del codes["422"]
@@ -272,6 +254,11 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         if "$ref" in reference
     }
     for name in components["responses"]:
+        if name == NOT_MODIFIED:
+            headers = {header: {"$ref": f"#/components/headers/{header}"} for header in (*EVERY_RESPONSE, "ETag")}
+            told_of = "The client has it already."
+            components["responses"][name] = {"description": told_of, "headers": headers}
+            continue
         status, _, codes = name.removeprefix("Error").partition("_")
         told = tuple(codes.split("_or_")) if codes else tuple(ERRORS[status]["codes"])
         components["responses"][name] = error_response(status, told)

@@ -6,14 +6,16 @@ from urllib.parse import unquote_to_bytes
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, NotFound, error_response
-from kit.http.parsing import read_object
+from kit.http.parsing import PATCH_TYPES, read_object
+from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
 from kit.rest.pagination import KeysetPagination
@@ -55,6 +57,10 @@ class ApiViewSet(GenericViewSet):
     exportable: ClassVar[Mapping[str, str]] = {}  # actions that answer with a file, too, and what it is called
     heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost a request chooses (kit.rest.heavy)
     query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beside those of pages, filters and files
+    tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})  # that answer with an ETag
+    conditional: ClassVar[frozenset[str]] = frozenset({"partial_update", "destroy"})  # that If-Match can hold up
+    cache_control: ClassVar[str] = "private, no-cache"  # kept, if at all, to be asked for again with If-None-Match
+    may_be_compressed: ClassVar[bool] = True  # False where replies have secrets (kit.http.compression)
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
     serializer_class: Any = None
     filterset_class: Any = None
@@ -106,16 +112,34 @@ class ApiViewSet(GenericViewSet):
         self.request = wrapped = self.initialize_request(request, *args, **kwargs)
         self.headers: dict[str, str] = {}  # DRF would say Allow on every reply; it belongs to a 405
         try:
-            self.initial(wrapped, *args, **kwargs)
-            handler = getattr(self, request.method.lower())  # type: ignore[union-attr]
-            if request.method in SAFE_METHODS:
-                response = handler(wrapped, *args, **kwargs)
+            if request.method == "OPTIONS":
+                response = self.told_options()
             else:
-                response = self.write(handler, wrapped, *args, **kwargs)
+                self.initial(wrapped, *args, **kwargs)
+                handler = getattr(self, request.method.lower())  # type: ignore[union-attr]
+                if request.method in SAFE_METHODS:
+                    response = handler(wrapped, *args, **kwargs)
+                else:
+                    response = self.write(handler, wrapped, *args, **kwargs)
         except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
             response = self.handle_exception(exc)
         self.response = self.finalize_response(wrapped, response, *args, **kwargs)
         return self.response
+
+    def told_options(self) -> HttpResponse:
+        """What is possible here, which needs no key."""
+        headers = {"Allow": ", ".join(self.allowed_methods)}
+        if "PATCH" in self.allowed_methods:
+            headers["Accept-Patch"] = ", ".join(PATCH_TYPES)
+        response = HttpResponse(status=204, headers=headers)
+        del response.headers["Content-Type"]
+        return response
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        finalized = super().finalize_response(request, response, *args, **kwargs)
+        finalized.headers.setdefault("Cache-Control", self.cache_control)
+        finalized.may_be_compressed = self.may_be_compressed
+        return finalized
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         request._request.body  # noqa: B018 - read before the transaction, which must not wait for a client
@@ -164,9 +188,39 @@ class ApiViewSet(GenericViewSet):
     def get_object(self) -> Any:
         return find(self.get_queryset(), self.kwargs["id"])
 
-    def answer(self, resource: Any, status: int = 200, **context: Any) -> Response:
+    def get_object_to_change(self) -> Any:
+        """The same for a request that changes it. With If-Match it is what the client has seen, and locked, so that it
+        stays that until it is changed. Raises PreconditionFailed."""
+        wanted = self.request.headers.get("If-Match")
+        if wanted is None:
+            return self.get_object()
+        self.lock_first()
+        locked = find(self.get_queryset().select_for_update(of=("self",)), self.kwargs["id"])
+        check_if_match(wanted, self.tag_of(self.serializer_class(locked).data))
+        return locked
+
+    def lock_first(self) -> None:
+        """Takes the locks that the service takes before the resource's own."""
+
+    def tag_of(self, shown: Mapping[str, Any]) -> str:
+        return entity_tag(shown, getattr(self.serializer_class, "beside_state", frozenset()))
+
+    def answer(self, resource: Any, status: int = 200, **context: Any) -> HttpResponse:
         """The resource as the serializer shows it."""
-        return Response(self.serializer_class(resource, context=context).data, status=status)
+        return self.with_tag(self.serializer_class(resource, context=context).data, status)
+
+    def with_tag(self, shown: Mapping[str, Any], status: int, once: Mapping[str, Any] | None = None) -> HttpResponse:
+        """The resource with its entity tag, a new one with its address too; nothing to a client that has it already.
+
+        `once` is what this reply alone shows.
+        """
+        headers = {"ETag": self.tag_of(shown)}
+        known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
+        if known is not None and is_known(known, headers["ETag"]):
+            return HttpResponseNotModified(headers=headers)
+        if status == 201:
+            headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
+        return Response({**shown, **(once or {})}, status=status, headers=headers)
 
     def page(self, queryset: QuerySet | None = None, **context: Any) -> Any:
         """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""

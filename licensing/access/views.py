@@ -31,6 +31,8 @@ class AccessViewSet(AccountViewSet):
     """Checks that licensing.access.event_loop.gateway does not serve, by the same steps with fresh facts."""
 
     permissions_required = {"check": "access:check", "check_batch": "access:check"}
+    cache_control = "no-store"
+    may_be_compressed = False  # it is not where they are served from the event loop
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response = super().dispatch(request, *args, **kwargs)
@@ -78,6 +80,8 @@ class AccessViewSet(AccountViewSet):
 
 class DecisionViewSet(AccountViewSet):
     permissions_required = {"list": "analytics:read", "retrieve": "access:check"}
+    tagged = frozenset()
+    cache_control = "no-store"
     exportable = {"list": "decisions"}
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters

@@ -1,7 +1,9 @@
 """What content can be filtered by."""
 
+from kit.rest.fields import is_http_url
 from kit.rest.filters import (
     ORDER,
+    Kind,
     Operand,
     OperatorFilterSet,
     choice,
@@ -12,6 +14,12 @@ from kit.rest.filters import (
     timestamp,
 )
 from licensing.content.models import Content, ContentType, Status
+from licensing.content.url_key import source_key
+
+
+def key_of_url(value: str) -> bytes | None:
+    """What the items at a URL are found by; the source of no item is anything but a URL."""
+    return source_key(value) if is_http_url(value) else b""
 
 
 class ContentFilters(OperatorFilterSet):
@@ -22,7 +30,7 @@ class ContentFilters(OperatorFilterSet):
         "externalId": Operand(text, "external_id"),
         "policyId": Operand(identifier("pol"), "policy_id"),
         "title": Operand(text),
-        "source": Operand(text),
+        "source": Operand(Kind(key_of_url, text.schema), "source_key"),
         "tags": Operand(text, lookup="has"),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),

@@ -85,7 +85,7 @@ class ContentSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    sometimes = frozenset({"policy", "stats"})
+    sometimes = beside_state = frozenset({"policy", "stats"})
 
     def validate_tags(self, tags: list[str] | None) -> list[str]:
         return tags or []

@@ -61,12 +61,18 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
 
 
 def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Content:
-    """Writes the item. Raises AlreadyExists for an externalId that another of the account's items has."""
-    action, before = ("content.created", {}) if item._state.adding else ("content.updated", item.audited())
+    """Writes the item, unless nothing of it changes. Raises AlreadyExists for an externalId that another of the
+    account's items has."""
+    is_new = item._state.adding
+    action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
     apply_content(item, fields)
+    if not is_new:
+        if not audit.changes(before, item.audited()):
+            return item
+        item.updated = timezone.now()
     try:
         with transaction.atomic():
             item.save(**options)
@@ -92,7 +98,6 @@ def create_content(account_id: str, fields: dict[str, Any]) -> Content:
 @transaction.atomic
 def update_content(item: Content, fields: dict[str, Any]) -> Content:
     locked = find(Content.objects.of(item.account_id).select_for_update(), item.pk)  # it may have gone meanwhile
-    locked.updated = timezone.now()
     return save_content(locked, fields)
 
 

@@ -1,17 +1,13 @@
-"""Finding an item by its URL, which is all that a CDN edge knows."""
+"""Finding an item by its URL, which is all that a CDN edge knows.
+
+Equivalent URLs name one item, so that a denial cannot be walked round by another spelling of the page.
+"""
 
 from hashlib import blake2b
-from urllib.parse import urlsplit
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
+from kit.values.urls import normalised
 
 
 def source_key(url: str | None) -> bytes | None:
-    """A digest of what the URL names (RFC 3986 §6.2): the case of scheme and host, a default port, an empty path and
-    the fragment make no difference; path and query do. None for no URL."""
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
-    named = f"{parts.scheme}://{parts.hostname}{port}{parts.path or '/'}?{parts.query}"
-    return blake2b(named.encode(), digest_size=16).digest()
+    """A digest of the normal form of an http(s) URL. None for no URL."""
+    return None if url is None else blake2b(normalised(url).encode(), digest_size=16).digest()

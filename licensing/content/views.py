@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -45,7 +46,7 @@ class ContentViewSet(AccountViewSet):
             require(self.grant, "policies:read")
         return expand
 
-    def one(self, item: Content, **context: Any) -> Response:
+    def one(self, item: Content, **context: Any) -> HttpResponse:
         return self.answer(item, stats=content_stats(item.account_id, item.pk), **context)
 
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
@@ -54,7 +55,7 @@ class ContentViewSet(AccountViewSet):
         return self.page(expand=self.expanded())
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """Registers an item. Only `title` is required; the item begins as `active`."""
         fields = self.validated()
         fields.pop("status", None)  # the service's to set at creation
@@ -62,20 +63,20 @@ class ContentViewSet(AccountViewSet):
         return self.answer(services.create_content(self.account_id, given), 201)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: how often the item was asked for, and what was answered."""
         expand = self.expanded()
         return self.one(self.get_object(), expand=expand)
 
     @extend_schema(summary="Update content")
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Merges the fields given; null clears an optional one; `metadata` is merged key by key."""
-        item = self.get_object()
+        item = self.get_object_to_change()
         return self.one(services.update_content(item, self.validated(partial=True)))
 
     @extend_schema(summary="Delete content", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
         """What analytics know of the item stays."""
-        item = self.get_object()
+        item = self.get_object_to_change()
         services.delete_content(item)
         return deleted(item, "content")

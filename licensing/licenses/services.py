@@ -73,7 +73,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
 
 @transaction.atomic
 def update_license(held: License, fields: Fields) -> License:
-    """Raises InUse for a revoked licence, and ValidationFailed."""
+    """Writes the licence, unless nothing of it changes. Raises InUse for a revoked one, and ValidationFailed."""
     locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
         raise InUse("This licence is revoked, which is final. Issue another one.")
@@ -89,6 +89,8 @@ def update_license(held: License, fields: Fields) -> License:
     if locked.starts_at != start:
         check_start(locked)
     check_term(locked)
+    if not audit.changes(before, locked.audited()):
+        return locked
     locked.updated = timezone.now()
     locked.save()
     if names_of(locked) > names:

@@ -1,10 +1,12 @@
 """/v1/licenses."""
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts import epochs
 from accounts.viewsets import AccountViewSet
 from licensing.licenses import services
 from licensing.licenses.filters import LicenseFilters
@@ -20,10 +22,15 @@ class LicenseViewSet(AccountViewSet):
         "partial_update": "licenses:write",
         "revoke": "licenses:write",
     }
+    tagged = AccountViewSet.tagged | {"revoke"}
+    conditional = AccountViewSet.conditional | {"revoke"}
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")
     exact_numbers = True
+
+    def lock_first(self) -> None:
+        epochs.hold(self.account_id)
 
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -31,7 +38,7 @@ class LicenseViewSet(AccountViewSet):
         return self.page(services.with_state(self.get_queryset()))
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """From its start the licence decides the requester's checks, whatever the caller vouches for.
 
         A requester who is not known yet comes into being by it. Its `price` enters the ledger at `startsAt`;
@@ -40,22 +47,22 @@ class LicenseViewSet(AccountViewSet):
         return self.answer(services.issue_license(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a licence")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
 
     @extend_schema(summary="Change a licence")
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: Request, id: str) -> HttpResponse:
         """The next check is decided by it. A new price, start or type is corrected in the ledger by further entries.
 
         The requester stays the same, and a revoked licence as it is: that is a 409.
         """
-        return self.answer(services.update_license(self.get_object(), self.validated(partial=True)))
+        return self.answer(services.update_license(self.get_object_to_change(), self.validated(partial=True)))
 
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
     @action(detail=True, methods=["post"])
-    def revoke(self, request: Request, id: str) -> Response:
+    def revoke(self, request: Request, id: str) -> HttpResponse:
         """At once and for good; what it earned stays in the ledger. Revoking it again changes nothing."""
-        held = self.get_object()
+        held = self.get_object_to_change()
         if request._request.body:
             self.validated(RevocationSerializer)
         return self.answer(services.revoke_license(held))

@@ -32,12 +32,21 @@ def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
 
 
 @transaction.atomic
-def update_policy(policy: Policy, fields: dict[str, Any], action: str = "policy.updated") -> Policy:
-    """Writes the next version. Concurrent updates wait for each other, so none is lost."""
-    locked = find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
+def update_policy(policy: Policy, fields: dict[str, Any]) -> Policy:
+    """Writes the next version, unless it would say the same. Concurrent updates wait for each other, so none is
+    lost."""
+    locked = lock(policy)
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, value)
+    return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+
+
+def lock(policy: Policy) -> Policy:
+    return find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
+
+
+def write_version(locked: Policy, before: dict[str, Any], action: str) -> Policy:
     locked.version += 1
     locked.updated = timezone.now()
     locked.save()
@@ -49,20 +58,15 @@ def update_policy(policy: Policy, fields: dict[str, Any], action: str = "policy.
 
 @transaction.atomic
 def rollback_policy(policy: Policy, version: int) -> Policy:
-    """Writes a new version that says what the given one said."""
+    """Writes a new version that says what the given one said, even if the latest says that too."""
     revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
     if revision is None:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")
-    return update_policy(
-        policy,
-        {
-            "name": revision.name,
-            "description": revision.description,
-            "rules": revision.rules,
-            "default_action": revision.default_action,
-        },
-        "policy.rolled_back",
-    )
+    locked = lock(policy)
+    before = locked.audited()
+    locked.name, locked.description = revision.name, revision.description
+    locked.rules, locked.default_action = revision.rules, revision.default_action
+    return write_version(locked, before, "policy.rolled_back")
 
 
 @transaction.atomic

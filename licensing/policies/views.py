@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -26,6 +27,8 @@ class PolicyViewSet(AccountViewSet):
         "rollback": "policies:write",
     }
     listing = frozenset({"list", "versions"})
+    tagged = AccountViewSet.tagged | {"rollback"}
+    conditional = AccountViewSet.conditional | {"rollback"}
     serializer_class: Any = PolicySerializer
     filterset_class: Any = PolicyFilters
     queryset = Policy.objects.kept()
@@ -36,24 +39,24 @@ class PolicyViewSet(AccountViewSet):
         return self.page()
 
     @extend_schema(summary="Create a policy", responses={201: PolicySerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """Rules are tried by ascending `priority`; the first that matches decides, otherwise `defaultAction`."""
         return self.answer(services.create_policy(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a policy")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
 
     @extend_schema(summary="Update a policy")
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Writes the next `version`; `rules`, where given, replace the whole list. The former version is kept."""
-        policy = self.get_object()
+        policy = self.get_object_to_change()
         return self.answer(services.update_policy(policy, self.validated(partial=True)))
 
     @extend_schema(summary="Delete a policy", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
         """A policy that content or a site still links to is a 409."""
-        policy = self.get_object()
+        policy = self.get_object_to_change()
         services.delete_policy(policy)
         return deleted(policy, "policy")
 
@@ -65,7 +68,7 @@ class PolicyViewSet(AccountViewSet):
 
     @extend_schema(summary="Roll a policy back", request=RollbackSerializer, responses=PolicySerializer)
     @action(detail=True, methods=["post"])
-    def rollback(self, request: Request, id: str) -> Response:
+    def rollback(self, request: Request, id: str) -> HttpResponse:
         """Writes a new version that says what the given one said."""
-        policy = self.get_object()
+        policy = self.get_object_to_change()
         return self.answer(services.rollback_policy(policy, **self.validated(RollbackSerializer)))

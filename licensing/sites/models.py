@@ -47,7 +47,7 @@ class Site(models.Model):
 
     @property
     def shown_rules(self) -> list[dict[str, Any]]:
-        return [{"pattern": rule.pattern, "policyId": rule.policy_id} for rule in self.ordered_rules]
+        return [told_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
 
     def audited(self) -> dict[str, Any]:
         return {
@@ -56,6 +56,11 @@ class Site(models.Model):
             "unknown": str(self.unknown),
             "rules": self.shown_rules,
         }
+
+
+def told_rule(pattern: str, policy_id: str | None) -> dict[str, Any]:
+    """A rule as the API shows it."""
+    return {"pattern": pattern, "policyId": policy_id}
 
 
 class SiteRule(models.Model):

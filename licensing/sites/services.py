@@ -12,16 +12,22 @@ from kit.rest.resources import find
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.policies.models import Policy
-from licensing.sites.models import Site, SiteRule
+from licensing.sites.models import Site, SiteRule, told_rule
 
 
 def save_site(site: Site, fields: dict[str, Any], action: str, before: dict[str, Any]) -> Site:
-    """Writes the site and, where given, its rules. Raises AlreadyExists for a host that the account has already."""
+    """Writes the site and, where given, its rules, unless nothing of it changes. Raises AlreadyExists for a host that
+    the account has already."""
     fields = dict(fields)
     rules = fields.pop("rules", None)
     for name, value in fields.items():
         setattr(site, name, value)
     adding = site._state.adding
+    if not adding:
+        told = site.shown_rules if rules is None else [told_rule(**rule) for rule in rules]
+        if not audit.changes(before, {**site.audited(), "rules": told}):
+            return site
+        site.updated = timezone.now()
     if adding:
         site.pages = Content(account_id=site.account_id, created=site.created, deleted_at=site.created)
     site.pages.title = f"Pages of {site.host}"
@@ -67,7 +73,6 @@ def update_site(site: Site, fields: dict[str, Any]) -> Site:
     own = Site.objects.filter(account_id=site.account_id)
     locked = find(own.select_for_update(), site.pk)  # it may have gone meanwhile
     before = locked.audited()
-    locked.updated = timezone.now()
     return save_site(locked, fields, "site.updated", before)
 
 

@@ -122,24 +122,6 @@ def test_another_accounts_content_is_not_found(other_api, item, name):
     assert other_api.post("/v1/access/check", {name: value, "requester": "org"}).status == 404
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"),
-    [
-        ("https://example.com/a", "HTTPS://EXAMPLE.com:443/a#part"),
-        ("http://example.com", "http://example.com:80/"),
-        ("https://example.com/a?x=1", "https://example.com/a?x=1"),
-    ],
-)
-def test_spellings_of_one_url_are_one_source(api, account, sent, kept):
-    item = factories.content(account, source=kept)
-    assert api.post("/v1/access/check", {"source": sent, "requester": "org"})["contentId"] == item.pk
-
-
-@pytest.mark.parametrize("other", ["https://example.com/A", "https://example.com/a?x=2", "http://example.com/a"])
-def test_another_url_is_another_source(check, other):
-    assert check(source=other).status == 404
-
-
 def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account):
     url = "https://example.com/shared"
     oldest, middle, newest = (factories.content(account, source=url) for _ in range(3))

@@ -41,6 +41,7 @@ MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the deare
 # Header lines, as they are sent.
 COMMON_HEADERS = (
     "content-type: application/json\r\n"
+    "cache-control: no-store\r\n"
     "x-content-type-options: nosniff\r\n"
     f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
     f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"

@@ -1,0 +1,204 @@
+"""A URL names an item under every spelling that RFC 3986 (sections 6.2.2 and 6.2.3) calls equivalent."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from licensing.content.models import Content
+from tests import factories
+
+PAGE = "https://pub.example/news/c"
+EQUIVALENT = [
+    # the case of scheme and host, a default port, what a fragment or a login adds
+    "HTTPS://pub.example/news/c",
+    "https://PUB.Example/news/c",
+    "https://pub.example:443/news/c",
+    "https://pub.example:/news/c",
+    "https://pub.example:0443/news/c",
+    "https://reader@pub.example/news/c",
+    "https://pub.example/news/c#part",
+    "https://pub.example/news/c?",
+    "https://pub.example./news/c",
+    # escapes of unreserved characters
+    "https://pub.example/news/%63",
+    "https://pub.example/%6e%65%77%73/c",
+    "https://p%75b.example/news/c",
+    "https://pub%2Eexample/news/c",
+    # dot segments, spelled out and escaped
+    "https://pub.example/news/./c",
+    "https://pub.example/./news/c",
+    "https://pub.example/../news/c",
+    "https://pub.example/old/../news/c",
+    "https://pub.example/old/%2e%2E/news/%2e/c",
+    "https://pub.example/news/c/../c",
+    "https://pub.example//../news/c",
+]
+OTHER = [
+    "http://pub.example/news/c",
+    "https://pub.example:8443/news/c",
+    "https://www.pub.example/news/c",
+    "https://pub.example/news/C",
+    "https://pub.example/news/c/",
+    "https://pub.example/news//c",
+    "https://pub.example/news/c/.",
+    "https://pub.example/news%2Fc",
+    "https://pub.example/news/%2563",
+    "https://pub.example/news/c?x=1",
+]
+PAIRS = [
+    ("http://example.com", "http://example.com:80/"),
+    ("https://example.com/a?x=1", "https://example.com/a?x=%31"),
+    ("https://example.com/a%2fb", "https://example.com/a%2Fb"),
+    ("https://example.com/.well-known/x", "https://example.com/%2ewell-known/x"),
+    ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+    ("https://BÜCHER.example/", "https://XN--BCHER-KVA.example"),
+    ("https://bücher.example/", "https://b%C3%BCcher.example/"),
+    ("https://bücher。example/", "https://xn--bcher-kva.example/"),
+    ("https://☃.example/", "https://xn--n3h.example/"),
+    ("https://example.com/é?ü", "https://example.com/%c3%a9?%C3%BC"),
+    ("https://example.com/100%", "https://example.com/100%25"),
+    ("https://example.com/[x]", "https://example.com/%5Bx%5D"),
+    ("http://[2001:DB8:0::1]:80/", "http://[2001:db8::1]/"),
+    ("https://" + "中" * 100 + ".example/", "https://" + quote("中" * 100) + ".example/"),
+]
+
+
+@pytest.fixture
+def item(account) -> Content:
+    policy = factories.policy(account, rules=[], default_action="deny")
+    return factories.content(account, source=PAGE, policy_id=policy.pk)
+
+
+@pytest.fixture
+def found(api):
+    def send(url: str) -> Any:
+        """The id of the item at the URL; None where none is found."""
+        reply = api.post("/v1/access/check", {"source": url, "requester": "org"})
+        return reply["contentId"] if reply.status == 200 else None
+
+    return send
+
+
+@pytest.mark.parametrize("url", EQUIVALENT)
+def test_an_equivalent_url_finds_the_item(found, item, url):
+    assert found(url) == item.pk
+
+
+@pytest.mark.parametrize("url", OTHER)
+def test_another_url_finds_nothing(found, item, url):
+    assert found(url) is None
+
+
+@pytest.mark.parametrize(("kept", "sent"), [*PAIRS, *((sent, kept) for kept, sent in PAIRS)])
+def test_what_was_registered_is_found_by_its_other_spelling(found, account, kept, sent):
+    item = factories.content(account, source=kept)
+    assert found(sent) == item.pk
+
+
+# --- However it is spelled -----------------------------------------------------------------------------------------
+
+SEGMENTS = ["news", "a-b_c.d~e", "2026", "caf%C3%A9", "x:@!$&'()*+,;=y", "..."]
+UNRESERVED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+DENIED = f"https://pub.example/{'/'.join(SEGMENTS)}?q=a&r=%26"
+
+
+@st.composite
+def respelled(draw, text: str) -> str:
+    """The same characters, some unreserved ones as escapes, and escapes in either case."""
+    made, rest = "", text
+    while rest:
+        if rest[0] == "%":
+            escape, rest = rest[:3], rest[3:]
+            made += escape.lower() if draw(st.booleans()) else escape
+        else:
+            escaped = rest[0] in UNRESERVED and draw(st.integers(0, 3)) == 0
+            made += draw(st.sampled_from([f"%{ord(rest[0]):02x}", f"%{ord(rest[0]):02X}"])) if escaped else rest[0]
+            rest = rest[1:]
+    return made
+
+
+@st.composite
+def spellings(draw) -> str:
+    scheme = "".join(draw(st.sampled_from([letter, letter.upper()])) for letter in "https")
+    letters = draw(respelled("pub.example"))
+    host = letters.upper() if draw(st.booleans()) else letters
+    port = draw(st.sampled_from(["", ":", ":443", ":0443"]))
+    dot, dots = draw(respelled(".")), draw(respelled(".."))
+    path = f"/{dots}" if draw(st.booleans()) else ""
+    for segment in SEGMENTS:
+        path += draw(st.sampled_from(["", "", f"/{dot}", f"/gone/{dots}", f"/a/b/{dots}/{dot}/{dots}"]))
+        path += f"/{draw(respelled(segment))}"
+    return f"{scheme}://{host}{port}{path}?{draw(respelled('q=a&r=%26'))}{draw(st.sampled_from(['', '#part']))}"
+
+
+@settings(
+    max_examples=40, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.large_base_example, HealthCheck.too_slow],
+)  # fmt: skip
+@given(urls=st.lists(spellings(), min_size=50, max_size=50))
+def test_a_denied_item_is_denied_under_every_spelling_of_its_url(api, account, urls):
+    """Two thousand in all."""
+    if not Content.objects.filter(source=DENIED).exists():
+        policy = factories.policy(account, rules=[], default_action="deny")
+        factories.content(account, source=DENIED, policy_id=policy.pk)
+    body = {"requester": "org", "dryRun": True, "checks": [{"source": url} for url in urls]}
+    decisions = api.post("/v1/access/check/batch", body)["data"]
+    assert [url for url, one in zip(urls, decisions, strict=True) if one["reason"] != "no_license"] == []
+
+
+# --- Wherever a URL names an item ----------------------------------------------------------------------------------
+
+
+def test_the_source_is_shown_as_it_was_written(api):
+    written = "HTTPS://Pub.Example:443/news/%63#part"
+    item = api.post("/v1/content", {"title": "A", "source": written})
+    assert item["source"] == written
+    assert api.get(f"/v1/content/{item['id']}")["source"] == written
+
+
+@pytest.mark.parametrize("query", ["source", "source[eq]", "source[in]"])
+def test_a_list_is_filtered_by_any_spelling(api, account, item, query):
+    factories.content(account, source="https://pub.example/news/d")
+    data = api.get(f"/v1/content?{query}={quote('https://PUB.example/news/%63', safe='')}")["data"]
+    assert [one["id"] for one in data] == [item.pk]
+
+
+def test_a_list_excludes_any_spelling(api, account, item):
+    other = factories.content(account, source="https://pub.example/news/d")
+    data = api.get(f"/v1/content?source[ne]={quote('https://PUB.example/news/%63', safe='')}")["data"]
+    assert [one["id"] for one in data] == [other.pk]
+
+
+@pytest.mark.parametrize("text", ["news", "http://[", ""])
+def test_what_is_no_url_filters_everything_out(api, item, text):
+    assert api.get("/v1/content", source=text)["data"] == []
+
+
+def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
+    api.patch(f"/v1/content/{item.pk}", {"source": "https://pub.example/news/%64"})
+    assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
+
+
+# --- What was stored before ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_items_of_before_are_found_by_every_spelling_after_the_migration(account, found):
+    call_command("migrate", "licensing", "0008", verbosity=0)
+    older, newer, without = (
+        factories.content(account, source=source) for source in ("https://pub.example/news/%63", PAGE, None)
+    )
+    Content.objects.filter(pk=older.pk).update(source_key=b"a former key")
+    assert found("https://pub.example/news/./c") == newer.pk
+
+    call_command("migrate", "licensing", verbosity=0)
+    keys = dict(Content.objects.values_list("pk", "source_key"))
+    assert bytes(keys[older.pk]) == bytes(keys[newer.pk])
+    assert keys[without.pk] is None
+    assert found("https://pub.example/news/%63") == newer.pk
+    Content.objects.filter(pk=newer.pk).update(status="archived")
+    assert found("https://pub.example/news/%63") == older.pk
