@@ -37,6 +37,7 @@ POLICY: dict[str, Any] = {
     "id": POLICY_ID,
     "object": "policy",
     **NEW_POLICY,
+    "mode": "enforce",
     "version": 1,
     "created": CREATED,
 }

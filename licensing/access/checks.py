@@ -29,7 +29,7 @@ from licensing.access.lookup import Selector, current_epoch, find_items, find_re
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license
 from licensing.licenses.license_index import vouched_for
 from licensing.policies import rate_limits
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, decide
+from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
 from licensing.policies.facts import Facts
 
 
@@ -87,7 +87,7 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
     rule = decision.rule
-    limited = decision.allowed and rule is not None and rule.rate_limit is not None
+    has_limit = decision.allowed and not decision.observed and rule is not None and rule.rate_limit is not None
     return Answer(
         id=None,
         decision=decision,
@@ -97,7 +97,7 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
         policy=item.policy,
         facts=facts,
         created=render_timestamp(now) or "",
-        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if limited else None,  # type: ignore[union-attr]
+        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if has_limit else None,  # type: ignore[union-attr]
         dry_run=check.dry_run,
     )
 
@@ -126,6 +126,7 @@ def prepare(
         facts=recorded_facts(check, item, answer),
         created=answer.created,
         rate_reset=answer.rate_reset,
+        observed=decision.observed,
     )
     return for_item(answer, item, Entry("", "", case, claim, charge_of(decision)))
 
@@ -198,9 +199,7 @@ def settle(answer: Answer, outcome: Outcome) -> Answer:
     """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
     if outcome.remaining is None:
         return answer
-    decision = answer.decision
-    if not outcome.granted:
-        decision = replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
+    decision = answer.decision if outcome.granted else limited(answer.decision)
     return replace(answer, decision=decision, rate_remaining=outcome.remaining)
 
 

@@ -62,7 +62,9 @@ class CompiledPolicies:
         if missing:
             key = Tuple(F("policy_id"), F("version"))
             for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
-                compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
+                compiled = CompiledPolicy.of(
+                    row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
+                )
                 found[row.policy_id, row.version] = compiled
                 self.cached.put((row.policy_id, row.version), compiled)
         return found

@@ -11,6 +11,7 @@ from kit.rest.filters import (
     timestamp,
 )
 from licensing.policies.models import Action, Policy
+from licensing.policies.modes import MODES
 
 
 class PolicyFilters(OperatorFilterSet):
@@ -18,6 +19,7 @@ class PolicyFilters(OperatorFilterSet):
         "id": Operand(identifier("pol")),
         "name": Operand(text),
         "defaultAction": Operand(choice(Action), "default_action"),
+        "mode": Operand(choice(MODES)),
         "version": Operand(integer, operators=ORDER),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),

@@ -19,6 +19,7 @@ def keep_revision(policy: Policy) -> None:
         description=policy.description,
         rules=policy.rules,
         default_action=policy.default_action,
+        mode=policy.mode,
         created=policy.updated or policy.created,
     )
 
@@ -65,7 +66,7 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     locked.name, locked.description = revision.name, revision.description
-    locked.rules, locked.default_action = revision.rules, revision.default_action
+    locked.rules, locked.default_action, locked.mode = revision.rules, revision.default_action, revision.mode
     return write_version(locked, before, "policy.rolled_back")
 
 

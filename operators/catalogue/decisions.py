@@ -125,14 +125,18 @@ class DecisionAdmin(ScopedAdmin):
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Outcome", label={"allowed": "success", "denied": "danger"})
+    @display(description="Outcome", label={"allowed": "success", "denied": "danger", "observed": "warning"})
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
+        if event.observed:
+            return "observed", f"allowed, observed: {event.observed}"
         return ("allowed", "allowed") if event.allowed else ("denied", event.reason or "denied")
 
     # --- One of them -------------------------------------------------------------------------------------------------
 
     @display(description="Decision")
     def decided(self, event: Any) -> str:
+        if event.observed:
+            return f"Allowed, for it is only observed. Enforced it would be: {WORDS[Reason(event.observed)]}"
         return WORDS[Reason(event.reason) if event.reason else None]
 
     @display(description="Item")

@@ -173,12 +173,16 @@ class PolicyForm(forms.ModelForm):
 
     class Meta:
         model = Policy
-        fields = ("account", "name", "description", "default_action", "rules")
+        fields = ("account", "name", "description", "mode", "default_action", "rules")
         labels = {"default_action": "Otherwise"}
-        help_texts = {"default_action": "What happens if no rule matches."}
+        help_texts = {
+            "mode": "“observe” answers denials as allowed and records them; “disabled” allows everything.",
+            "default_action": "What happens if no rule matches.",
+        }
         widgets = {
             "name": UnfoldAdminTextInputWidget,
             "description": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+            "mode": UnfoldAdminSelectWidget,
             "default_action": UnfoldAdminSelectWidget,
         }
 

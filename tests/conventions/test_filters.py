@@ -44,6 +44,7 @@ POLICIES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
     "name": (["Alpha", "Beta", "Gamma", "Delta"], EQUALITY),
     "defaultAction": (["allow", "deny", "allow", "deny"], EQUALITY),
+    "mode": (["enforce", "observe", "disabled", "observe"], EQUALITY),
     "version": ([1, 2, 3, 4], ORDER),
     "created": (MOMENTS, ORDER),
     "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
@@ -115,7 +116,7 @@ def rows_of_policies(account):
     known = {}
     for index in range(4):
         row = {name: values[index] for name, (values, _) in POLICIES.items()}
-        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"])
+        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"], mode=row["mode"])
         known[f"row{index}"] = policy.pk
         updated = DAYS[index] if row["updated"] else None
         Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)

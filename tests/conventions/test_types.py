@@ -35,6 +35,7 @@ POLICY: dict[str, tuple[Any, ...]] = {
     "name": NOT_A_TEXT,
     "description": NOT_A_TEXT,
     "defaultAction": NOT_A_TEXT,
+    "mode": NOT_A_TEXT,
     "rules": NOT_AN_ARRAY,
     "rules[0]": NOT_AN_OBJECT,
     "rules[0].action": (*NOT_A_TEXT, None),
@@ -114,7 +115,7 @@ ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "requesterId": NOT_A_TEXT,
     "description": NOT_A_TEXT,
 }
-DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description")}
+DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description", "mode")}
 SIMULATION: dict[str, tuple[Any, ...]] = {
     **DRAFT,
     "period": (*NOT_A_TEXT, None),

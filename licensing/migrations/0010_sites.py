@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0005_audit_of_kind'),
-        ('licensing', '0008_requesters_by_account_once'),
+        ('licensing', '0009_equivalent_urls'),
     ]
 
     operations = [
