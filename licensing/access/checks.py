@@ -65,6 +65,9 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now)
     if standing is None:
         standing = vouched_for(check.license_type, check.has_valid_license)
+    licenses = standing.licenses
+    if check.is_free:
+        licenses = tuple(replace(held, access_amount=None, access_currency=None) for held in licenses)
     return Facts(
         now=now,
         requester_id=check.requester_id,
@@ -72,13 +75,15 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         has_valid_license=standing.is_valid,
         has_lapsed_license=standing.has_lapsed,
         licenses_by_service=standing.by_service,
-        licenses=standing.licenses,
+        licenses=licenses,
         permission=check.permission,
         ip=parse_address(check.ip) if check.ip is not None else None,
         content_type=item.content_type,
         tags=item.tags,
         category=item.category,
         archived=item.archived,
+        mode=item.mode,
+        is_open=item.is_open,
     )
 
 
@@ -86,6 +91,10 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
     """The answer, as far as it depends on facts alone; `settle` adds what was counted."""
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
+    if check.and_permission is not None and not decision.refuses:
+        further = replace(facts, permission=check.and_permission)
+        if (other := decide(item.policy, further)).refuses:
+            facts, decision = further, other
     rule = decision.rule
     has_limit = decision.allowed and not decision.observed and rule is not None and rule.rate_limit is not None
     return Answer(
@@ -122,7 +131,7 @@ def prepare(
         allowed=decision.allowed,
         reason=decision.reason,
         rule_index=rule.index if rule else None,
-        permission=check.permission,
+        permission=answer.facts.permission,
         facts=recorded_facts(check, item, answer),
         created=answer.created,
         rate_reset=answer.rate_reset,

@@ -68,6 +68,11 @@ class Decision(Struct, frozen=True, gc=False):
     observed: str | None = None
 
     @property
+    def refuses(self) -> bool:
+        """Whether it is a denial, or would be one if it were enforced."""
+        return not self.allowed or bool(self.observed)
+
+    @property
     def price(self) -> tuple[int, str] | None:
         """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
         held = self.license
@@ -112,7 +117,7 @@ def limited(decision: Decision) -> Decision:
 
 
 def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
-    """What the policy says, in whatever mode. A rule's rate limit is counted last, on allow only, and not looked at."""
+    """What the policy says, in whatever mode. A rule's rate limit is counted last, not here."""
     if facts.archived:
         return Decision(False, Reason.CONTENT_ARCHIVED)
     if policy is None:

@@ -16,6 +16,7 @@ from licensing.access.checks import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
+FORWARDED = "/v1/access/forward"  # and the same for Envoy
 DRY_RUN, ERROR = "dry_run", "error"
 GATEWAY, DJANGO = WAYS
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -30,7 +31,7 @@ durations = Histogram(
     "licensing_access_check_duration_seconds",
     "Time to answer a request for access checks on the event loop, from its head to its reply.",
     SECONDS,
-    route=(CHECK, BATCH),
+    route=(CHECK, BATCH, FORWARDED),
     status=("2xx", "4xx", "5xx"),
 )
 facts = Counter(
@@ -58,7 +59,9 @@ REASON_AT: dict[str | None, int] = {reason: checks.place(GATEWAY, reason) for re
 REASON_AT[None] = checks.place(GATEWAY, "allowed")
 DRY_RUN_AT, ERROR_AT = checks.place(GATEWAY, DRY_RUN), checks.place(GATEWAY, ERROR)
 looked_up, HIT, MISS = facts.values, facts.place("hit"), facts.place("miss")
-DURATION_AT = {(path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH) for status in (2, 4, 5)}
+DURATION_AT = {
+    (path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH, FORWARDED) for status in (2, 4, 5)
+}
 REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
