@@ -6,9 +6,7 @@ from msgspec import Struct
 
 from licensing.content.url_key import source_key
 from licensing.sites.hosts import host_of_header
-from licensing.sites.patterns import normalize_path
-
-PATH_CHARACTERS = "/!$&'()*+,;=:@~"
+from licensing.sites.patterns import PATH_CHARACTERS, normalize_path
 
 
 class Page(Struct, frozen=True):

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol, TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 MAX_PATTERN = 2048  # characters
+PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # that stand for themselves
 SEPARATORS = re.compile(r"[/\\]+")
 
 
@@ -47,8 +48,9 @@ class Pattern(Struct, frozen=True, gc=False):
 
     @property
     def length(self) -> int:
-        """What decides between several patterns that match: the longest is the most specific."""
-        return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored
+        """In octets, as documents have it. Of several patterns that match the longest is the most specific."""
+        octets = sum(len(quote(part, safe=PATH_CHARACTERS)) for part in self.parts)
+        return octets + len(self.parts) - 1 + self.is_anchored
 
     def matches(self, path: str) -> bool:
         """`path` is in normal form. Takes time in proportion to its length, whatever the pattern."""
