@@ -105,8 +105,8 @@ def envoy_uri(request: Request) -> str:
 
 
 def spelled(uri: str) -> str:
-    """What has no place in a URL, escaped; bytes above ASCII as they came."""
-    return quote(uri.encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%")
+    """A path and query without a fragment; what has no place in a URL escaped, bytes above ASCII as they came."""
+    return quote(uri.partition("#")[0].encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%")
 
 
 def peer_of(request: Request) -> object:

@@ -47,7 +47,9 @@ def always_allows(policy: CompiledPolicy, permission: str) -> bool:
 
 
 def may_match(rule: Rule, permission: str) -> bool:
-    return all(condition.name != "permission" or permission in condition.wanted for condition in rule.conditions)
+    """Whether the rule is about that use at all."""
+    wanted = [condition.wanted for condition in rule.conditions if condition.name == "permission"]
+    return all(permission in (one if isinstance(one, list) else [one]) for one in wanted)
 
 
 def terms_of(
@@ -59,7 +61,7 @@ def terms_of(
     Readers of a document weigh patterns of equal length in different ways, so those promise what all of them do.
     """
     everywhere = frozenset(USES)
-    for policy in set(of_items):
+    for policy in of_items:
         everywhere &= promised(policy)
     found = [(url, promised(policy) & everywhere) for pattern, policy in rules for url in spelled(pattern)]
     shared: dict[int, Promise] = {}

@@ -9,6 +9,7 @@ from asgiref.sync import async_to_sync
 from accounts.models import Account
 from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
+from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
 from tests.gateway.conftest import Response, application  # noqa: F401 - a fixture
@@ -82,3 +83,15 @@ def ask(raw: Ask, key: str) -> Ask:
 @pytest.fixture
 def api_of() -> Callable[[Account], ApiClient]:
     return lambda account: ApiClient(factories.key_text(account))
+
+
+@pytest.fixture
+def site(account: Account) -> Callable[..., Site]:
+    """pub.example, whose pages under /premium/ have a policy with these rules."""
+    return lambda *rules, mode="enforce", unknown="allow": factories.site(
+        account,
+        {"/premium/*": factories.policy(account, *rules)},
+        host="pub.example",
+        mode=mode,
+        unknown=unknown,
+    )
