@@ -1,8 +1,10 @@
 """API keys and accounts on the wire."""
 
+from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -38,6 +40,11 @@ class Network(Parsed):
         super().__init__(parse_network, **kwargs)
 
 
+def check_is_to_come(expires_at: datetime) -> None:
+    if expires_at <= timezone.now():
+        raise serializers.ValidationError("Must be in the future: the key would never work.")
+
+
 class ApiKeySerializer(StrictSerializer):
     """An API key. `key`, its full text, exists in the reply that created it and nowhere else."""
 
@@ -50,7 +57,8 @@ class ApiKeySerializer(StrictSerializer):
         child=Choice(choices=list(PERMISSIONS)),
         required=False,
         max_length=50,
-        help_text="By default `*` for a secret key, `content:read` and `policies:read` for a public one.",
+        help_text="By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has "
+        "that reads every item with its figures, and every policy with the requester ids and addresses in its rules.",
     )
     allowedIps = serializers.ListField(
         child=Network(),
@@ -64,6 +72,7 @@ class ApiKeySerializer(StrictSerializer):
         required=False,
         allow_null=True,
         source="expires_at",
+        validators=[check_is_to_come],
         help_text="From then on the key is refused; null: never. By default the expiry of the key that creates it.",
     )
     createdAt = Timestamp(read_only=True, source="created_at")

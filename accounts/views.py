@@ -56,7 +56,9 @@ class ApiKeyViewSet(AccountViewSet):
     def create(self, request: Request) -> HttpResponse:
         """The reply holds the full key in `key`: keep it, for it cannot be shown again.
 
-        A secret key has every permission by default, a public key reads content and policies. No key can grant a
+        A secret key has every permission by default. A public key reads content and policies by default: whoever has
+        it, such as every visitor of a web page, reads every item with its figures, and every policy with the ids and
+        addresses of customers in its rules. Give it `["content:read"]` where pages need no more. No key can grant a
         permission that it lacks itself, outlive itself, or open addresses outside its own allowlist; without
         `expiresAt` or `allowedIps` the new key has those of the key that creates it.
         """

@@ -33,7 +33,7 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send
 from kit.http.errors import ApiError  # noqa: E402
 from kit.rest.heavy import is_heavy  # noqa: E402
 from kit.storage import statements  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
@@ -103,14 +103,14 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    request = Request(scope, checks.proxies)
-    who = request.header(b"authorization"), request.address
+    head = Head(scope, checks.proxies)
+    who = head.header(b"authorization"), head.address
     try:
         body = await take_body(scope, receive)
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, request, send, close=error.status_code != 413)
+        await refuse(error, head, send, close=error.status_code != 413)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     of_body = (b"content-length", b"transfer-encoding")
@@ -121,7 +121,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     gone = Event()
     left = asyncio.create_task(wait_for_end(receive, gone))
     complete = {**scope, "headers": headers, "complete_at": perf_counter()}
-    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], request.header(b"accept"))
+    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], head.header(b"accept"))
     threads = heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
@@ -129,23 +129,24 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, request, send)
+        await refuse(error, head, send)
     finally:
         body.close()
         statements.bound.reset(token)
         left.cancel()
 
 
-async def refuse(error: ApiError, request: Request, send: Send, *, close: bool = True) -> None:
+async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
     """Answers on the event loop a request that Django has not seen."""
-    if request.path.startswith("/v1/"):
-        state = known_limit(request.header(b"authorization"), request.address)
+    sent_id, accept = head.header(b"x-request-id"), head.header(b"accept")
+    if head.path.startswith("/v1/"):
+        state = known_limit(head.header(b"authorization"), head.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
-        await send_error(error, send, headers, request.header(b"x-request-id"), close=close)
-    elif b"text/html" in request.headers.get(b"accept", b""):
+        await send_error(error, send, headers, sent_id, accept, close=close)
+    elif "text/html" in accept:
         await send_page(error, send, close=close)
     else:
-        await send_error(error, send, error.headers, request.header(b"x-request-id"), close=close)
+        await send_error(error, send, error.headers, sent_id, accept, close=close)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:

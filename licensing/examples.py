@@ -118,6 +118,7 @@ ALLOWED: dict[str, Any] = {
     "message": None,
     "contentId": CONTENT_ID,
     "requester": {"id": "org_acme", "name": "Acme"},
+    "permission": "commercial_use",
     "permissions": ["full_access"],
     "policyId": POLICY_ID,
     "policyVersion": 2,
@@ -240,7 +241,7 @@ OPERATIONS = {
         "updateLicense",
         {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
         {"expiresAt": "2028-01-31"},
-        codes=("resource_in_use",),
+        codes=("resource_revoked",),
     ),
     "POST /v1/licenses/{id}/revoke": Operation(
         "revokeLicense", {**LICENSE, "status": "revoked", "revokedAt": UPDATED, "updated": UPDATED}
@@ -259,5 +260,7 @@ OPERATIONS = {
         },
     ),
     "GET /v1/access/decisions": Operation("listDecisions", page(ALLOWED)),
-    "GET /v1/access/decisions/{id}": Operation("getDecision", {**ALLOWED, "trace": TRACE}),
+    "GET /v1/access/decisions/{id}": Operation(
+        "getDecision", {**ALLOWED, "context": CHECK["context"], "trace": TRACE}
+    ),
 }

@@ -37,7 +37,7 @@ class RateLimitHeadersMiddleware:
                 try:
                     refuse_beyond(state)
                 except RateLimitExceeded as error:
-                    response = error_response(error)
+                    response = error_response(error, request)
             for name, value in headers_of(state).items():
                 response[name] = value
         return response

@@ -22,7 +22,7 @@ class Claim(Struct, frozen=True, gc=False):
     allowance: int
 
 
-class Case(Struct, gc=False):
+class Case(Struct, eq=False, gc=False):
     """What is recorded alike of decisions that differ in their ids and items alone, as most of a request's do.
 
     Ids are UUIDs in hex; `epoch` is the one that the facts were read at. `number` is the case's in its batch, and
@@ -156,7 +156,7 @@ class Batch:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.rows: list[Row | None] = []
-        self.cases: dict[int, Case] = {}
+        self.cases: dict[Case, None] = {}  # in their order
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], Counter] = {}
         for entry in entries:
@@ -167,10 +167,10 @@ class Batch:
         counter = None if claim is None else self.counter(claim)
         if counter is not None and claim is not None and counter.window_start != claim.window_start:
             return None
-        if id(case) not in self.cases:
+        if case not in self.cases:
             case.number = len(self.cases)
             case.counter = None if counter is None else counter.number
-            self.cases[id(case)] = case
+            self.cases[case] = None
             if entry.charge is not None:
                 self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         if counter is None:
@@ -196,7 +196,7 @@ class Batch:
     def statement(self) -> tuple[str, list[Any]]:
         """What PostgreSQL is to run, with its parameters."""
         rows = [row for row in self.rows if row is not None]
-        parts = [list(self.cases.values()), rows, list(self.counters.values())]
+        parts = [list(self.cases), rows, list(self.counters.values())]
         if self.charges:
             parts.insert(0, self.charges)
         parameters: list[Any] = [encode(part).decode() for part in parts]

@@ -14,6 +14,7 @@ from django.db import IntegrityError, connection, transaction
 
 from analytics.recording.batch import RETRY, Batch, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
+from kit.storage.async_postgres import Sessions
 from kit.storage.sqlite_turns import turn_to_write
 
 TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
@@ -65,3 +66,16 @@ def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:
     raw.prepare_threshold = 0
     with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
         return cursor.execute(statement, parameters, prepare=True).fetchone()
+
+
+class AsyncRecorder:
+    """Records on the event loop, on PostgreSQL: the same statement on connections that no thread is woken for."""
+
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
+        """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
+        batch = Batch(entries)
+        [row] = await self.sessions.run(*batch.statement())
+        return batch.read_row(row)

@@ -24,7 +24,7 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
-    cases = batch.cases.values()
+    cases = batch.cases
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
     stale = {case.account for case in cases if case.epoch != epochs[case.account]}
     settled = {

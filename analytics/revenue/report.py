@@ -18,7 +18,8 @@ from analytics.revenue.sums import Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
-NO_TIER = "other"  # what byLicenseType calls entries without a licence type
+NO_TIER = "other"  # what byLicenseType calls entries without a licence type,
+BLANK_TIER = ""  # and where a licence type is called that, as none can be called
 DAYS_OF_A_MONTH = 30
 
 
@@ -77,7 +78,9 @@ def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: 
         worth = rates.convert(amount, code, currency, day)
         bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
         series[bucket] = PRECISION.add(series[bucket], worth)
-        tiers[tier or NO_TIER] = PRECISION.add(tiers[tier or NO_TIER], worth)
+        tiers[tier] = PRECISION.add(tiers[tier], worth)
+    if BLANK_TIER in tiers and NO_TIER not in tiers:
+        tiers[NO_TIER] = tiers.pop(BLANK_TIER)
     total = add(series.values())
     groups = {(day, code) for _, day, code, _ in sums}
     weights = {(day, code): rates.convert(Decimal(1), code, currency, day) for day, code in groups}

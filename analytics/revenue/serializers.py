@@ -33,6 +33,12 @@ class EarningContent(serializers.Serializer):
     revenue = Amount()
 
 
+TIERS = (
+    "By licence type; `other` is what belongs to none. Where a licence type is called `other`, that has the name, and "
+    "what belongs to none is under the empty one."
+)
+
+
 class PayingRequester(serializers.Serializer):
     id = serializers.CharField(help_text="The requester's id as the caller gives it.")
     name = serializers.CharField(allow_null=True)
@@ -44,7 +50,7 @@ class RevenueReportSerializer(serializers.Serializer):
 
     summary = RevenueSummary()
     timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first; those with nothing too.")
-    byLicenseType = serializers.DictField(child=Amount(), help_text="`other`: what belongs to no licence type.")
+    byLicenseType = serializers.DictField(child=Amount(), help_text=TIERS)
     byRequester = PayingRequester(many=True, help_text="At most ten, by revenue, then by id.")
     byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from kit.http.errors import ApiError, InvalidRequest, page_of
+from kit.http.errors import ApiError, InvalidRequest, page_of, told
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
@@ -64,16 +64,16 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
 
 
 async def send_error(
-    error: ApiError, send: Send, headers: dict[str, str], sent_id: str = "", *, close: bool = True
+    error: ApiError, send: Send, headers: dict[str, str], sent_id: str = "", accept: str = "", *, close: bool = True
 ) -> None:
-    """The envelope, with the headers of rate limits; `sent_id` is what the client calls its request.
+    """The error, with the headers of rate limits; `sent_id` is what the client calls its request.
 
     With `close` the connection ends. A client that is still sending its body may not see the reply then: to close a
     connection with something unread in it resets it. Left open, the rest is read and dropped (config.server.protocol
     has bounds for that).
     """
-    body = render_json({"error": error.as_dict()})
-    await send_whole(error.status_code, b"application/json", body, headers, sent_id, send, close=close)
+    reply, media_type = told(error, accept)
+    await send_whole(error.status_code, media_type.encode(), render_json(reply), headers, sent_id, send, close=close)
 
 
 async def send_page(error: ApiError, send: Send, *, close: bool = True) -> None:

@@ -12,6 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
+from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
 from kit.http.rendering import render_json
 from kit.storage import statements
 
@@ -109,6 +110,12 @@ class InUse(AlreadyExists):
     code = "resource_in_use"
 
 
+class Revoked(AlreadyExists):
+    """The resource was ended for good, so it cannot be changed."""
+
+    code = "resource_revoked"
+
+
 class PreconditionFailed(AlreadyExists):
     """The resource is in another state than If-Match names."""
 
@@ -186,6 +193,18 @@ def as_api_error(exc: Exception) -> ApiError:
     return InternalError("Something went wrong on our side. The request id names it in our log.")
 
 
+def forget_frames(error: BaseException) -> None:
+    """Lets go of the frames that an error came through, once it is handled.
+
+    They hold what the request held, its body among it, and often the error itself: a cycle, which would keep all of
+    it in memory until the next collection of garbage.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__context__
+
+
 def of_database(exc: Exception) -> ApiError:
     """What a client is told of a database that did not answer, or of a statement that was not let finish."""
     if not statements.was_ended(exc):
@@ -207,20 +226,24 @@ def check_wanted() -> None:
         raise ClientGone("The client has gone.")
 
 
+def told(error: ApiError, accept: str) -> tuple[dict[str, Any], str]:
+    """The body that tells a client of an error, and its media type: the envelope, or a problem for who prefers it."""
+    if prefers_problem(accept):
+        return as_problem(error.status_code, error.as_dict()), PROBLEM
+    return {"error": error.as_dict()}, JSON
+
+
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
-    """DRF's hook: every exception of a view becomes the envelope."""
+    """DRF's hook: every exception of a view becomes a reply."""
     error = as_api_error(exc)
-    return Response({"error": error.as_dict()}, status=error.status_code, headers=error.headers)
+    body, media_type = told(error, context["request"].headers.get("Accept", ""))
+    return Response(body, status=error.status_code, headers=error.headers, content_type=media_type)
 
 
-def error_response(error: ApiError) -> HttpResponse:
-    """The envelope for errors that arise outside a view."""
-    return HttpResponse(
-        render_json({"error": error.as_dict()}),
-        status=error.status_code,
-        headers=error.headers,
-        content_type="application/json",
-    )
+def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
+    """The reply for errors that arise outside a view."""
+    body, media_type = told(error, request.headers.get("Accept", ""))
+    return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)
 
 
 def page_of(error: ApiError) -> bytes:
@@ -233,8 +256,10 @@ def page_of(error: ApiError) -> bytes:
 
 
 def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_response(NotFound(f"There is nothing at {request.path}."))
+    return error_response(NotFound(f"There is nothing at {request.path}."), request)
 
 
 def handle_500(request: HttpRequest) -> HttpResponse:
-    return error_response(InternalError("Something went wrong on our side. The request id names it in our log."))
+    return error_response(
+        InternalError("Something went wrong on our side. The request id names it in our log."), request
+    )

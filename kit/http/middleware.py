@@ -134,5 +134,6 @@ class ApiBoundaryMiddleware:
         try:
             request.get_host()
         except DisallowedHost:
-            return error_response(InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host"))
+            error = InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
+            return error_response(error, request)
         return self.get_response(request)

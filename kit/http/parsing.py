@@ -9,8 +9,8 @@ import orjson
 from django.http import HttpRequest
 
 from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
+from kit.http.problems import JSON
 
-JSON = "application/json"
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # a PATCH merges, as RFC 7396 says, top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32

@@ -17,8 +17,9 @@ ERRORS: dict[str, dict[str, Any]] = {
     },
     "404": {"description": "There is no such resource.", "codes": ["resource_not_found"]},
     "409": {
-        "description": "The resource exists already, is in use, or a request with this Idempotency-Key is running.",
-        "codes": ["resource_already_exists", "resource_in_use", "idempotency_conflict"],
+        "description": "The resource exists already, is in use or revoked, or a request with this Idempotency-Key is "
+        "running.",
+        "codes": ["resource_already_exists", "resource_in_use", "resource_revoked", "idempotency_conflict"],
     },
     "412": {
         "description": "The resource is in another state than `If-Match` names. Nothing was written.",
@@ -49,6 +50,7 @@ TYPES = {
     "resource_not_found": "not_found_error",
     "resource_already_exists": "conflict_error",
     "resource_in_use": "conflict_error",
+    "resource_revoked": "conflict_error",
     "idempotency_conflict": "conflict_error",
     "precondition_failed": "conflict_error",
     "request_too_large": "invalid_request_error",
@@ -69,6 +71,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "param": "externalId",
     },
     "resource_in_use": {"message": "2 content items still link to this policy."},
+    "resource_revoked": {"message": "This licence is revoked, which is final. Issue another one."},
     "idempotency_conflict": {
         "message": "The first request with this Idempotency-Key is still running.",
         "retryAfter": 1,

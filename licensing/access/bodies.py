@@ -106,7 +106,7 @@ class Check(Struct, frozen=True, gc=False):
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
     is_free: bool = False  # nothing is charged, whatever the licence says
-    defaults: Any = None  # of a batch's checks that name no more than their item: one object for all of them
+    names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
 
 B = TypeVar("B", bound=Body)
@@ -168,12 +168,12 @@ def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
     draft = compiled(body.policy, "") if body.policy is not None else None
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
-        if completed and completed[-1].defaults is body and names_its_item_alone(item):
+        if completed and completed[-1].names_item_alone and names_its_item_alone(item):
             named = ("contentId", item.content_id)
             completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
         else:
             check = complete(item, body, f"checks[{index}].", draft)
-            completed.append(replace(check, defaults=body) if names_its_item_alone(item) else check)
+            completed.append(replace(check, names_item_alone=True) if names_its_item_alone(item) else check)
     return completed
 
 

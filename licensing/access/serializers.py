@@ -40,12 +40,21 @@ class TraceStep(serializers.Serializer):
     action = Choice(choices=ACTIONS)
     matched = serializers.BooleanField()
     decisive = serializers.BooleanField(help_text="The first that matched.")
-    failed = FailedCondition(allow_null=True, help_text="The condition that did not hold.")
+    failed = FailedCondition(
+        allow_null=True,
+        help_text="The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not "
+        "grant the permission that was asked for.",
+    )
 
 
 class RequesterShown(serializers.Serializer):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
+
+
+class ContextShown(serializers.Serializer):
+    ip = serializers.IPAddressField(required=False)
+    userAgent = serializers.CharField(required=False)
 
 
 class ErrorShown(serializers.Serializer):
@@ -72,6 +81,7 @@ class DecisionSerializer(serializers.Serializer):
     message = serializers.CharField(allow_null=True, help_text="The rule's.")
     contentId = Id("cnt")
     requester = RequesterShown()
+    permission = serializers.CharField(allow_null=True, help_text="The one asked for, if any.")
     permissions = serializers.ListField(child=serializers.CharField())
     policyId = Id("pol", allow_null=True)
     policyVersion = serializers.IntegerField(allow_null=True)
@@ -81,6 +91,7 @@ class DecisionSerializer(serializers.Serializer):
     charge = serializers.JSONField(allow_null=True)
     dryRun = serializers.BooleanField()
     created = Timestamp()
+    context = ContextShown(required=False, help_text="Of a recorded decision: what was given of the requester.")
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(

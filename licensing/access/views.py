@@ -18,11 +18,12 @@ from analytics.models import AccessEvent
 from kit.http.errors import ApiError
 from kit.http.parsing import read_object
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
-from licensing.access.checks import Answer, check_access
+from licensing.access.checks import check_access
+from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import present, present_batch
+from licensing.access.rendering import present, present_batch, present_recorded
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.policies.schemas import ONE_SELECTOR, body_schema
 
@@ -93,10 +94,15 @@ class DecisionViewSet(AccountViewSet):
         return self.page()
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
-        return [present(answer) for answer in recorded_answers(rows)]
+        events = list(rows)
+        return [
+            present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)
+        ]
 
     @extend_schema(summary="Get a decision")
     def retrieve(self, request: Request, id: str) -> Response:
-        """The decision as it was recorded, with the policy version it was made on and its trace."""
-        [answer] = recorded_answers([self.get_object()])
-        return Response(present(answer, explain=True))
+        """The decision as it was recorded, with the policy version it was made on, its trace, and the `context` that
+        was given."""
+        event = self.get_object()
+        [answer] = recorded_answers([event])
+        return Response(present_recorded(event, answer, explain=True))

@@ -3,14 +3,17 @@
 import re
 from typing import Any
 
+import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kit.http.rendering import render_json
 from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
 from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.content.models import Content, ContentType, Status, known_metadata
 from licensing.policies import schemas
+from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
 
 MAX_METADATA_KEYS = 50
@@ -106,7 +109,14 @@ class ContentSerializer(StrictSerializer):
             "updated": render_timestamp(item.updated),
         }
         if "policy" in self.context.get("expand", ()):
-            shown["policy"] = PolicySerializer(item.policy).data if item.policy else None
+            shown["policy"] = self.embedded(item.policy) if item.policy else None
         if "stats" in self.context:
             shown["stats"] = self.context["stats"]
         return shown
+
+    def embedded(self, policy: Policy) -> orjson.Fragment:
+        """The policy, rendered once for all items of a page that it governs: it may have 64 KiB."""
+        rendered: dict[str, orjson.Fragment] = self.context.setdefault("embedded", {})
+        if policy.pk not in rendered:
+            rendered[policy.pk] = orjson.Fragment(render_json(PolicySerializer(policy).data))
+        return rendered[policy.pk]

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.http.rendering import render_json
-from licensing.access.checks import Answer
+from licensing.access.decisions import Answer
 from licensing.access.rendering import present_rate
 from licensing.edge.original import Original
 from licensing.policies.decision import Reason

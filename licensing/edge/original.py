@@ -5,8 +5,8 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from kit.http.errors import InvalidRequest
-from kit.http.middleware import TrustedProxies, parse_address
-from licensing.access.event_loop.application import Request
+from kit.http.middleware import Address, TrustedProxies, parse_address
+from licensing.access.event_loop.application import Head
 from licensing.sites.hosts import host_of_header
 from licensing.sites.patterns import normalize_path
 
@@ -43,36 +43,36 @@ class Original(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}/license.xml"
 
 
-def original_of(request: Request, proxies: TrustedProxies) -> Original:
+def original_of(head: Head, proxies: TrustedProxies) -> Original:
     """Raises InvalidRequest where nobody who is trusted says which page it is about."""
-    peer = request.scope["client"][0] if request.scope.get("client") else ""
+    peer = head.scope["client"][0] if head.scope.get("client") else ""
     is_trusted = proxies.include(peer)
     for name in REPEATED:
-        if sum(header == name.encode() for header, _ in request.scope["headers"]) > 1:
+        if sum(header == name.encode() for header, _ in head.scope["headers"]) > 1:
             raise InvalidRequest(f"{name} is sent twice.", param=name)
-    if request.path.startswith(f"{ENVOY}/"):
-        proto = forwarded_proto(request) if is_trusted else "https"
-        url = f"{proto}://{host_in(request.host, 'Host')}{envoy_uri(request)}"
-        method = request.scope["method"]
+    if head.path.startswith(f"{ENVOY}/"):
+        proto = forwarded_proto(head) if is_trusted else "https"
+        url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
+        method = head.scope["method"]
     else:
-        url, method = forwarded(request, is_trusted)
+        url, method = forwarded(head, is_trusted)
     if len(url) > MAX_URI:
         raise InvalidRequest(f"The URL is longer than {MAX_URI:,} characters.", param="X-Forwarded-Uri")
-    hops = request.headers.get(b"x-forwarded-for")
+    hops = head.headers.get(b"x-forwarded-for")
     visitor = proxies.client_of(peer, hops.decode("latin-1")) if is_trusted and hops is not None else None
     return Original(url, method, None if visitor is None else str(visitor).partition("%")[0])
 
 
-def forwarded(request: Request, is_trusted: bool) -> tuple[str, str]:
+def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     """URL and method as X-Forwarded-* say."""
     if not is_trusted:
         raise InvalidRequest(
             "X-Forwarded-* count only from proxies in TRUSTED_PROXIES, and this address is none.",
             param="X-Forwarded-Uri",
         )
-    method = (request.header(b"x-forwarded-method") or request.scope["method"]).upper()
-    uri = request.header(b"x-forwarded-uri")
-    if not uri and (whole := request.header(b"x-original-url")):  # as ingress-nginx tells of it
+    method = (head.header(b"x-forwarded-method") or head.scope["method"]).upper()
+    uri = head.header(b"x-forwarded-uri")
+    if not uri and (whole := head.header(b"x-original-url")):  # as ingress-nginx tells of it
         parts = urlsplit(whole)
         if parts.scheme in ("http", "https"):
             query = f"?{parts.query}" if parts.query else ""
@@ -80,12 +80,12 @@ def forwarded(request: Request, is_trusted: bool) -> tuple[str, str]:
         uri = whole
     if not uri.startswith("/"):
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
-    host = host_in(request.header(b"x-forwarded-host") or request.host, "X-Forwarded-Host")
-    return f"{forwarded_proto(request)}://{host}{spelled(uri)}", method
+    host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
+    return f"{forwarded_proto(head)}://{host}{spelled(uri)}", method
 
 
-def forwarded_proto(request: Request) -> str:
-    proto = request.header(b"x-forwarded-proto").partition(",")[0].strip().lower()
+def forwarded_proto(head: Head) -> str:
+    proto = head.header(b"x-forwarded-proto").partition(",")[0].strip().lower()
     return "http" if proto in ("http", "ws") else "https"
 
 
@@ -98,9 +98,9 @@ def host_in(value: str, header: str) -> str:
     return f"{host}:{port}" if colon and port.isdecimal() and int(port) <= 65_535 else host
 
 
-def envoy_uri(request: Request) -> str:
-    raw = request.scope.get("raw_path") or quote(request.path).encode()
-    query = f"?{request.query.decode('latin-1')}" if request.query else ""
+def envoy_uri(head: Head) -> str:
+    raw = head.scope.get("raw_path") or quote(head.path).encode()
+    query = f"?{head.query.decode('latin-1')}" if head.query else ""
     return spelled(raw.decode("latin-1").removeprefix(ENVOY) + query)
 
 
@@ -109,6 +109,6 @@ def spelled(uri: str) -> str:
     return quote(uri.partition("#")[0].encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%")
 
 
-def peer_of(request: Request) -> object:
+def peer_of(head: Head) -> Address | None:
     """The address that the request itself came from: the proxy's, whose key it is."""
-    return parse_address(request.scope["client"][0]) if request.scope.get("client") else None
+    return parse_address(head.scope["client"][0]) if head.scope.get("client") else None

@@ -8,8 +8,8 @@ from accounts import keytext
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from licensing.access.bodies import Check
-from licensing.access.event_loop.application import Request
-from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.callers import Callers
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.original import Original
 
@@ -41,21 +41,21 @@ class TokenRefused(Exception):
     """A licence token that does not verify."""
 
 
-async def identify(request: Request, gateway: Gateway, account_id: str, original: Original, now: datetime) -> Visitor:
+async def identify(head: Head, callers: Callers, account_id: str, original: Original, now: datetime) -> Visitor:
     """A known crawler at an address of its operator's, who sent an API key of the account, or somebody unknown.
 
     Who only says that he is a crawler is held to its class and to what anybody may: he can lose by that, and not win.
     Raises TokenRefused.
     """
-    scheme, _, credentials = request.header(b"authorization").partition(" ")
+    scheme, _, credentials = head.header(b"authorization").partition(" ")
     if scheme.lower() == "license":
         raise TokenRefused
-    crawler = current_table.get().claimed_by(request.header(b"user-agent"))
+    crawler = current_table.get().claimed_by(head.header(b"user-agent"))
     if crawler is not None and current_table.get().is_at(crawler, original.address):
         return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission)
     claimed = {} if crawler is None else claims(crawler)
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
-        own = await key_of(credentials.strip(), request, gateway, account_id, original, now)
+        own = await key_of(credentials.strip(), callers, account_id, original, now)
         if own is not None:
             return Visitor(*own, **claimed)
     if crawler is not None:
@@ -68,13 +68,13 @@ def claims(crawler: Crawler) -> dict[str, str]:
 
 
 async def key_of(
-    text: str, request: Request, gateway: Gateway, account_id: str, original: Original, now: datetime
+    text: str, callers: Callers, account_id: str, original: Original, now: datetime
 ) -> tuple[str, str] | None:
     """The id and name of a key of the account that is valid at the visitor's address; None for any other.
 
     It is read anew each time: the decision's record confirms the edge's key, and would not know that this one ended.
     """
-    found = await gateway.keys.submit(text)
+    found = await callers.keys.submit(text)
     if isinstance(found, ApiError) or found.account_id != account_id:
         return None
     try:
@@ -82,5 +82,5 @@ async def key_of(
         found.check_address(None if original.address is None else parse_address(original.address))
     except ApiError:
         return None
-    gateway.snapshot.advance(account_id, found.epoch)
+    callers.snapshot.advance(account_id, found.epoch)
     return found.key_id, found.key_name

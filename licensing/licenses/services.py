@@ -17,7 +17,7 @@ from accounts import audit, epochs
 from analytics.ledger.adjustments import EARLIEST
 from analytics.ledger.entries import add_entries
 from analytics.models import EntryType, LedgerEntry
-from kit.http.errors import InUse, ValidationFailed
+from kit.http.errors import Revoked, ValidationFailed
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
@@ -73,10 +73,10 @@ def issue_license(account_id: str, fields: Fields) -> License:
 
 @transaction.atomic
 def update_license(held: License, fields: Fields) -> License:
-    """Writes the licence, unless nothing of it changes. Raises InUse for a revoked one, and ValidationFailed."""
+    """Writes the licence, unless nothing of it changes. Raises Revoked for a revoked one, and ValidationFailed."""
     locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
-        raise InUse("This licence is revoked, which is final. Issue another one.")
+        raise Revoked("This licence is revoked, which is final. Issue another one.")
     before, booked, names, start = locked.audited(), booking(locked), names_of(locked), locked.starts_at
     fields = dict(fields)
     if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:

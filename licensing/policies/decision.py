@@ -172,7 +172,8 @@ def shortened(values: Any) -> Any:
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
     """For each rule in the order tried: whether it matched and, if not, which condition failed and on what.
 
-    The first that matched is `decisive`, unless the decision was made before any rule was tried.
+    The first that matched is `decisive`, unless the decision was made before any rule was tried. If it allows, but not
+    the permission that was asked for, that is what failed: wanted is the permission, and saw are those that it grants.
     """
     if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
         return []
@@ -180,21 +181,23 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
     decided = False
     for rule in policy.rules:
         failing = rule.first_failing(facts)
+        is_decisive = failing is None and not decided
+        failed: dict[str, Any] | None = None
+        if failing is not None:
+            wanted, saw = failing.wanted, failing.saw(facts)
+            failed = {"condition": failing.name, "wanted": shortened(wanted), "saw": shortened(saw)}
+        elif is_decisive and rule.action == "allow" and not rule.grants(facts.permission):
+            granted = shortened(list(rule.permissions))
+            failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
         steps.append(
             {
                 "index": rule.index,
                 "priority": rule.priority,
                 "action": rule.action,
                 "matched": failing is None,
-                "decisive": failing is None and not decided,
-                "failed": None
-                if failing is None
-                else {
-                    "condition": failing.name,
-                    "wanted": shortened(failing.wanted),
-                    "saw": shortened(failing.saw(facts)),
-                },
+                "decisive": is_decisive,
+                "failed": failed,
             }
         )
-        decided = decided or failing is None
+        decided = decided or is_decisive
     return steps

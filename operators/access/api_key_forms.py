@@ -24,7 +24,8 @@ class NewKeyForm(forms.ModelForm):
         choices=IN_WORDS,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         label="May",
-        help_text="No more than its work needs. A public key only ever reads.",
+        help_text="No more than its work needs. A public key only ever reads; with policies:read, whoever has it "
+        "reads the ids and addresses of customers in the rules, and with content:read every item's figures.",
     )
     allowed_ips = forms.CharField(
         required=False,

@@ -174,7 +174,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
         series=[(label, shown(amount)) for label, amount in labels],
         highest=shown(max(amount for _, amount in labels)),
         tiers=[
-            Row(tier, shown(amount), share(amount, max(report.by_license_type.values())))
+            Row(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
         ],
         content=earners(report.by_content, shown, Content),

@@ -9,7 +9,7 @@ from tests import factories
 from tests.endpoints.test_content_create import A_TIMESTAMP
 
 FIELDS = {
-    "object", "id", "allowed", "reason", "message", "contentId", "requester", "permissions", "policyId",
+    "object", "id", "allowed", "reason", "message", "contentId", "requester", "permission", "permissions", "policyId",
     "policyVersion", "matchedRule", "license", "rateLimit", "charge", "dryRun", "created",
 }  # fmt: skip
 

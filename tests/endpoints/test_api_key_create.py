@@ -154,3 +154,11 @@ def test_name_and_type_are_required(api, name):
 
 def test_a_name_of_255_characters_is_taken(create):
     assert create(name="x" * 255).status == 201
+
+
+@pytest.mark.parametrize("sent", ["2026-03-04T12:00:00Z", "2026-03-04T13:00:00+01:00", "2026-03-04", "2000-01-01"])
+def test_a_key_that_would_never_work_is_refused(create, clock, sent):
+    clock.set("2026-03-04T12:00:00Z")
+    reply = create(expiresAt=sent)
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", "expiresAt")
+    assert create(expiresAt="2026-03-04T12:00:01Z").status == 201

@@ -205,7 +205,7 @@ def test_revoking_can_be_retried_with_a_key(revoke, body):
 def test_a_revoked_licence_stays_as_it_is(revoke, change, api, held):
     revoked = revoke().body
     reply = change(expiresAt="2998-01-01")
-    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+    assert (reply.status, reply.error["code"]) == (409, "resource_revoked")
     assert api.get(f"/v1/licenses/{held['id']}").body == revoked
 
 

@@ -271,3 +271,16 @@ def test_a_year_of_entries_takes_as_many_queries_as_a_day(api, account, django_a
     with django_assert_max_num_queries(10):
         body = report(api, startDate="2026-01-02T06:00:00Z", endDate="2026-03-04T18:00:00Z")
     assert body["summary"]["total"] == pytest.approx(float(Decimal("55")))
+
+
+def test_a_licence_type_called_other_is_not_mixed_with_what_has_none(api, account):
+    ledger.add(account, "5", license_type="other")
+    ledger.add(account, "7", license_type=None)
+    body = report(api)
+    assert body["byLicenseType"] == {"": 7, "other": 5}
+    assert body["summary"]["total"] == sum(body["byLicenseType"].values())
+
+
+def test_what_has_no_licence_type_is_other_where_none_is_called_that(api, account):
+    ledger.add(account, "7", license_type=None)
+    assert report(api)["byLicenseType"] == {"other": 7}

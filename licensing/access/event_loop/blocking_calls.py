@@ -11,9 +11,10 @@ from django.utils import timezone
 from accounts.authentication import Caller, Grant, find_grant, note_use
 from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
-from kit.http.errors import ApiError, as_api_error
+from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.bodies import Check
-from licensing.access.checks import Answer, check_access
+from licensing.access.checks import check_access
+from licensing.access.decisions import Answer
 from licensing.access.lookup import (
     Found,
     Selector,
@@ -124,5 +125,6 @@ def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | A
         try:
             parsed.append(parse())
         except ApiError as error:
+            forget_frames(error)
             parsed.append(error)
     return parsed

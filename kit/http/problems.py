@@ -1,0 +1,25 @@
+"""Errors as problem details (RFC 9457), for clients whose Accept prefers them to the envelope."""
+
+from http.client import responses
+from typing import Any
+
+from django.http.request import MediaType
+
+PROBLEM, JSON = "application/problem+json", "application/json"
+
+
+def prefers_problem(accept: str) -> bool:
+    """Whether it names problem details, and JSON not or with a lower weight. Ranges such as `*/*` name neither."""
+    if PROBLEM not in accept.lower():
+        return False
+    weights: dict[str, float] = {}
+    for part in accept.lower().split(","):
+        media = MediaType(part)
+        weights[f"{media.main_type}/{media.sub_type}"] = media.quality
+    return weights.get(PROBLEM, 0) > weights.get(JSON, 0)
+
+
+def as_problem(status: int, error: dict[str, Any]) -> dict[str, Any]:
+    """The problem for what the envelope has as `error`, which is a member of it too."""
+    title = responses.get(status, error["code"])
+    return {"type": "about:blank", "title": title, "status": status, "detail": error["message"], "error": error}

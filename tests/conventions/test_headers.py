@@ -1,0 +1,153 @@
+"""What replies say of themselves beyond their bodies: what may keep them, how they are packed, what is possible."""
+
+import gzip
+
+import orjson
+import pytest
+
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each_endpoint, each_endpoint_with_key
+
+GZIP = {"Accept-Encoding": "br, gzip"}
+PREFERRING = [
+    "application/problem+json",
+    "application/problem+json, application/json;q=0.9",
+    "*/*, application/problem+json",
+]
+NOT_PREFERRING = [
+    "application/json", "*/*", "application/json, application/problem+json", "application/problem+json;q=0",
+    "application/json;q=0.5, application/problem+json;q=0.4", "text/html",
+]  # fmt: skip
+
+
+@each_endpoint_with_key()
+def test_no_cache_keeps_a_secret_or_a_decision(api, ids, endpoint):
+    kept = endpoint.send(api, ids).headers["Cache-Control"]
+    is_told = endpoint.path.startswith(("/v1/api-keys", "/v1/access"))
+    assert kept == ("no-store" if is_told else "private, no-cache")
+
+
+@each_endpoint_with_key()
+def test_no_cache_keeps_a_refusal_either(anonymous, ids, endpoint):
+    assert endpoint.send(anonymous, ids).headers["Cache-Control"] in ("no-store", "private, no-cache")
+
+
+# --- Compression ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(account):
+    for number in range(20):
+        factories.content(account, title=f"Item {number}", external_id=f"a-{number}")
+
+
+def test_a_large_reply_is_compressed_for_who_takes_it(api, many):
+    plain, packed = api.get("/v1/content"), api.get("/v1/content", headers=GZIP)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "accept-encoding" in packed.headers["Vary"].lower()
+    assert len(packed.content) < len(plain.content) / 3
+    assert gzip.decompress(packed.content) == plain.content
+    assert "Content-Encoding" not in plain.headers
+
+
+def test_a_file_is_compressed_too(api, many):
+    packed = api.get("/v1/revenue?format=csv", headers=GZIP)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == api.get("/v1/revenue?format=csv").content
+
+
+def test_a_small_reply_is_not_compressed(api):
+    assert "Content-Encoding" not in api.get("/v1/content", headers=GZIP).headers
+
+
+def test_the_document_is_a_tenth_of_its_size(anonymous):
+    plain, packed = (anonymous.get("/v1/openapi.json", headers=headers) for headers in ({}, GZIP))
+    assert len(packed.content) * 8 < len(plain.content)
+
+
+def test_a_reply_with_a_tag_stays_as_it_is(api):
+    """A strong tag stands for the bytes; If-Match would never match a weak one."""
+    item = api.post("/v1/content", {"title": "x" * 500, "metadata": {f"k{n}": "v" * 100 for n in range(20)}})
+    read = api.get(f"/v1/content/{item['id']}", headers=GZIP)
+    assert ("Content-Encoding" in read.headers, read.headers["ETag"]) == (False, item.headers["ETag"])
+
+
+def test_nothing_with_a_secret_is_compressed(api, account):
+    for number in range(20):
+        factories.api_key(account, name=f"Key {number}")
+    body = {"name": "x" * 255, "type": "secret", "allowedIps": [f"10.0.{n}.0/24" for n in range(100)]}
+    for reply in (api.get("/v1/api-keys", headers=GZIP), api.post("/v1/api-keys", body, headers=GZIP)):
+        assert len(reply.content) > 1024
+        assert "Content-Encoding" not in reply.headers
+
+
+# --- What is possible ----------------------------------------------------------------------------------------------
+
+
+@each_endpoint()
+def test_options_tells_what_is_possible_without_a_key(anonymous, ids, endpoint):
+    allowed = {other.method for other in ENDPOINTS if other.path == endpoint.path}
+    allowed |= {"HEAD"} if "GET" in allowed else set()
+    reply = anonymous.request("OPTIONS", endpoint.filled(ids)[0])
+    assert (reply.status, reply.content) == (204, b"")
+    assert set(reply.headers["Allow"].split(", ")) == allowed
+    assert "X-RateLimit-Limit" in reply.headers
+    takes = reply.headers.get("Accept-Patch")
+    assert takes == ("application/json, application/merge-patch+json" if "PATCH" in allowed else None)
+
+
+@pytest.mark.parametrize("endpoint", [one for one in WITH_KEY if one.method == "PATCH"], ids=str)
+def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
+    headers = {"Content-Type": "application/merge-patch+json; charset=utf-8"}
+    assert endpoint.send(api, ids, headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "endpoint", [one for one in WITH_KEY if one.method == "POST" and one.body is not None], ids=str
+)
+def test_nothing_else_may(api, ids, endpoint):
+    reply = endpoint.send(api, ids, headers={"Content-Type": "application/merge-patch+json"})
+    assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
+
+
+def test_the_reference_is_found_without_its_slash(anonymous):
+    reply = anonymous.get("/docs")
+    assert (reply.status, reply.headers["Location"]) == (302, "/docs/")
+
+
+# --- Problem details -----------------------------------------------------------------------------------------------
+
+
+@each_endpoint_with_key()
+@pytest.mark.parametrize("accept", PREFERRING)
+def test_a_refusal_is_a_problem_for_who_prefers_that(anonymous, ids, endpoint, accept):
+    envelope = endpoint.send(anonymous, ids).error
+    reply = endpoint.send(anonymous, ids, headers={"Accept": accept})
+    assert (reply.status, reply.headers["Content-Type"]) == (401, "application/problem+json")
+    assert orjson.loads(reply.content) == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": envelope["message"],
+        "error": envelope,
+    }
+
+
+@pytest.mark.parametrize("accept", NOT_PREFERRING)
+def test_for_others_it_is_the_envelope(anonymous, accept):
+    assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "status"), [("/v1/nothing", "localhost", 404), ("/v1/content", "x.example", 400)]
+)
+def test_what_no_view_answers_is_a_problem_too(anonymous, path, host, status):
+    reply = anonymous.get(path, headers={"Accept": "application/problem+json", "Host": host})
+    problem = orjson.loads(reply.content)
+    assert (reply.status, problem["status"], problem["detail"]) == (status, status, problem["error"]["message"])
+
+
+def test_a_success_is_json_whoever_prefers_problems(account):
+    api = ApiClient(factories.key_text(account), Accept="application/problem+json")
+    assert api.get("/v1/content").headers["Content-Type"] == "application/json"
