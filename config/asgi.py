@@ -24,7 +24,7 @@ from django.utils import timezone  # noqa: E402
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from analytics.events.partitions import ensure_partitions  # noqa: E402
-from analytics.rollups import folding  # noqa: E402
+from analytics.rollups.roll_up import INTERVAL, roll_up  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.server.threads import Threads  # noqa: E402
@@ -176,21 +176,21 @@ async def keep_partitions() -> None:
         await asyncio.sleep(86_400)
 
 
-async def keep_folding() -> None:
-    """Adds to the rollups what was recorded, in whichever process is first each time."""
+async def keep_rolling_up() -> None:
+    """Roll up what was recorded, in whichever process is first each time."""
     while True:
-        await asyncio.sleep(folding.EVERY.total_seconds())
+        await asyncio.sleep(INTERVAL.total_seconds())
         try:
-            await asyncio.to_thread(fold)
+            await asyncio.to_thread(roll_up_pending)
         except OperationalError as error:  # nothing is lost, and reports see what waits
             logger.warning("What was recorded could not be added to the rollups; trying again: %s", error)
         except Exception:
             logger.exception("What was recorded could not be added to the rollups; trying again")
 
 
-def fold() -> None:
+def roll_up_pending() -> None:
     try:
-        folding.fold(age=folding.EVERY)
+        roll_up(age=INTERVAL)
     finally:
         connection.close()
 
@@ -211,7 +211,7 @@ def remove_old_uploads() -> None:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_folding(), sample(checks.gateway))]
+    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_rolling_up(), sample(checks.gateway))]
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

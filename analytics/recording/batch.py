@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True, gc=False):
     charge: Charge | None = None
 
 
-class Row(Struct, gc=False):
+class EventRow(Struct, gc=False):
     """An entry as it goes to the database; `ordinal` says as which in turn it claims from its case's counter."""
 
     id: str
@@ -103,7 +103,7 @@ RETRY = Outcome(stale=True, retry=True)
 encode = JsonEncoder().encode
 
 
-class Counter(Struct, gc=False):
+class LimitCounter(Struct, gc=False):
     """All claims of a batch on one rule's limit for one requester."""
 
     number: int
@@ -116,7 +116,7 @@ class Counter(Struct, gc=False):
     claimed: int = 0
 
 
-def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
+def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     """What to tell those of these requests that cannot go into one batch with the others; None for those that can.
 
     A request is stored as a whole or not at all: one that was stored in part would be decided anew as a whole, and
@@ -155,14 +155,14 @@ class Batch:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.rows: list[Row | None] = []
+        self.rows: list[EventRow | None] = []
         self.cases: dict[Case, None] = {}  # in their order
         self.charges: list[ChargeOfCase] = []
-        self.counters: dict[tuple[int, str, str], Counter] = {}
+        self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         for entry in entries:
             self.rows.append(self.row(entry))
 
-    def row(self, entry: Entry) -> Row | None:
+    def row(self, entry: Entry) -> EventRow | None:
         case, claim = entry.case, entry.claim
         counter = None if claim is None else self.counter(claim)
         if counter is not None and claim is not None and counter.window_start != claim.window_start:
@@ -174,15 +174,15 @@ class Batch:
             if entry.charge is not None:
                 self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         if counter is None:
-            return Row(entry.id, entry.content, case.number)
+            return EventRow(entry.id, entry.content, case.number)
         counter.claimed += 1
-        return Row(entry.id, entry.content, case.number, counter.claimed)
+        return EventRow(entry.id, entry.content, case.number, counter.claimed)
 
-    def counter(self, claim: Claim) -> Counter:
+    def counter(self, claim: Claim) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
-            counter = self.counters[key] = Counter(
+            counter = self.counters[key] = LimitCounter(
                 len(self.counters),
                 claim.account,
                 claim.requester,

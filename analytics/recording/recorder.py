@@ -1,8 +1,8 @@
 """Recording decisions: events, counts of rule limits, charges and what usage figures need, in one transaction.
 
 `record` writes any number of decisions, of any accounts, in one statement on PostgreSQL: that the facts they were made
-on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (which the
-service folds them into, analytics.rollups.folding) at the same moment.
+on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (added to
+them later, analytics.rollups.roll_up) at the same moment.
 The answer to a decision leaves after that has committed.
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from analytics.models.usage import MONTHS
 from analytics.revenue.spans import Span, Weights, rounded
-from analytics.rollups.folding import UNFOLDED_REVENUE
+from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import adapted, owned
 
 # Below, adding up all days takes no longer than reading a row of each year.
@@ -47,7 +47,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     rows = f"""SELECT {name}_id AS key, currency, refund, {total(first, last)} AS touched,
         {total(*whole_months(span))} AS whole
       FROM analytics_{name}revenueyear WHERE {condition} AND year BETWEEN %s AND %s
-      UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {UNFOLDED_REVENUE}
+      UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {PENDING_REVENUE}
       WHERE {condition} AND {day} BETWEEN %s AND %s"""  # noqa: S608 - made of constants
     values: dict[str, list[Decimal]] = {}
     for (_, code), weight in weights.items():

@@ -20,7 +20,7 @@ from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.bounds import LONG, candidates
 from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, rounded
-from analytics.rollups.folding import UNFOLDED_REVENUE
+from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, adapted, owned
 from analytics.usage.report import in_memory
 from kit.values.amounts import from_millionths
@@ -32,7 +32,7 @@ SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rou
 
 
 def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
-    """SQL for the rows of a rollup, of what is yet to be folded into it, and of entries at the edges.
+    """SQL for the rows of a rollup, of what is pending, and of entries at the edges.
 
     Each is key, day, currency and amount in millionths.
     """
@@ -46,7 +46,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[A
     if connection.vendor == "postgresql":
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
-            f"SELECT {key}, {date_}, currency, amount FROM {UNFOLDED_REVENUE}"  # noqa: S608
+            f"SELECT {key}, {date_}, currency, amount FROM {PENDING_REVENUE}"  # noqa: S608
             f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
         )
         parameters += [*owners, *span.days]

@@ -12,7 +12,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 
 from kit.http.parsing import JSON, PATCH_TYPES
-from kit.rest.error_examples import ERRORS, TYPES, error_example
+from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from kit.values import ids
@@ -28,7 +28,7 @@ ERROR_SCHEMA: dict[str, Any] = {
             "properties": {
                 "code": {"type": "string", "description": "Machine-readable and stable."},
                 "message": {"type": "string", "description": "For people; names what is wrong."},
-                "type": {"type": "string", "enum": sorted(set(TYPES.values()))},
+                "type": {"type": "string", "enum": error_types()},
                 "param": {"type": "string", "description": "The offending field, parameter or header."},
                 "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
             },
@@ -174,7 +174,10 @@ class ApiSchema(AutoSchema):
             possible |= {"idempotency_conflict", "idempotency_mismatch"}
         if self.view.action in self.view.conditional:
             possible.add("precondition_failed")
-        codes = {status: tuple(code for code in told["codes"] if code in possible) for status, told in ERRORS.items()}
+        codes = {
+            status: tuple(code for code in of_status if code in possible)
+            for status, of_status in documented_errors().items()
+        }
         if method not in ("POST", "PATCH"):
             del codes["422"]
         return {status: of_status for status, of_status in codes.items() if of_status}
@@ -204,8 +207,28 @@ def only_v1(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, 
 
 
 def response_name(status: str, codes: tuple[str, ...]) -> str:
-    everything = codes == tuple(ERRORS[status]["codes"])
+    everything = codes == tuple(documented_errors()[status])
     return f"Error{status}" if everything else f"Error{status}_{'_or_'.join(codes)}"
+
+
+def error_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "type"],
+                "properties": {
+                    "code": {"type": "string", "description": "Machine-readable and stable."},
+                    "message": {"type": "string", "description": "For people; names what is wrong."},
+                    "type": {"type": "string", "enum": error_types()},
+                    "param": {"type": "string", "description": "The offending field, parameter or header."},
+                    "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
+                },
+            }
+        },
+    }
 
 
 def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
@@ -215,12 +238,12 @@ def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
         "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}},
     }
     return {
-        "description": ERRORS[status]["description"],
+        "description": DESCRIPTIONS[int(status)],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {
             JSON: {
                 "schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, of_status]},
-                "examples": {code: {"value": error_example(status, code)} for code in codes},
+                "examples": {code: {"value": error_example(documented_errors()[status][code])} for code in codes},
             }
         },
     }
@@ -244,7 +267,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         if component.name.endswith("Request"):
             # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
             schema.setdefault("additionalProperties", False)
-    schemas["Error"] = ERROR_SCHEMA
+    schemas["Error"] = error_schema()
     components["headers"] = HEADERS
     components["responses"] = {
         reference["$ref"].rpartition("/")[2]: None
@@ -260,7 +283,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
             components["responses"][name] = {"description": told_of, "headers": headers}
             continue
         status, _, codes = name.removeprefix("Error").partition("_")
-        told = tuple(codes.split("_or_")) if codes else tuple(ERRORS[status]["codes"])
+        told = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
         components["responses"][name] = error_response(status, told)
     without_internal_marks(result)
     return result

@@ -15,7 +15,7 @@ from kit.http.errors import ValidationFailed
 from kit.rest.fields import is_http_url
 from licensing.access.subjects import parse_ip
 from licensing.policies import schemas
-from licensing.policies.conditions import PERMISSION_PATTERN, RuleError
+from licensing.policies.condition_values import PERMISSION_PATTERN, RuleError
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import parse_new_rules
 

@@ -13,8 +13,16 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.content.models import Content, ContentType, Status
+from licensing.content import metadata
+from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
+from licensing.policies.facts import ContentType
+
+
+def operand_of(attribute: metadata.Attribute) -> Operand:
+    if attribute.kind == metadata.Kind.TEXT:
+        return Operand(text, attribute.column)
+    return Operand(day if attribute.kind == metadata.Kind.DAY else integer, attribute.column, ORDER)
 
 
 def key_of_url(value: str) -> bytes | None:
@@ -34,10 +42,7 @@ class ContentFilters(OperatorFilterSet):
         "tags": Operand(text, lookup="has"),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
-        "metadata.author": Operand(text, "author"),
-        "metadata.category": Operand(text, "category"),
-        "metadata.publishedAt": Operand(day, "published_at", ORDER),
-        "metadata.wordCount": Operand(integer, "word_count", ORDER),
+        **{f"metadata.{one.name}": operand_of(one) for one in metadata.ATTRIBUTES if one.kind != metadata.Kind.TEXTS},
     }
 
     class Meta:

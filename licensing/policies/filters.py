@@ -10,8 +10,9 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.policies.models import Action, Policy
+from licensing.policies.models import Policy
 from licensing.policies.modes import MODES
+from licensing.policies.rules import Action
 
 
 class PolicyFilters(OperatorFilterSet):

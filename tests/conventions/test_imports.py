@@ -19,9 +19,9 @@ CAPABILITIES = [
     ["access"],
     ["drafts", "demo", "edge"],
 ]
+DECISION = ("decision", "rules", "conditions", "condition_values", "facts", "coverage", "lint", "modes")
 PURE = [
-    *(f"licensing/policies/{name}.py" for name in ("decision", "rules", "conditions", "facts", "coverage", "lint")),
-    "licensing/policies/modes.py",
+    *(f"licensing/policies/{name}.py" for name in DECISION),
     "licensing/sites/hosts.py",
     "licensing/sites/patterns.py",
 ]

@@ -61,7 +61,7 @@ def test_a_policy_taken_off_an_item_decides_the_next_check(check, item):
 
 
 def test_an_archived_item_is_denied_at_once(check, item):
-    content_services.set_content_status(item, "archived")
+    content_services.update_content(item, {"status": "archived"})
     assert check()["reason"] == "content_archived"
 
 

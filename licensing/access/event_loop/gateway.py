@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import connection
 
 from accounts.authentication import Caller, Grant
-from analytics.recording.batch import Entry, Outcome, unfit
+from analytics.recording.batch import Entry, Outcome, conflicts
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError
@@ -127,7 +127,7 @@ class Gateway:
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests, each stored as a whole or not at all."""
-        refusals = unfit(many)
+        refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
         with timed_commit(sum(map(len, many))):
             stored = iter(await self.write(fitting))
