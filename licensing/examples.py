@@ -103,6 +103,17 @@ NEW_SITE: dict[str, Any] = {
 }
 SITE: dict[str, Any] = {"id": SITE_ID, "object": "site", **NEW_SITE, "created": CREATED, "updated": CREATED}
 
+CRAWLER: dict[str, Any] = {
+    "object": "crawler",
+    "name": "ExampleBot",
+    "crawlerClass": "ai_training",
+    "operator": "Example AI",
+    "userAgent": "ExampleBot",
+    "requesterId": "crawler:examplebot",
+    "addresses": ["203.0.113.0/24"],
+    "sources": ["https://ai.example/examplebot.json"],
+}
+
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 CHECK: dict[str, Any] = {
     "contentId": CONTENT_ID,
@@ -234,6 +245,7 @@ OPERATIONS = {
         codes=("resource_already_exists",),
     ),
     "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
+    "GET /v1/crawlers": Operation("listCrawlers", page(CRAWLER, date="2026-11-21")),
     "GET /v1/licenses": Operation("listLicenses", page(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),

@@ -4,6 +4,7 @@ The table that comes with the service has no addresses: where an operator publis
 updated file brings them in (`manage.py update_crawlers`).
 """
 
+import os
 import re
 from collections.abc import Sequence
 from datetime import date
@@ -97,6 +98,15 @@ def first_repeated(values: Sequence[str]) -> str | None:
 def path_of_update() -> Path:
     """Where an updated table is kept."""
     return Path(settings.DATA_DIR) / "crawlers.json"
+
+
+def keep_table(data: bytes) -> Table:
+    """Checks an updated table, and puts it in the place of the one in use, whole. Raises ValueError and OSError."""
+    table, path = parse_table(data), path_of_update()
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(data)
+    draft.replace(path)
+    return table
 
 
 class CurrentTable:

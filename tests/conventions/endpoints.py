@@ -78,6 +78,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/sites/{site}", "content:read"),
     Endpoint("PATCH", "/v1/sites/{site}", "content:write", {"host": "changed.example"}),
     Endpoint("DELETE", "/v1/sites/{site}", "content:write"),
+    Endpoint("GET", "/v1/crawlers", "content:read"),
     Endpoint("GET", "/v1/licenses", "licenses:read"),
     Endpoint("POST", "/v1/licenses", "licenses:write", NEW_LICENSE, 201),
     Endpoint("GET", "/v1/licenses/{license}", "licenses:read"),
