@@ -25,6 +25,9 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.searching import find_by_id
 
 FACTS = {
+    "url": "Page asked for",
+    "pattern": "Pattern of the site",
+    "mode": "Mode of the site",
     "requesterName": "Requester's name",
     "licenseType": "Licence type, by the caller",
     "hasValidLicense": "Licence valid, by the caller",
@@ -130,6 +133,8 @@ class DecisionAdmin(ScopedAdmin):
 
     @display(description="Item")
     def item(self, event: AccessEvent) -> str:
+        if event.content.deleted_at and "url" in event.facts:  # a page that is no item
+            return str(event.content)
         if event.content.deleted_at:
             return f"{event.content} ({event.content_id}), deleted since"
         return format_html(

@@ -184,6 +184,8 @@ class PolicyForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "mode" in self.fields:
+            self.fields["mode"].required = False
         self.asked = self.data.get(EDIT, "") if self.is_bound else ""
 
     def clean_name(self) -> str:
@@ -191,6 +193,9 @@ class PolicyForm(forms.ModelForm):
         if not name.strip():
             raise forms.ValidationError("Must not be blank.")
         return name
+
+    def clean_mode(self) -> str:
+        return str(self.cleaned_data["mode"] or self.instance.mode)
 
     def clean_description(self) -> str | None:
         description = (self.cleaned_data["description"] or "").replace("\r\n", "\n")
