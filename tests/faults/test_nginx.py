@@ -132,7 +132,8 @@ def test_a_denial_says_what_would_help(visit):
 
 def test_no_spelling_of_a_page_is_a_way_around(visit):
     for path in ("//licensed/a", "/open/%2e%2e/licensed/a", "/%6cicensed/a", "/licensed%2Fa", "/licensed/a?x=/open/"):
-        assert (path, visit.get(path).status_code) == (path, 402)
+        address = f"{str(visit.base_url).removesuffix('/')}{path}"  # joined by httpx, // would begin a host
+        assert (path, visit.get(address).status_code) == (path, 402)
 
 
 def test_the_origin_sees_what_was_decided_and_neither_forgeries_nor_the_key(visit, key):
