@@ -114,17 +114,19 @@ def answer_once(
             )
         record.status = response.status_code
         record.reply = sealer().encrypt(reply)
-        record.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        record.headers = sealer().encrypt(render_json(headers))
         record.save()
         return response
     if bytes(record.fingerprint) != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
     try:
         reply = sealer().decrypt(bytes(record.reply))
+        headers = orjson.loads(sealer().decrypt(bytes(record.headers))) if record.headers else {}
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
     check_replay(reply)
     replays.inc()
-    headers = {**(record.headers or {}), "Idempotent-Replayed": "true"}
+    headers["Idempotent-Replayed"] = "true"
     return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)

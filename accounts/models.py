@@ -119,7 +119,7 @@ class IdempotencyRecord(models.Model):
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)
     reply = models.BinaryField(default=bytes)  # sealed: useless without the server's secret
-    headers = models.JSONField(null=True)  # of the reply; null where a version without them kept it
+    headers = models.BinaryField(null=True)  # of the reply, sealed too; null where an older version kept it
     created = models.DateTimeField(db_index=True)
 
     class Meta:

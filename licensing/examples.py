@@ -74,8 +74,8 @@ NEW_LICENSE: dict[str, Any] = {
     "requesterName": "Acme",
     "licenseType": "commercial",
     "tags": ["markets"],
-    "startsAt": "2026-01-31",
-    "expiresAt": "2027-01-31",
+    "startsAt": "2026-01-31T00:00:00Z",
+    "expiresAt": "2027-01-31T00:00:00Z",
     "price": {"amount": "1200.00", "currency": "EUR"},
     "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
 }
@@ -252,7 +252,7 @@ OPERATIONS = {
     "PATCH /v1/licenses/{id}": Operation(
         "updateLicense",
         {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
-        {"expiresAt": "2028-01-31"},
+        {"expiresAt": "2028-01-31T00:00:00Z"},
         codes=("resource_revoked",),
     ),
     "POST /v1/licenses/{id}/revoke": Operation(

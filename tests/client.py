@@ -18,6 +18,7 @@ class Reply:
         self.headers = response.headers
         self.content = response.getvalue()
         is_json = self.headers.get("Content-Type", "").partition(";")[0] == "application/json"
+        is_json = is_json and "Content-Encoding" not in self.headers
         self.body = orjson.loads(self.content) if self.content and is_json else None
 
     @property

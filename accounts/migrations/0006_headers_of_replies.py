@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='idempotencyrecord',
             name='headers',
-            field=models.JSONField(null=True),
+            field=models.BinaryField(null=True),
         ),
     ]

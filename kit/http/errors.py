@@ -134,6 +134,7 @@ class Revoked(AlreadyExists):
     """The resource was ended for good, so it cannot be changed."""
 
     code = "resource_revoked"
+    example = {"message": "This licence is revoked, which is final. Issue another one."}
 
 
 class PreconditionFailed(AlreadyExists):

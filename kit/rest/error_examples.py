@@ -11,7 +11,7 @@ DESCRIPTIONS = {
     403: "The key lacks the permission, or the address is not in its allowlist.",
     404: "There is no such resource.",
     405: "The method is not possible at this path; `Allow` names those that are.",
-    409: "The resource exists already, is in use, or a request with this Idempotency-Key is running.",
+    409: "The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running.",
     412: "The resource is in another state than `If-Match` names. Nothing was written.",
     413: "The body is larger than 1 MiB.",
     415: "The body is not JSON.",

@@ -18,23 +18,6 @@ from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE
 from kit.values import ids
 
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-ERROR_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "type"],
-            "properties": {
-                "code": {"type": "string", "description": "Machine-readable and stable."},
-                "message": {"type": "string", "description": "For people; names what is wrong."},
-                "type": {"type": "string", "enum": error_types()},
-                "param": {"type": "string", "description": "The offending field, parameter or header."},
-                "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
-            },
-        }
-    },
-}
 FURTHER_HEADERS = {"401": ["WWW-Authenticate"], "409": ["Retry-After"], "429": ["Retry-After"], "503": ["Retry-After"]}
 FORMAT = {
     "name": "format",

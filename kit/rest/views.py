@@ -171,7 +171,7 @@ class ApiViewSet(Steps, GenericViewSet):
         return response
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        finalized = super().finalize_response(request, response, *args, **kwargs)
+        finalized: Any = super().finalize_response(request, response, *args, **kwargs)
         finalized.headers.setdefault("Cache-Control", self.cache_control)
         finalized.may_be_compressed = self.may_be_compressed
         return finalized

@@ -91,7 +91,9 @@ class DecisionSerializer(serializers.Serializer):
     charge = serializers.JSONField(allow_null=True)
     dryRun = serializers.BooleanField()
     created = Timestamp()
-    context = ContextShown(required=False, help_text="Of a recorded decision: what was given of the requester.")
+    context = ContextShown(  # type: ignore[assignment]
+        required=False, help_text="Of a recorded decision: what was given of the requester."
+    )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(

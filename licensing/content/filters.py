@@ -1,9 +1,10 @@
 """What content can be filtered by."""
 
+from dataclasses import replace
+
 from kit.rest.fields import is_http_url
 from kit.rest.filters import (
     ORDER,
-    Kind,
     Operand,
     OperatorFilterSet,
     choice,
@@ -13,16 +14,16 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.content import metadata
+from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.policies.facts import ContentType
 
 
-def operand_of(attribute: metadata.Attribute) -> Operand:
-    if attribute.kind == metadata.Kind.TEXT:
+def operand_of(attribute: Attribute) -> Operand:
+    if attribute.kind == Kind.TEXT:
         return Operand(text, attribute.column)
-    return Operand(day if attribute.kind == metadata.Kind.DAY else integer, attribute.column, ORDER)
+    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER)
 
 
 def key_of_url(value: str) -> bytes | None:
@@ -38,11 +39,11 @@ class ContentFilters(OperatorFilterSet):
         "externalId": Operand(text, "external_id"),
         "policyId": Operand(identifier("pol"), "policy_id"),
         "title": Operand(text),
-        "source": Operand(Kind(key_of_url, text.schema), "source_key"),
+        "source": Operand(replace(text, parse=key_of_url), "source_key"),
         "tags": Operand(text, lookup="has"),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
-        **{f"metadata.{one.name}": operand_of(one) for one in metadata.ATTRIBUTES if one.kind != metadata.Kind.TEXTS},
+        **{f"metadata.{one.name}": operand_of(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
     }
 
     class Meta:

@@ -134,6 +134,8 @@ def test_every_reply_tells_its_headers(path: str, method: str, operation: dict[s
 @every_operation
 def test_every_reply_has_examples_that_its_schema_allows(path: str, method: str, operation: dict[str, Any]):
     for status, reply in operation["responses"].items():
+        if status == "304":  # it has no body
+            continue
         media = content(reply)
         examples = [media["example"]] if "example" in media else [one["value"] for one in media["examples"].values()]
         assert examples, status

@@ -48,6 +48,7 @@ def test_an_allowed_check_says_on_what_grounds(check, item, policy):
         "message": None,
         "contentId": item.pk,
         "requester": {"id": "org_acme", "name": "Acme"},
+        "permission": "commercial_use",
         "permissions": ["full_access"],
         "policyId": policy.pk,
         "policyVersion": 1,
