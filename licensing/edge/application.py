@@ -22,7 +22,7 @@ from licensing.access.event_loop.application import (
     HSTS,
     CheckApplication,
     Head,
-    outcome_of,
+    outcomes_of,
     respond,
 )
 from licensing.access.event_loop.callers import Callers, Sender
@@ -99,7 +99,7 @@ class ForwardApplication(CheckApplication):
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):  # a host that the account has no site for
             return open_page(original)
-        count_checks([outcome_of(answer)])
+        count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
             raise answer
         return answer_of(answer, original)

@@ -34,6 +34,8 @@ class CrawlerSerializer(serializers.Serializer):
 class CrawlerViewSet(AccountViewSet):
     permissions_required = {"list": "content:read"}
     listing = frozenset[str]()
+    filter_backends = ()
+    pagination_class = None
 
     @extend_schema(
         summary="List known crawlers",
