@@ -35,6 +35,7 @@ from kit.http.errors import ApiError  # noqa: E402
 from kit.rest.heavy import is_heavy  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
+from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if settings.ADMIN:
     from operators.base.uploads import purge
@@ -83,6 +84,7 @@ def start_tracing() -> Any:
 
 tracing = start_tracing()
 checks = CheckApplication()
+forwards = ForwardApplication(checks.gateway)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,6 +92,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await lifespan(receive, send)
     elif checks.serves(scope):
         await checks(scope, receive, send)
+    elif forwards.serves(scope):
+        await forwards(scope, receive, send)
     elif scope["path"] in PROBES:
         await answer_probe(scope, send)
     else:

@@ -15,6 +15,8 @@ SPECTACULAR: dict[str, Any] = {
     "TAGS": [
         {"name": "content", "description": "The items that a publisher owns."},
         {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
+        {"name": "sites", "description": "The hosts whose pages are decided at the edge."},
+        {"name": "crawlers", "description": "The crawlers that are known at the edge."},
         {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},

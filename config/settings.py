@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "accounts.limits.headers.PageLimitMiddleware",
     "kit.http.compression.CompressionMiddleware",
+    "licensing.edge.middleware.SiteDocuments",  # under hosts that the next refuses
     "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,

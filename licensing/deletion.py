@@ -9,7 +9,7 @@ from kit.rest.fields import Choice
 
 class DeletedSerializer(serializers.Serializer):
     id = serializers.CharField()
-    object = Choice(choices=["content", "policy"])
+    object = Choice(choices=["content", "policy", "site"])
     deleted = serializers.BooleanField(help_text="Always true.")
 
 

@@ -37,6 +37,7 @@ POLICY: dict[str, Any] = {
     "id": POLICY_ID,
     "object": "policy",
     **NEW_POLICY,
+    "mode": "enforce",
     "version": 1,
     "created": CREATED,
 }
@@ -91,6 +92,26 @@ LICENSE: dict[str, Any] = {
     "revokedAt": None,
     "created": CREATED,
     "updated": CREATED,
+}
+
+SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
+NEW_SITE: dict[str, Any] = {
+    "host": "publisher.example",
+    "mode": "observe",
+    "unknown": "allow",
+    "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
+}
+SITE: dict[str, Any] = {"id": SITE_ID, "object": "site", **NEW_SITE, "created": CREATED, "updated": CREATED}
+
+CRAWLER: dict[str, Any] = {
+    "object": "crawler",
+    "name": "ExampleBot",
+    "crawlerClass": "ai_training",
+    "operator": "Example AI",
+    "userAgent": "ExampleBot",
+    "requesterId": "crawler:examplebot",
+    "addresses": ["203.0.113.0/24"],
+    "sources": ["https://ai.example/examplebot.json"],
 }
 
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
@@ -214,6 +235,17 @@ OPERATIONS = {
     ),
     "POST /v1/policies/lint": Operation("lintPolicy", LINT, {"rules": [*RULES, RULES[1]], "defaultAction": "deny"}),
     "POST /v1/policies/{id}/simulate": Operation("simulatePolicy", SIMULATION, {"rules": RULES, "period": "30d"}),
+    "GET /v1/sites": Operation("listSites", page(SITE)),
+    "POST /v1/sites": Operation("createSite", SITE, NEW_SITE, codes=("resource_already_exists",)),
+    "GET /v1/sites/{id}": Operation("getSite", SITE),
+    "PATCH /v1/sites/{id}": Operation(
+        "updateSite",
+        {**SITE, "mode": "enforce", "updated": UPDATED},
+        {"mode": "enforce"},
+        codes=("resource_already_exists",),
+    ),
+    "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
+    "GET /v1/crawlers": Operation("listCrawlers", page(CRAWLER, date="2026-11-21")),
     "GET /v1/licenses": Operation("listLicenses", page(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),

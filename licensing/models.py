@@ -5,5 +5,6 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
+from licensing.sites.models import Site, SiteRule
 
-__all__ = ["Content", "License", "Policy", "PolicyRevision", "Requester"]
+__all__ = ["Content", "License", "Policy", "PolicyRevision", "Requester", "Site", "SiteRule"]

@@ -3,13 +3,17 @@ from rest_framework.routers import SimpleRouter
 from licensing.access.views import AccessViewSet, DecisionViewSet
 from licensing.content.views import ContentViewSet
 from licensing.drafts.views import PolicyDraftViewSet
+from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
+from licensing.sites.views import SiteViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register("content", ContentViewSet)
 router.register("policies", PolicyDraftViewSet, "policy-draft")  # before /policies/<id>, which would match lint
 router.register("policies", PolicyViewSet)
+router.register("sites", SiteViewSet)
+router.register("crawlers", CrawlerViewSet, "crawler")
 router.register("licenses", LicenseViewSet)
 router.register("access", AccessViewSet, "access")
 router.register("access/decisions", DecisionViewSet)

@@ -12,6 +12,8 @@ from licensing.licenses.models import License
 from licensing.licenses.services import issue_license
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
+from licensing.sites import services as site_services
+from licensing.sites.models import Site
 
 numbers = count(1)
 
@@ -60,3 +62,11 @@ def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> Li
 
 def content(owner: Account, **fields: Any) -> Content:
     return content_services.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})
+
+
+def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields: Any) -> Site:
+    """A site whose `rules` are patterns with their policies."""
+    told = [
+        {"pattern": pattern, "policy_id": policy.pk if policy else None} for pattern, policy in (rules or {}).items()
+    ]
+    return site_services.create_site(owner.pk, {"host": f"site-{next(numbers)}.example", "rules": told, **fields})

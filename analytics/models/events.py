@@ -30,6 +30,7 @@ class AccessEvent(models.Model):
     rate_remaining = models.BigIntegerField(null=True)  # of the rule's limit, after this decision
     rate_reset = models.BigIntegerField(null=True)  # Unix seconds
     created = models.DateTimeField()
+    observed = models.CharField(max_length=30, null=True)  # why it would have been denied, if it had been enforced
 
     class Meta:
         verbose_name = "decision"

@@ -43,6 +43,8 @@ class Case(Struct, eq=False, gc=False):
     rate_reset: int | None
     number: int = 0
     counter: int | None = None
+    # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
+    observed: str | None = None
 
 
 class Charge(Struct, frozen=True, gc=False):

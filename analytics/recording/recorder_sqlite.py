@@ -33,10 +33,10 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     stored = [
         Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
     ]
-    insert(cursor, "accessevent", EVENT_COLUMNS, [one.row() for one in stored])
+    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
     for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
         add_to_usage(cursor, date.fromisoformat(day), list(of_day))
-    charged = [(one.entry.charge, one) for one in stored if one.allowed and one.entry.charge is not None]
+    charged = [(one.charge, one) for one in stored if one.charge is not None]
     if charged:
         charge(cursor, charged)
     return outcomes
@@ -50,19 +50,26 @@ class Stored:
         self.entry, self.remaining = entry, outcome.remaining
         self.id, self.account, self.content = map(bytes.fromhex, (entry.id, case.account, entry.content))
         self.requester = case.requester
-        self.allowed = case.allowed and outcome.granted
-        self.reason = case.reason if outcome.granted else RATE_LIMIT_EXCEEDED
+        self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
+        if not outcome.granted and case.observed is None:
+            self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
+        elif not outcome.granted:
+            self.observed = RATE_LIMIT_EXCEEDED
         # As Django writes it: a list's cursor and filters compare it as text.
         self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
+    @property
+    def charge(self) -> Charge | None:
+        return self.entry.charge if self.allowed and self.observed is None else None
+
     def row(self) -> tuple[Any, ...]:
-        """The values of EVENT_COLUMNS."""
+        """The values of EVENT_COLUMNS, and `observed`."""
         case = self.entry.case
         policy = case.policy and bytes.fromhex(case.policy)
         return (
             *(self.id, self.account, self.content, self.requester, policy, case.policy_version, self.allowed),
             *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
-            *(self.remaining, case.rate_reset, self.created),
+            *(self.remaining, case.rate_reset, self.created, self.observed),
         )
 
 

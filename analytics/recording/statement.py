@@ -46,7 +46,8 @@ CHARGED = f"""
   INSERT INTO analytics_ledgerentry ({LEDGER_COLUMNS})
   SELECT stored.id, account_id, 'usage', amount, currency, stored.created, license, license_type, stored.id,
     content_id, requester_id, stored.created
-  FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id WHERE stored.allowed
+  FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id
+  WHERE stored.allowed AND stored.observed IS NULL
   RETURNING account_id, currency, license_type, requester_id, content_id, amount, occurred_at
 ), pending_revenue AS (
   INSERT INTO analytics_recentrevenue (account_id, hour, currency, amounts, license_types, contents, requesters)
@@ -68,7 +69,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS alike (
     number int, account uuid, epoch bigint, requester bigint, policy uuid, policy_version int, allowed boolean,
     reason text, rule_index smallint, permission text, facts jsonb, created timestamptz, counter int,
-    rate_reset bigint)
+    rate_reset bigint, observed text)
 ), entry AS MATERIALIZED (
   SELECT entry.id, entry.content, entry.ordinal, alike.*
   FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int)
@@ -88,14 +89,15 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   FROM counter JOIN counted
   ON counted.requester_id = counter.requester AND counted.policy_id = counter.policy AND counted.rule = counter.rule
 ), stored AS (
-  INSERT INTO analytics_accessevent ({EVENT_COLUMNS})
+  INSERT INTO analytics_accessevent ({EVENT_COLUMNS}, observed)
   SELECT id, account, content, requester, policy, policy_version,
-    allowed AND (counter IS NULL OR ordinal <= granted),
-    CASE WHEN ordinal > granted THEN '{RATE_LIMIT_EXCEEDED}' ELSE reason END,
-    rule_index, permission, facts, greatest(room - ordinal, 0), rate_reset, created
+    allowed AND (counter IS NULL OR ordinal <= granted OR observed IS NOT NULL),
+    CASE WHEN ordinal > granted AND observed IS NULL THEN '{RATE_LIMIT_EXCEEDED}' ELSE reason END,
+    rule_index, permission, facts, greatest(room - ordinal, 0), rate_reset, created,
+    nullif(CASE WHEN ordinal > granted AND observed IS NOT NULL THEN '{RATE_LIMIT_EXCEEDED}' ELSE observed END, '')
   FROM entry LEFT JOIN settled ON settled.number = entry.counter
   WHERE account NOT IN (SELECT account FROM stale)
-  RETURNING id, account_id, content_id, requester_id, allowed, reason, created
+  RETURNING id, account_id, content_id, requester_id, allowed, reason, created, observed
 ), pending_usage AS ({PENDING_ROW}){CHARGED if charging else ""}
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,

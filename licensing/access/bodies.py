@@ -89,7 +89,8 @@ class BatchBody(CheckFields, kw_only=True):
 
 
 class Check(Struct, frozen=True, gc=False):
-    """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`) and its name."""
+    """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`), or a page at
+    the edge (`page`), and its name."""
 
     selector: tuple[str, str]
     requester_id: str
@@ -103,6 +104,8 @@ class Check(Struct, frozen=True, gc=False):
     explain: bool = False
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
+    and_permission: str | None = None  # a further one, without which nothing is allowed
+    is_free: bool = False  # nothing is charged, whatever the licence says
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
 

@@ -21,7 +21,7 @@ from licensing.access.lookup import Found
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license
 from licensing.licenses.license_index import vouched_for
 from licensing.policies import rate_limits
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, decide
+from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
 from licensing.policies.facts import Facts
 
 
@@ -58,6 +58,9 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now)
     if standing is None:
         standing = vouched_for(check.license_type, check.has_valid_license)
+    licenses = standing.licenses
+    if check.is_free:
+        licenses = tuple(replace(held, access_amount=None, access_currency=None) for held in licenses)
     return Facts(
         now=now,
         requester_id=check.requester_id,
@@ -65,13 +68,15 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         has_valid_license=standing.is_valid,
         has_lapsed_license=standing.has_lapsed,
         licenses_by_service=standing.by_service,
-        licenses=standing.licenses,
+        licenses=licenses,
         permission=check.permission,
         ip=parse_address(check.ip) if check.ip is not None else None,
         content_type=item.content_type,
         tags=item.tags,
         category=item.category,
         archived=item.archived,
+        mode=item.mode,
+        is_open=item.is_open,
     )
 
 
@@ -86,8 +91,12 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
     """The answer, as far as it depends on facts alone; what was counted is added later."""
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
+    if check.and_permission is not None and not decision.refuses:
+        further = replace(facts, permission=check.and_permission)
+        if (other := decide(item.policy, further)).refuses:
+            facts, decision = further, other
     rule = decision.rule
-    limited = decision.allowed and rule is not None and rule.rate_limit is not None
+    has_limit = not decision.refuses and rule is not None and rule.rate_limit is not None
     return Answer(
         id=None,
         decision=decision,
@@ -97,7 +106,7 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
         policy=item.policy,
         facts=facts,
         created=render_timestamp(now) or "",
-        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if limited else None,  # type: ignore[union-attr]
+        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if has_limit else None,  # type: ignore[union-attr]
         dry_run=check.dry_run,
     )
 
@@ -173,10 +182,11 @@ class DecisionBatch:
             allowed=decision.allowed,
             reason=decision.reason,
             rule_index=rule.index if rule else None,
-            permission=check.permission,
+            permission=answer.facts.permission,
             facts=recorded_facts(check, item, answer),
             created=answer.created,
             rate_reset=answer.rate_reset,
+            observed=decision.observed,
         )
         return Shared(answer, case, claim, charge_of(decision))
 
@@ -241,7 +251,5 @@ def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, Any]:
 
 def settle(answer: Answer, outcome: Outcome) -> Answer:
     """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
-    decision = answer.decision
-    if not outcome.granted:
-        decision = replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
+    decision = answer.decision if outcome.granted else limited(answer.decision)
     return replace(answer, decision=decision, rate_remaining=outcome.remaining, shared=None)

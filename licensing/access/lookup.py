@@ -4,20 +4,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from accounts.models import Account
 from kit.bounded_cache import Compiled
 from kit.values import ids
 from licensing.access.subjects import Item, RequesterSnapshot, description
-from licensing.content.models import Content, Status
+from licensing.content.models import Content, ContentType, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.models import PolicyRevision
+from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
+from licensing.sites.models import Site, Unknown
+from licensing.sites.pages import Page
+from licensing.sites.patterns import most_specific
 
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
 
@@ -62,7 +66,9 @@ class CompiledPolicies:
         if missing:
             key = Tuple(F("policy_id"), F("version"))
             for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
-                compiled = CompiledPolicy.of(row.policy_id, row.version, row.default_action, parse_rules(row.rules))
+                compiled = CompiledPolicy.of(
+                    row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
+                )
                 found[row.policy_id, row.version] = compiled
                 self.cached.put((row.policy_id, row.version), compiled)
         return found
@@ -86,13 +92,30 @@ def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
     return Item(content.pk, key, policy, policy_key, *described)
 
 
+COLUMNS = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
+
+
+def owned_content(account_id: str) -> QuerySet[Content]:
+    """The account's items with what `items_of` needs."""
+    return Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*COLUMNS)
+
+
+def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[bytes, Content]:
+    """The items at URLs by the keys of these; of several at one the newest active one."""
+    at: dict[bytes, Content] = {}
+    for row in owned.filter(source_key__in=set(keys)).order_by("created", "id"):
+        key = bytes(row.source_key or b"")
+        if key not in at or row.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
+            at[key] = row
+    return at
+
+
 def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:
     """The account's items by their selectors; of several at one URL the newest active one. Unknown ones are absent."""
-    named: dict[str, set[str]] = {"contentId": set(), "externalId": set(), "source": set()}
+    named: dict[str, set[str]] = {"contentId": set(), "externalId": set(), "source": set(), "page": set()}
     for name, value in selectors:
         named[name].add(value)
-    columns = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
-    owned = Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*columns)
+    owned = owned_content(account_id)
     real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
     rows: dict[Selector, Content] = {}
     if real_ids:
@@ -102,13 +125,61 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
         rows |= {("externalId", row.external_id or ""): row for row in known}
     if named["source"]:
         keys = {url: source_key(url) for url in named["source"]}
-        at: dict[bytes | None, Content] = {}
-        for row in owned.filter(source_key__in=set(keys.values())).order_by("created", "id"):
-            key = bytes(row.source_key or b"")
-            if key not in at or row.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
-                at[key] = row
+        at = newest_at(owned, keys.values())
         rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
-    return dict(zip(rows, items_of(rows.values()), strict=True))
+    found = dict(zip(rows, items_of(rows.values()), strict=True))
+    if named["page"]:
+        found |= {("page", url): item for url, item in find_pages(account_id, named["page"]).items()}
+    return found
+
+
+def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
+    """Pages as the edge asks for them: an item that is registered at the URL, or what its site's rules say.
+
+    Absent are those of a host that the account has no site for, and that are no registered items.
+    """
+    pages = {url: Page.of(url) for url in urls}
+    at = newest_at(owned_content(account_id), [key for page in pages.values() for key in page.keys])
+    registered = {url: at[key] for url, page in pages.items() for key in page.keys[::-1] if key in at}
+    items = dict(zip(registered, items_of(registered.values()), strict=True))
+    hosts = {page.host for page in pages.values()}
+    sites = {
+        site.host: site
+        for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related("rules__policy")
+    }
+    found: dict[str, Item] = {}
+    for url, page in pages.items():
+        site, item = sites.get(page.host), items.get(url)
+        if item is not None:
+            mode = site.mode if site is not None else Mode.ENFORCE
+            found[url] = replace(item, mode=mode, facts=item.facts | page_facts(url, mode))
+        elif site is not None:
+            found[url] = page_of_site(site, url, page.path)
+    return found
+
+
+def page_of_site(site: Site, url: str, path: str) -> Item:
+    """A page that is no registered item, by the longest pattern that matches it."""
+    rule = most_specific(site.ordered_rules, path)
+    policy = rule.policy if rule is not None else None
+    facts, *described = description(ContentType.ARTICLE.value, (), None, False)
+    facts = {**facts, **page_facts(url, site.mode)}
+    is_open = policy is None and site.unknown == Unknown.ALLOW
+    if is_open:
+        facts["open"] = True
+    if rule is not None:
+        facts["pattern"] = rule.pattern
+    key, compiled, policy_key = ids.hex_of("cnt", site.pages_id), None, None
+    if policy is not None:
+        compiled = compiled_policies.get([(policy.pk, policy.version)])[policy.pk, policy.version]
+        policy_key = ids.hex_of("pol", policy.pk)
+    return Item(site.pages_id, key, compiled, policy_key, facts, *described, mode=site.mode, is_open=is_open)
+
+
+def page_facts(url: str, mode: str) -> dict[str, Any]:
+    """What an event keeps of a page beside its item: the query may hold what is nobody's business."""
+    facts = {"url": url.partition("?")[0]}
+    return facts if mode == Mode.ENFORCE else {**facts, "mode": str(mode)}
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:

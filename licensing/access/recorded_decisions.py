@@ -7,7 +7,8 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.decisions import Answer
 from licensing.access.lookup import Revision, compiled_policies
 from licensing.access.subjects import facts_of_event
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of
+from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
+from licensing.policies.modes import Mode
 
 REVISIONS = 20  # of policies in memory at a time
 
@@ -47,15 +48,16 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
     if policy is not None and event.rule_index is not None:
         rule = next(rule for rule in policy.rules if rule.index == event.rule_index)
     reason = Reason(event.reason) if event.reason else None
-    considered = policy is not None and not facts.archived
+    considered = policy is not None and not facts.archived and mode_of(policy, facts) != Mode.DISABLED
     return Answer(
         id=event.pk,
         decision=Decision(
             allowed=event.allowed,
             reason=reason,
             rule=rule,
-            permissions=rule.permissions if rule and event.allowed else (),
-            license=license_of(reason, rule, facts) if considered else None,
+            permissions=rule.permissions if rule and event.allowed and not event.observed else (),
+            license=license_of(event.observed or reason, rule, facts) if considered else None,
+            observed=event.observed,
         ),
         content_id=event.content_id,
         requester_id=facts.requester_id,

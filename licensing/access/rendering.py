@@ -45,6 +45,8 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         "dryRun": answer.dry_run,
         "created": answer.created,
     }
+    if decision.observed:
+        shown["observed"] = {"allowed": False, "reason": decision.observed}
     if explain:
         shown |= present_trace(trace(policy, answer.facts), room)
     return shown

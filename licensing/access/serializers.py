@@ -64,6 +64,13 @@ class ErrorShown(serializers.Serializer):
     param = serializers.CharField(required=False)
 
 
+class ObservedDenial(serializers.Serializer):
+    """What a decision would have been, if its policy and its site were enforced."""
+
+    allowed = serializers.BooleanField(help_text="Always false.")
+    reason = Choice(choices=[reason.value for reason in Reason])
+
+
 class DecisionSerializer(serializers.Serializer):
     """What was decided, and why."""
 
@@ -87,6 +94,7 @@ class DecisionSerializer(serializers.Serializer):
     context = ContextShown(  # type: ignore[assignment]
         required=False, help_text="Of a recorded decision: what was given of the requester."
     )
+    observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(
         required=False, help_text="True where the trace had too little room for all rules that were tried."

@@ -11,6 +11,7 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.licenses.license_index import LicenseIndex, standing_of, vouched_for
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.modes import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Item:
     tags: frozenset[str]
     category: str | None
     archived: bool
+    mode: str = Mode.ENFORCE  # of the site whose page it was asked for as
+    is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
 
     @property
     def compiled(self) -> CompiledPolicy | None:
@@ -120,6 +123,8 @@ def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str 
         tags=frozenset(recorded.get("tags", ())),
         category=recorded.get("category"),
         archived=recorded.get("archived", False),
+        mode=recorded.get("mode", Mode.ENFORCE),
+        is_open=recorded.get("open", False),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from licensing.policies.decision import CompiledPolicy, Reason, decide
+from licensing.policies.decision import CompiledPolicy, Reason, judge
 from licensing.policies.facts import Facts
 from licensing.policies.rate_limits import window
 from licensing.policies.rules import Rule
@@ -78,7 +78,7 @@ class Replay:
 
     def see(self, past: Past) -> Change | None:
         """Counts the decision; returns what it would be, if allowed instead of denied or the reverse."""
-        decision = decide(self.policy, past.facts)
+        decision = judge(self.policy, past.facts)  # as if it were enforced
         allowed, reason, rule = decision.allowed, decision.reason, decision.rule
         if allowed and rule is not None and rule.rate_limit is not None and not self.takes(rule, past):
             allowed, reason = False, Reason.RATE_LIMIT_EXCEEDED

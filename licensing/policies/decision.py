@@ -5,8 +5,10 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
 MAX_TRACED_VALUES = 50
@@ -40,6 +42,7 @@ class CompiledPolicy:
     version: int | None
     default_action: str
     rules: tuple[Rule, ...]
+    mode: str = Mode.ENFORCE
 
     @classmethod
     def of(
@@ -48,8 +51,9 @@ class CompiledPolicy:
         version: int | None,
         default_action: str,
         rules: tuple[Rule, ...],
+        mode: str = Mode.ENFORCE,
     ) -> "CompiledPolicy":
-        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
+        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)), mode)
 
     @property
     def size(self) -> int:
@@ -58,19 +62,29 @@ class CompiledPolicy:
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """`rule` is the one that matched; None where none did, and the default action or an earlier step decided."""
+    """`rule` is the one that matched; None where none did, and the default action or an earlier step decided.
+
+    `observed` is None where decisions are enforced. Where they are observed it is the reason for which this one, which
+    is allowed, would have been denied, or empty if it would have been allowed.
+    """
 
     allowed: bool
     reason: Reason | None = None
     rule: Rule | None = None
     permissions: tuple[str, ...] = ()
     license: HeldLicense | None = None
+    observed: str | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it is a denial, or would be one if it were enforced."""
+        return not self.allowed or bool(self.observed)
 
     @property
     def price(self) -> tuple[int, str] | None:
         """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
         held = self.license
-        if not self.allowed or held is None or not held.access_amount or held.access_currency is None:
+        if not self.allowed or self.observed or held is None or not held.access_amount or held.access_currency is None:
             return None
         return held.access_amount, held.access_currency
 
@@ -81,11 +95,41 @@ def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
 
 
 def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
-    """May this requester have this item? A rule's rate limit is not looked at: it is counted last, on allow only."""
+    """May this requester have this item, as far as that is enforced?"""
+    mode = mode_of(policy, facts)
+    if mode == Mode.DISABLED:
+        return Decision(True)
+    decision = judge(policy, facts)
+    return decision if mode == Mode.ENFORCE else observed(decision)
+
+
+def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
+    """The more lenient of the site's mode and the policy's, which has no say in what is archived."""
+    if policy is None or policy.mode == Mode.ENFORCE or facts.archived:
+        return facts.mode
+    return Mode.DISABLED if Mode.DISABLED in (policy.mode, facts.mode) else Mode.OBSERVE
+
+
+def observed(decision: Decision) -> Decision:
+    """A decision that is only watched: allowed, with what it would have been."""
+    if decision.allowed:
+        return replace(decision, observed="")
+    return replace(decision, allowed=True, reason=None, permissions=(), observed=decision.reason)
+
+
+def limited(decision: Decision) -> Decision:
+    """The decision, its rule's limit being used up."""
+    if decision.observed is not None:
+        return replace(decision, permissions=(), observed=Reason.RATE_LIMIT_EXCEEDED)
+    return replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
+
+
+def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
+    """What the policy says, in whatever mode. A rule's rate limit is counted last, not here."""
     if facts.archived:
         return Decision(False, Reason.CONTENT_ARCHIVED)
     if policy is None:
-        return Decision(False, Reason.NO_POLICY)
+        return Decision(True) if facts.is_open else Decision(False, Reason.NO_POLICY)
     for rule in policy.rules:
         for test in rule.tests:
             if not test(facts):
@@ -113,7 +157,7 @@ def reason_of_denial(facts: Facts) -> Reason:
     return Reason.LICENSE_EXPIRED if facts.has_lapsed_license else Reason.NO_LICENSE
 
 
-def license_of(reason: Reason | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
+def license_of(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
     """The licence behind a decision; None for a denial whose reason is that there is none."""
     if reason in (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED):
         return None
@@ -139,7 +183,7 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
     The first that matched is `decisive`, unless the decision was made before any rule was tried. If it allows, but not
     the permission that was asked for, that is what failed: wanted is the permission, and saw are those that it grants.
     """
-    if policy is None or facts.archived:
+    if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
         return []
     steps: list[dict[str, Any]] = []
     decided = False

@@ -6,6 +6,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 from msgspec import Struct
 
+from licensing.policies.modes import Mode
+
 
 class ContentType(StrEnum):
     ARTICLE = "article"
@@ -42,3 +44,5 @@ class Facts(Struct, frozen=True, gc=False):
     tags: frozenset[str] = frozenset()
     category: str | None = None
     archived: bool = False
+    mode: str = Mode.ENFORCE  # of the site that the item was asked for at
+    is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through

@@ -11,6 +11,7 @@ from kit.rest.filters import (
     timestamp,
 )
 from licensing.policies.models import Policy
+from licensing.policies.modes import MODES
 from licensing.policies.rules import Action
 
 
@@ -19,6 +20,7 @@ class PolicyFilters(OperatorFilterSet):
         "id": Operand(identifier("pol")),
         "name": Operand(text),
         "defaultAction": Operand(choice(Action), "default_action"),
+        "mode": Operand(choice(MODES)),
         "version": Operand(integer, operators=ORDER),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),

@@ -8,6 +8,7 @@ from django.db.models import Q
 from accounts.models import Account
 from kit.values.ids import IdField
 from licensing.owned import OwnedManager
+from licensing.policies.modes import CHOICES, Mode
 from licensing.policies.rules import Action
 
 ACTIONS = [(str(one), one.title()) for one in Action]
@@ -22,6 +23,7 @@ class Policy(models.Model):
     description = models.TextField(null=True, blank=True)
     rules = models.JSONField(default=list, blank=True)
     default_action = models.CharField(max_length=5, choices=ACTIONS, default=Action.DENY.value)
+    mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     version = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(null=True, editable=False)
@@ -46,6 +48,7 @@ class Policy(models.Model):
             "description": self.description,
             "rules": self.rules,
             "defaultAction": str(self.default_action),
+            "mode": str(self.mode),
             "version": self.version,
         }
 
@@ -60,6 +63,7 @@ class PolicyRevision(models.Model):
     description = models.TextField(null=True)
     rules = models.JSONField()
     default_action = models.CharField(max_length=5, choices=ACTIONS)
+    mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     created = models.DateTimeField()
 
     class Meta:

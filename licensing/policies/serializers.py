@@ -10,6 +10,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
+from licensing.policies.modes import MODES
 from licensing.policies.rules import RuleError, parse_new_rules
 
 
@@ -37,6 +38,7 @@ class PolicySerializer(StrictSerializer):
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)
     defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
+    mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
     version = serializers.IntegerField(read_only=True, min_value=1)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")
@@ -51,6 +53,7 @@ class PolicySerializer(StrictSerializer):
             "description": policy.description,
             "rules": policy.rules,
             "defaultAction": policy.default_action,
+            "mode": policy.mode,
             "version": policy.version,
             "created": render_timestamp(policy.created),
         }
@@ -70,6 +73,7 @@ class PolicyRevisionSerializer(PolicySerializer):
                 description=revision.description,
                 rules=revision.rules,
                 default_action=revision.default_action,
+                mode=revision.mode,
                 version=revision.version,
                 created=revision.policy.created,
                 updated=revision.created if revision.version > 1 else None,

@@ -19,6 +19,7 @@ def keep_revision(policy: Policy) -> None:
         description=policy.description,
         rules=policy.rules,
         default_action=policy.default_action,
+        mode=policy.mode,
         created=policy.updated or policy.created,
     )
 
@@ -65,19 +66,22 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     locked.name, locked.description = revision.name, revision.description
-    locked.rules, locked.default_action = revision.rules, revision.default_action
+    locked.rules, locked.default_action, locked.mode = revision.rules, revision.default_action, revision.mode
     return write_version(locked, before, "policy.rolled_back")
 
 
 @transaction.atomic
 def delete_policy(policy: Policy) -> None:
-    """Takes the policy out of use. Raises InUse while content links to it."""
+    """Takes the policy out of use. Raises InUse while content or a site links to it."""
     locked = Policy.objects.select_for_update().get(pk=policy.pk)
     if locked.deleted_at is not None:
         return
     links = locked.content.of(locked.account_id).count()
     if links:
         raise InUse(f"{links} content item{'s' if links > 1 else ''} still link to this policy.")
+    site = locked.site_rules.values_list("site__host", flat=True).first()
+    if site is not None:
+        raise InUse(f"The site {site} still has rules with this policy.")
     locked.deleted_at = timezone.now()
     locked.save(update_fields=["deleted_at"])
     audit.record("policy.deleted", locked, locked.audited(), {})

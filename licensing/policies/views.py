@@ -55,7 +55,7 @@ class PolicyViewSet(AccountViewSet):
 
     @extend_schema(summary="Delete a policy", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """A policy that content still links to is a 409."""
+        """A policy that content or a site still links to is a 409."""
         policy = self.get_object_to_change()
         services.delete_policy(policy)
         return deleted(policy, "policy")

@@ -25,6 +25,9 @@ from operators.base.searching import find_by_id
 
 MAX_SCANNED = 50_000
 FACTS = {
+    "url": "Page asked for",
+    "pattern": "Pattern of the site",
+    "mode": "Mode of the site",
     "requesterName": "Requester's name",
     "licenseType": "Licence type, by the caller",
     "hasValidLicense": "Licence valid, by the caller",
@@ -121,18 +124,24 @@ class DecisionAdmin(ScopedAdmin):
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Outcome", label={"allowed": "success", "denied": "danger"})
+    @display(description="Outcome", label={"allowed": "success", "denied": "danger", "observed": "warning"})
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
+        if event.observed:
+            return "observed", f"allowed, observed: {event.observed}"
         return ("allowed", "allowed") if event.allowed else ("denied", event.reason or "denied")
 
     # --- One of them -------------------------------------------------------------------------------------------------
 
     @display(description="Decision")
     def decided(self, event: Any) -> str:
+        if event.observed:
+            return f"Allowed, for it is only observed. Enforced it would be denied: {Reason(event.observed).words}"
         return f"Denied: {Reason(event.reason).words}" if event.reason else "Allowed"
 
     @display(description="Item")
     def item(self, event: AccessEvent) -> str:
+        if event.content.deleted_at and "url" in event.facts:  # a page that is no item
+            return str(event.content)
         if event.content.deleted_at:
             return f"{event.content} ({event.content_id}), deleted since"
         return format_html(

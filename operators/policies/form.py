@@ -169,17 +169,23 @@ class PolicyForm(forms.ModelForm):
 
     class Meta:
         model = Policy
-        fields = ("account", "name", "description", "default_action", "rules")
+        fields = ("account", "name", "description", "mode", "default_action", "rules")
         labels = {"default_action": "Otherwise"}
-        help_texts = {"default_action": "What happens if no rule matches."}
+        help_texts = {
+            "mode": "“observe” answers denials as allowed and records them; “disabled” allows everything.",
+            "default_action": "What happens if no rule matches.",
+        }
         widgets = {
             "name": UnfoldAdminTextInputWidget,
             "description": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+            "mode": UnfoldAdminSelectWidget,
             "default_action": UnfoldAdminSelectWidget,
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "mode" in self.fields:
+            self.fields["mode"].required = False
         self.asked = self.data.get(EDIT, "") if self.is_bound else ""
 
     def clean_name(self) -> str:
@@ -187,6 +193,9 @@ class PolicyForm(forms.ModelForm):
         if not name.strip():
             raise forms.ValidationError("Must not be blank.")
         return name
+
+    def clean_mode(self) -> str:
+        return str(self.cleaned_data["mode"] or self.instance.mode)
 
     def clean_description(self) -> str | None:
         description = (self.cleaned_data["description"] or "").replace("\r\n", "\n")

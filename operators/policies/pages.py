@@ -37,13 +37,17 @@ SHOWN_ITEMS = 10
 
 @admin.register(Policy)
 class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
-    list_display = ("name", "account", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
+    list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
-    list_filter = (("default_action", ChoicesDropdownFilter), ("account", RelatedFilter))
+    list_filter = (
+        ("mode", ChoicesDropdownFilter),
+        ("default_action", ChoicesDropdownFilter),
+        ("account", RelatedFilter),
+    )
     search_fields = ("name",)
     form = PolicyForm
-    add_fieldsets = ((None, {"fields": ("account", "name", "description", "default_action", "rules")}),)
-    fields = ("name", "account", "version", "changed", "description", "default_action", "rules")
+    add_fieldsets = ((None, {"fields": ("account", "name", "description", "mode", "default_action", "rules")}),)
+    fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
     api_names = {"defaultAction": "default_action"}
@@ -100,7 +104,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change decides checks otherwise, or lint warns of it."""
-        decides = {"rules", "default_action"} & set(form.changed_data)
+        decides = {"rules", "default_action", "mode"} & set(form.changed_data)
         if not decides:
             return False
         if not form.instance._state.adding and items_of(form.instance).exists():

@@ -47,12 +47,14 @@ def told(rule: Rule) -> str:
 
 
 def differences(before: Any, after: Any) -> list[Line]:
-    """What changed between two states of a policy, each with name, description, default_action and rules."""
+    """What changed between two states of a policy, each with name, description, mode, default_action and
+    rules."""
     lines = [
         Line("changed", what, str(old or "–"), str(new or "–"))
         for what, old, new in (
             ("Name", before.name, after.name),
             ("Description", before.description, after.description),
+            ("Mode", before.mode, after.mode),
             ("Otherwise", before.default_action, after.default_action),
         )
         if old != new and (old or new)

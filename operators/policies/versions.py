@@ -101,6 +101,7 @@ def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]
     """What a version changed; of the first, what it says."""
     if earlier is None:
         return [
+            Line("added", "Mode", after=later.mode),
             Line("added", "Otherwise", after=later.default_action),
             *(Line("added", f"Rule {index}", after=told(rule)) for index, rule in enumerate(later.rules)),
         ]

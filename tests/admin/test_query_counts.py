@@ -14,15 +14,17 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
+from licensing.sites.models import Site
 from operators.staff.services import create_operator
 from tests import factories
 
-SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester]
+SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site]
 
 
 def more(account, api, number):
     policy = factories.policy(account)
     for one in range(number):
+        factories.site(account, {"/a/*": policy, "/b/*": None})
         item = factories.content(account, policy_id=policy.pk, tags=["a"])
         factories.license(account, f"org_{one}", price_amount=Decimal(1), price_currency="EUR", per_access="0.05")
         api.post("/v1/access/check", {"contentId": item.pk, "requester": f"org_{one}"})

@@ -5,11 +5,12 @@ from urllib.parse import quote
 import pytest
 
 from tests.conventions.test_audit_filters import AUDIT
-from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES
+from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},
     "/v1/policies": POLICIES,
+    "/v1/sites": SITES,
     "/v1/licenses": LICENSES,
     "/v1/access/decisions": DECISIONS,
     "/v1/audit": AUDIT,

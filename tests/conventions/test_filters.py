@@ -15,6 +15,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.policies.models import Policy
+from licensing.sites.models import Site
 from tests import factories, ledger
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
@@ -43,6 +44,7 @@ POLICIES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
     "name": (["Alpha", "Beta", "Gamma", "Delta"], EQUALITY),
     "defaultAction": (["allow", "deny", "allow", "deny"], EQUALITY),
+    "mode": (["enforce", "observe", "disabled", "observe"], EQUALITY),
     "version": ([1, 2, 3, 4], ORDER),
     "created": (MOMENTS, ORDER),
     "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
@@ -55,6 +57,14 @@ LICENSES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "status": (["expired", "revoked", "expired", "active"], EQUALITY),
     "startsAt": (MOMENTS, ORDER),
     "expiresAt": ([*(day.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for day in PAST[:3]), None], ORDER),
+    "created": (MOMENTS, ORDER),
+    "updated": (MOMENTS, ORDER),
+}
+SITES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
+    "host": (["a.example", "b.example", "c.example", "d.example"], EQUALITY),
+    "mode": (["enforce", "observe", "disabled", "observe"], EQUALITY),
+    "unknown": (["allow", "deny", "allow", "deny"], EQUALITY),
     "created": (MOMENTS, ORDER),
     "updated": (MOMENTS, ORDER),
 }
@@ -106,7 +116,7 @@ def rows_of_policies(account):
     known = {}
     for index in range(4):
         row = {name: values[index] for name, (values, _) in POLICIES.items()}
-        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"])
+        policy = factories.policy(account, name=row["name"], default_action=row["defaultAction"], mode=row["mode"])
         known[f"row{index}"] = policy.pk
         updated = DAYS[index] if row["updated"] else None
         Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)
@@ -125,6 +135,17 @@ def rows_of_licenses(account):
         if row["status"] == "revoked":
             revoke_license(held)
         License.objects.filter(pk=held.pk).update(created=DAYS[index], updated=DAYS[index])
+    return known
+
+
+@pytest.fixture
+def rows_of_sites(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in SITES.items()}
+        site = factories.site(account, **{name: row[name] for name in ("host", "mode", "unknown")})
+        known[f"row{index}"] = site.pk
+        Site.objects.filter(pk=site.pk).update(created=DAYS[index], updated=DAYS[index])
     return known
 
 
@@ -206,6 +227,11 @@ def test_content_can_be_filtered_by(api, rows_of_content, name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_policies_can_be_filtered_by(api, rows_of_policies, name):
     check_filter(api, "/v1/policies", POLICIES, name, rows_of_policies)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_sites_can_be_filtered_by(api, rows_of_sites, name):
+    check_filter(api, "/v1/sites", SITES, name, rows_of_sites)
 
 
 @pytest.mark.parametrize("name", LICENSES)

@@ -15,12 +15,16 @@ FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 CAPABILITIES = [
     ["policies", "requesters"],
     ["content"],
-    ["licenses", "imports"],
+    ["licenses", "imports", "sites"],
     ["access"],
-    ["drafts", "demo"],
+    ["drafts", "demo", "edge"],
 ]
-DECISION = ("decision", "rules", "conditions", "condition_values", "facts", "coverage", "lint")
-PURE = [f"licensing/policies/{name}.py" for name in DECISION]
+DECISION = ("decision", "rules", "conditions", "condition_values", "facts", "coverage", "lint", "modes")
+PURE = [
+    *(f"licensing/policies/{name}.py" for name in DECISION),
+    "licensing/sites/hosts.py",
+    "licensing/sites/patterns.py",
+]
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")
 
 

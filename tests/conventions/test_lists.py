@@ -12,6 +12,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.sites.models import Site
 from tests import append_only, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_list
@@ -28,6 +29,8 @@ def grow(api, ids, path, count):
             api.post(path, {"name": f"Policy {n}"})
         elif path.endswith("/versions"):
             api.patch(f"/v1/policies/{ids['policy']}", {"name": f"Version {n}"})
+        elif path == "/v1/sites":
+            api.post(path, {"host": f"site{n}.example"})
         elif path == "/v1/licenses":
             api.post(path, {"requesterId": f"org_{n}", "licenseType": "commercial"})
         elif path == "/v1/access/decisions":
@@ -44,6 +47,7 @@ def make_simultaneous(path):
         "/v1/content": Content,
         "/v1/policies": Policy,
         "/v1/policies/{policy}/versions": PolicyRevision,
+        "/v1/sites": Site,
         "/v1/licenses": License,
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,

@@ -35,6 +35,7 @@ POLICY: dict[str, tuple[Any, ...]] = {
     "name": NOT_A_TEXT,
     "description": NOT_A_TEXT,
     "defaultAction": NOT_A_TEXT,
+    "mode": NOT_A_TEXT,
     "rules": NOT_AN_ARRAY,
     "rules[0]": NOT_AN_OBJECT,
     "rules[0].action": (*NOT_A_TEXT, None),
@@ -94,6 +95,15 @@ LICENSE: dict[str, tuple[Any, ...]] = {
     "expiresAt": NOT_A_TEXT,
     **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
 }
+SITE: dict[str, tuple[Any, ...]] = {
+    "host": (*NOT_A_TEXT, None),
+    "mode": (*NOT_A_TEXT, None),
+    "unknown": (*NOT_A_TEXT, None),
+    "rules": (*NOT_AN_ARRAY, None),
+    "rules[0]": (*NOT_AN_OBJECT, None),
+    "rules[0].pattern": (*NOT_A_TEXT, None),
+    "rules[0].policyId": NOT_A_TEXT,
+}
 ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "amount": ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None),
     "currency": NOT_A_TEXT,
@@ -105,7 +115,7 @@ ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "requesterId": NOT_A_TEXT,
     "description": NOT_A_TEXT,
 }
-DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description")}
+DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description", "mode")}
 SIMULATION: dict[str, tuple[Any, ...]] = {
     **DRAFT,
     "period": (*NOT_A_TEXT, None),
@@ -123,6 +133,8 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/policies/lint": DRAFT,
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
+    "POST /v1/sites": SITE,
+    "PATCH /v1/sites/{site}": SITE,
     "POST /v1/access/check": CHECK,
     "POST /v1/access/check/batch": BATCH,
     "POST /v1/api-keys": KEY,
@@ -141,7 +153,7 @@ def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     name, _, rest = path.partition(".")
     name, is_member, _ = name.partition("[")
     if is_member:
-        whole = {**RULE} if name == "rules" else {}
+        whole = {} if name != "rules" else {"pattern": "/a"} if "host" in body else {**RULE}
         return {**body, name: [with_value(whole, rest, value) if rest else value]}
     if not rest:
         return {**body, name: value}

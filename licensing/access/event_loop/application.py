@@ -131,8 +131,8 @@ async def respond(scope: Scope, send: Send, status: int, head: bytes, body: byte
 
 
 class CheckApplication:
-    def __init__(self) -> None:
-        self.gateway = Gateway()
+    def __init__(self, gateway: Gateway | None = None) -> None:
+        self.gateway = gateway or Gateway()
         self.proxies = TrustedProxies()
         self.logs_access = settings.ACCESS_LOG
 

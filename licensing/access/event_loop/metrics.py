@@ -12,6 +12,7 @@ from kit.telemetry.observing import REFUSED_AT, WAYS, refused
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
+FORWARDED = "/v1/access/forward"  # and the same for Envoy
 ALLOWED, DRY_RUN, ERROR = "allowed", "dry_run", "error"
 OUTCOMES = (ALLOWED, *map(str, Reason), DRY_RUN, ERROR)
 GATEWAY, DJANGO = WAYS
@@ -27,7 +28,7 @@ durations = Histogram(
     "licensing_access_check_duration_seconds",
     "Time to answer a request for access checks on the event loop, from its head to its reply.",
     SECONDS,
-    route=(CHECK, BATCH),
+    route=(CHECK, BATCH, FORWARDED),
     status=("2xx", "4xx", "5xx"),
 )
 facts = Counter(
@@ -53,7 +54,9 @@ loop_delay = WorstGauge("licensing_event_loop_delay_seconds", "How much later th
 # Looked up once.
 OUTCOME_AT = {outcome: checks.place(GATEWAY, outcome) for outcome in OUTCOMES}
 looked_up, HIT, MISS = facts.values, facts.place("hit"), facts.place("miss")
-DURATION_AT = {(path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH) for status in (2, 4, 5)}
+DURATION_AT = {
+    (path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH, FORWARDED) for status in (2, 4, 5)
+}
 REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 

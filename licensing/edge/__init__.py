@@ -1,0 +1,1 @@
+"""Enforcement at the edge: what proxies ask, and what crawlers are told."""

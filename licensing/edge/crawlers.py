@@ -1,0 +1,138 @@
+"""Known crawlers: a table kept as data with its date, and who a visitor is by it.
+
+The table that comes with the service has no addresses: where an operator publishes them is in `sources`, and an
+updated file brings them in (`manage.py update_crawlers`).
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import date
+from functools import cached_property, lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Literal
+
+import msgspec
+from django.conf import settings
+from msgspec import Meta, Struct
+
+from kit.http.middleware import parse_address
+
+SHIPPED = Path(__file__).with_name("crawlers.json")
+LOOK_AGAIN_AFTER = 5.0  # seconds
+MAX_USER_AGENT = 1000  # characters that are looked at, and kept
+
+Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+$")]
+CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
+
+
+class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    crawler_class: CrawlerClass = msgspec.field(name="class")
+    operator: Annotated[str, Meta(max_length=100)]
+    user_agent: Token
+    addresses: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.name.lower()
+
+    @property
+    def permission(self) -> str:
+        return "read" if self.crawler_class == "other" else self.crawler_class
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    date: date
+    crawlers: tuple[Crawler, ...]
+
+    @cached_property
+    def by_token(self) -> dict[str, Crawler]:
+        return {crawler.user_agent.lower(): crawler for crawler in self.crawlers}
+
+    @cached_property
+    def tokens(self) -> re.Pattern[str]:
+        """Any of the tokens, the longest first, as a word of its own."""
+        tokens = sorted(self.by_token, key=len, reverse=True)
+        return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, tokens))})(?![a-z0-9])")
+
+    @cached_property
+    def networks(self) -> dict[str, list[IPv4Network | IPv6Network]]:
+        return {crawler.key: [ip_network(text) for text in crawler.addresses] for crawler in self.crawlers}
+
+    def claimed_by(self, user_agent: str) -> Crawler | None:
+        """The crawler that a User-Agent claims to be; of several the first that it names."""
+        if not self.crawlers:
+            return None
+        found = self.tokens.search(user_agent[:MAX_USER_AGENT].lower())
+        return self.by_token[found[0]] if found else None
+
+    def is_at(self, crawler: Crawler, address: str | None) -> bool:
+        """Whether the address is one of those that the crawler's operator publishes."""
+        networks = self.networks[crawler.key]
+        parsed = parse_address(address) if networks and address is not None else None
+        return parsed is not None and any(parsed in network for network in networks)
+
+
+def parse_table(data: bytes) -> Table:
+    """Raises ValueError, which says what is wrong."""
+    table = msgspec.json.decode(data, type=Table)
+    repeated = first_repeated([crawler.key for crawler in table.crawlers])
+    if repeated is None:
+        repeated = first_repeated([crawler.user_agent.lower() for crawler in table.crawlers])
+    if repeated is not None:
+        raise ValueError(f"{repeated} is there twice.")
+    _ = table.networks  # raises ValueError for what is no range
+    return table
+
+
+def first_repeated(values: Sequence[str]) -> str | None:
+    return next((value for place, value in enumerate(values) if value in values[:place]), None)
+
+
+def path_of_update() -> Path:
+    """Where an updated table is kept."""
+    return Path(settings.DATA_DIR) / "crawlers.json"
+
+
+def keep_table(data: bytes) -> Table:
+    """Checks an updated table, and puts it in the place of the one in use, whole. Raises ValueError and OSError."""
+    table, path = parse_table(data), path_of_update()
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(data)
+    draft.replace(path)
+    return table
+
+
+class CurrentTable:
+    """The table in use: the updated one, if there is one. A change of the file is seen within five seconds."""
+
+    def __init__(self) -> None:
+        self.looked_at = -LOOK_AGAIN_AFTER
+        self.table = read_table(SHIPPED, 0)
+
+    def get(self) -> Table:
+        now = monotonic()
+        if now - self.looked_at >= LOOK_AGAIN_AFTER:
+            self.looked_at = now
+            path = path_of_update()
+            try:
+                changed = path.stat().st_mtime_ns
+            except FileNotFoundError:
+                path, changed = SHIPPED, 0
+            self.table = read_table(path, changed)
+        return self.table
+
+
+@lru_cache(maxsize=2)
+def read_table(path: Path, changed: int) -> Table:
+    """`changed` tells the states of a file apart."""
+    return parse_table(path.read_bytes())
+
+
+current_table = CurrentTable()

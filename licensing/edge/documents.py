@@ -1,0 +1,117 @@
+"""The documents that tell crawlers the terms of a site, of its live policies: RSL 1.0, robots.txt, TDMRep."""
+
+from functools import lru_cache
+from hashlib import blake2b
+from xml.sax.saxutils import quoteattr
+
+import orjson
+from django.db.models import Q
+
+from accounts.authentication import find_grant
+from kit.http.errors import ApiError
+from licensing.access.lookup import compiled_policies, current_epoch
+from licensing.content.models import Content, Status
+from licensing.edge.promises import USES, Promise, Terms, terms_of
+from licensing.policies.decision import CompiledPolicy
+from licensing.sites.models import Site
+
+MAX_AGE_DAYS = 1
+NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
+NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
+NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
+
+
+def site_at(host: str, key: str | None) -> Site | None:
+    """The site that a host's documents are of. Of several accounts' it is that of the key, and none without one:
+    nobody publishes terms under a host that somebody else has too."""
+    sites = Site.objects.filter(host=host).prefetch_related("rules__policy")
+    if key is not None:
+        try:
+            return sites.filter(account_id=find_grant(key).account_id).first()
+        except ApiError:
+            return None
+    found = list(sites[:2])
+    return found[0] if len(found) == 1 else None
+
+
+# Hosts that are spelled otherwise than a site's own: with userinfo, escapes or in another script.
+UNUSUAL_HOST = r"^https?://[^/]*[^a-z0-9.:/-]"
+
+
+def terms_of_site(site: Site) -> list[Terms]:
+    """Worked out once for each state of the account: its items may be many."""
+    return terms_at(site.pk, current_epoch(site.account_id))
+
+
+@lru_cache(maxsize=1_000)
+def terms_at(site_id: str, epoch: int) -> list[Terms]:
+    site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
+    rules = site.ordered_rules
+    revisions = {(rule.policy.pk, rule.policy.version) for rule in rules if rule.policy is not None}
+    items = Content.objects.of(site.account_id).filter(
+        Q(source__istartswith=f"http://{site.host}")
+        | Q(source__istartswith=f"https://{site.host}")
+        | Q(source__iregex=UNUSUAL_HOST)
+    )
+    linked = set(items.order_by().values_list("policy_id", "policy__version", "status").distinct())
+    revisions |= {(policy, version) for policy, version, _ in linked if policy is not None}
+    policies = compiled_policies.get(revisions)
+    of_items: list[CompiledPolicy | None] = [
+        policies.get((policy, version)) if policy is not None and status == Status.ACTIVE else None
+        for policy, version, status in linked
+    ]
+    patterns = [
+        (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
+        for rule in rules
+    ]
+    return terms_of(patterns, of_items)
+
+
+def rsl(site: Site, terms: list[Terms]) -> bytes:
+    """Pages that no pattern with a policy matches are not in it, and so not licensed."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    lines.append(f'<rsl xmlns="https://rslstandard.org/rsl" max-age="{MAX_AGE_DAYS}">')
+    for one in terms:
+        permitted = [NAMES_IN_RSL[use] for use in USES if use in one.uses]
+        lines.append(f" <content url={quoteattr(f'https://{site.host}{one.url}')}><license>")
+        if permitted:
+            lines.append(f'  <permits type="usage">{" ".join(permitted)}</permits>')
+        else:
+            lines.append('  <prohibits type="usage">all</prohibits>')
+        lines.append(" </license></content>")
+    return "\n".join([*lines, "</rsl>", ""]).encode()
+
+
+def robots(site: Site, terms: list[Terms]) -> bytes:
+    """A group to be added to a robots.txt; it changes nothing of what may be fetched."""
+    everywhere: Promise = frozenset(USES)
+    for one in terms:
+        everywhere &= one.uses
+    if not terms:
+        everywhere = frozenset()
+    signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in everywhere else 'no'}" for use in USES)
+    lines = ["User-agent: *", f"License: https://{site.host}/license.xml", f"Content-Signal: {signal}"]
+    lines += [f"Content-Usage: {usage(everywhere)}"]
+    lines += [f"Content-Usage: {one.url} {usage(one.uses)}" for one in terms]
+    return "\n".join([*lines, ""]).encode()
+
+
+def usage(uses: Promise) -> str:
+    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in uses else 'n'}" for use in reversed(USES))
+
+
+def tdmrep(site: Site, terms: list[Terms]) -> bytes:
+    """The first location that matches counts. Mining is reserved unless both training and input are promised."""
+    locations = [(one.url, not {"ai_input", "ai_training"} <= one.uses) for one in terms]
+    return orjson.dumps([{"location": url, "tdm-reservation": int(kept)} for url, kept in [*locations, ("/", True)]])
+
+
+DOCUMENTS = {
+    "/license.xml": (rsl, "application/rsl+xml"),
+    "/robots.txt": (robots, "text/plain; charset=utf-8"),
+    "/.well-known/tdmrep.json": (tdmrep, "application/json"),
+}
+
+
+def tag_of(body: bytes) -> str:
+    return f'"{blake2b(body, digest_size=12).hexdigest()}"'

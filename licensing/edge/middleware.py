@@ -1,0 +1,48 @@
+"""Serves the documents of sites under their own hosts, which ALLOWED_HOSTS need not name."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.utils.cache import patch_vary_headers
+
+from kit.http.middleware import TrustedProxies
+from kit.rest.conditional import is_known
+from licensing.edge.documents import DOCUMENTS, site_at, tag_of, terms_of_site
+from licensing.sites.hosts import host_of_header
+
+MAX_AGE = 300  # seconds
+
+
+class SiteDocuments:
+    """Answers a GET for one of DOCUMENTS under a site's host; everything else goes on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self.proxies = TrustedProxies()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path in DOCUMENTS and request.method in ("GET", "HEAD"):
+            response = self.document(request)
+            if response is not None:
+                return response
+        return self.get_response(request)
+
+    def document(self, request: HttpRequest) -> HttpResponse | None:
+        told = request.META.get("HTTP_HOST", "")
+        if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
+            told = request.META.get("HTTP_X_FORWARDED_HOST") or told
+        host = host_of_header(told)
+        site = site_at(host, request.headers.get("X-Licensing-Key")) if host is not None else None
+        if site is None:
+            return None
+        write, media = DOCUMENTS[request.path]
+        body = write(site, terms_of_site(site))
+        headers = {"ETag": tag_of(body), "Cache-Control": f"public, max-age={MAX_AGE}"}
+        known = request.headers.get("If-None-Match")
+        response: HttpResponse = (
+            HttpResponseNotModified(headers=headers)
+            if known is not None and is_known(known, headers["ETag"])
+            else HttpResponse(body, content_type=media, headers=headers)
+        )
+        patch_vary_headers(response, ["Host"])
+        return response

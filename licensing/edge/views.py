@@ -1,0 +1,78 @@
+"""/v1/crawlers."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.viewsets import AccountViewSet
+from kit.rest.fields import Choice
+from licensing.edge.crawlers import Crawler, current_table
+
+CLASSES = ["ai_training", "ai_input", "search", "archive", "other"]
+
+
+class CrawlerSerializer(serializers.Serializer):
+    """A crawler that is known by its User-Agent, and verified by its address."""
+
+    object = Choice(choices=["crawler"])
+    name = serializers.CharField()
+    crawlerClass = Choice(
+        choices=CLASSES, help_text="The permission that its visits ask for; `other` asks for `read`."
+    )
+    operator = serializers.CharField()
+    userAgent = serializers.CharField(help_text="The token that its User-Agent contains.")
+    requesterId = serializers.CharField(
+        help_text="The requester that its verified visits are decided and counted for."
+    )
+    addresses = serializers.ListField(child=serializers.CharField(), help_text="Without any nobody is verified.")
+    sources = serializers.ListField(child=serializers.CharField(), help_text="Where its operator publishes them.")
+
+
+class CrawlerViewSet(AccountViewSet):
+    permissions_required = {"list": "content:read"}
+    listing = frozenset[str]()
+    filter_backends = ()
+    pagination_class = None
+
+    @extend_schema(
+        summary="List known crawlers",
+        responses=inline_serializer(
+            "CrawlerTable",
+            {
+                "object": serializers.ChoiceField(choices=["list"]),
+                "date": serializers.DateField(help_text="When the table was collected."),
+                "data": CrawlerSerializer(many=True),
+                "hasMore": serializers.BooleanField(),
+                "totalCount": serializers.IntegerField(),
+            },
+        ),
+    )
+    def list(self, request: Request) -> Response:
+        """The whole table, and its date; `manage.py update_crawlers` reads an updated one."""
+        table = current_table.get()
+        data = [shown(crawler) for crawler in table.crawlers]
+        return Response(
+            {
+                "object": "list",
+                "date": table.date.isoformat(),
+                "data": data,
+                "hasMore": False,
+                "totalCount": len(data),
+            }
+        )
+
+
+def shown(crawler: Crawler) -> dict[str, Any]:
+    return {
+        "object": "crawler",
+        "name": crawler.name,
+        "crawlerClass": crawler.crawler_class,
+        "operator": crawler.operator,
+        "userAgent": crawler.user_agent,
+        "requesterId": f"crawler:{crawler.key}",
+        "addresses": list(crawler.addresses),
+        "sources": list(crawler.sources),
+    }

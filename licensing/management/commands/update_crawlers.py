@@ -1,0 +1,26 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+
+from kit.commands import ServiceCommand
+from licensing.edge.crawlers import keep_table
+
+
+class Command(ServiceCommand):
+    help = (
+        "Replaces the table of known crawlers by an updated file (docs/edge.md). Every process sees it in 5 seconds."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file")
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        try:
+            table = keep_table(Path(options["file"]).read_bytes())
+        except (OSError, ValueError) as error:
+            raise ValidationError(f"{options['file']}: {error}") from None
+        count, date = len(table.crawlers), table.date.isoformat()
+        return f"{count} crawlers, as of {date}.", {"crawlers": count, "date": date}

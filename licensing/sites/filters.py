@@ -1,0 +1,20 @@
+"""What sites can be filtered by."""
+
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from licensing.policies.modes import MODES
+from licensing.sites.models import Site, Unknown
+
+
+class SiteFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("site")),
+        "host": Operand(text),
+        "mode": Operand(choice(MODES)),
+        "unknown": Operand(choice(Unknown)),
+        "created": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER),
+    }
+
+    class Meta:
+        model = Site
+        fields: list[str] = []

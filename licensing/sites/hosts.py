@@ -1,0 +1,36 @@
+"""Host names in their normal form: lower case, IDNA, without port and final dot. No ORM, no HTTP."""
+
+import re
+from functools import lru_cache
+
+MAX_HOST = 253
+HOST_RULE = "Must be a host name such as news.example, without scheme, port and path."
+IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
+PORT = re.compile(r":\d{1,5}$")
+
+
+def parse_host(text: str) -> str:
+    """A host name's normal form. Raises ValueError."""
+    name = text.removesuffix(".")
+    try:
+        if not name.isascii():
+            name = name.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise ValueError(HOST_RULE) from None
+    name = name.lower()
+    if len(name) > MAX_HOST or not IS_HOST(name):
+        raise ValueError(HOST_RULE)
+    return name
+
+
+def host_of_header(value: str) -> str | None:
+    """The host name that a Host header names; None for none."""
+    return parsed_header(value) if len(value) <= MAX_HOST + 10 else None
+
+
+@lru_cache(maxsize=10_000)
+def parsed_header(value: str) -> str | None:
+    try:
+        return parse_host(PORT.sub("", value.strip()))
+    except ValueError:
+        return None

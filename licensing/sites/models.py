@@ -1,0 +1,78 @@
+"""Sites and their rules."""
+
+from typing import Any
+
+from django.db import models
+
+from accounts.models import Account
+from kit.values.ids import IdField
+from licensing.content.models import Content
+from licensing.policies.models import Policy
+from licensing.policies.modes import CHOICES, Mode
+
+
+class Unknown(models.TextChoices):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Site(models.Model):
+    """A host whose pages are decided at the edge: by items registered by their URLs, and by patterns."""
+
+    id = IdField("site", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
+    host = models.CharField(max_length=253)  # see licensing.sites.hosts
+    mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
+    # What decisions on pages are recorded of, and counted with, that are no registered items. It is kept as a deleted
+    # item: no list or look-up finds it, reports have its title.
+    pages = models.OneToOneField(Content, on_delete=models.PROTECT, related_name="+", editable=False)
+    created = models.DateTimeField(editable=False)
+    updated = models.DateTimeField(editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "host"], name="one_site_per_host")]
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="sites_newest_first"),
+            models.Index(fields=["host"], name="sites_by_host"),
+        ]
+
+    def __str__(self) -> str:
+        return self.host
+
+    @property
+    def ordered_rules(self) -> "list[SiteRule]":
+        """In the order given, without a query where they have been prefetched."""
+        return sorted(self.rules.all(), key=lambda rule: rule.position)
+
+    @property
+    def shown_rules(self) -> list[dict[str, Any]]:
+        return [told_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
+
+    def audited(self) -> dict[str, Any]:
+        return {
+            "host": self.host,
+            "mode": str(self.mode),
+            "unknown": str(self.unknown),
+            "rules": self.shown_rules,
+        }
+
+
+def told_rule(pattern: str, policy_id: str | None) -> dict[str, Any]:
+    """A rule as the API shows it."""
+    return {"pattern": pattern, "policyId": policy_id}
+
+
+class SiteRule(models.Model):
+    """Which policy the pages of a pattern have; without one they are as unknown as pages of no pattern."""
+
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="rules")
+    position = models.PositiveSmallIntegerField()
+    pattern = models.TextField()  # see licensing.sites.patterns
+    policy = models.ForeignKey(Policy, on_delete=models.PROTECT, null=True, related_name="site_rules")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["site", "position"], name="one_site_rule_per_position")]
+
+    def __str__(self) -> str:
+        return self.pattern

@@ -1,0 +1,112 @@
+"""Matching the path of a page against patterns: RFC 9309's, with `*` for anything and `$` for the end.
+
+A pattern without `$` matches every path that begins so. No ORM, no HTTP.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Protocol, TypeVar
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+
+MAX_PATTERN = 2048  # characters
+PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # that stand for themselves
+SEPARATORS = re.compile(r"[/\\]+")
+
+
+def normalize_path(path: str) -> str:
+    """The path as an origin reads it, without its query: decoded once, `\\` and repeated `/` read as one `/`, dot
+    segments resolved.
+
+    Stricter than RFC 3986, under which `/a%2Fb` and `//a` are other pages than `/a/b` and `/a`: servers of static
+    files decode before they look, so a spelling must not be a way around a pattern.
+    """
+    text = unquote(path.partition("?")[0].partition("#")[0], errors="replace")
+    kept: list[str] = []
+    segments = SEPARATORS.split(text)
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment not in ("", "."):
+            kept.append(segment)
+    is_directory = bool(kept) and segments[-1] in ("", ".", "..")
+    return "/" + "/".join(kept) + ("/" if is_directory else "")
+
+
+class Pattern(Struct, frozen=True, gc=False):
+    """`parts` are the texts between the wildcards, in normal form; an encoded `*` or `$` is no wildcard."""
+
+    parts: tuple[str, ...]
+    is_anchored: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Pattern":
+        is_anchored = text.endswith("$")
+        return cls(tuple(map(normal_part, text.removesuffix("$").split("*"))), is_anchored)
+
+    @property
+    def length(self) -> int:
+        """In octets, as documents have it. Of several patterns that match the longest is the most specific."""
+        octets = sum(len(quote(part, safe=PATH_CHARACTERS)) for part in self.parts)
+        return octets + len(self.parts) - 1 + self.is_anchored
+
+    def matches(self, path: str) -> bool:
+        """`path` is in normal form. Takes time in proportion to its length, whatever the pattern."""
+        first, *others = self.parts
+        if not path.startswith(first):
+            return False
+        if not others:
+            return not self.is_anchored or path == first
+        at = len(first)
+        *middle, last = others
+        for part in middle:
+            found = path.find(part, at)
+            if found < 0:
+                return False
+            at = found + len(part)
+        if self.is_anchored:
+            return len(path) - len(last) >= at and path.endswith(last)
+        return path.find(last, at) >= 0
+
+
+def normal_part(text: str) -> str:
+    return SEPARATORS.sub("/", unquote(text, errors="replace"))
+
+
+compiled = lru_cache(maxsize=10_000)(Pattern.of)
+
+
+class HasPattern(Protocol):
+    pattern: str
+
+
+R = TypeVar("R", bound=HasPattern)
+
+
+def most_specific(rules: Iterable[R], path: str) -> R | None:
+    """The rule with the longest pattern that matches the path (in normal form); of equals the first."""
+    best: R | None = None
+    for rule in rules:
+        pattern = compiled(rule.pattern)
+        if (best is None or pattern.length > compiled(best.pattern).length) and pattern.matches(path):
+            best = rule
+    return best
+
+
+def pattern_error(text: str) -> str | None:
+    """What is wrong with a pattern; None for a good one."""
+    if not text.startswith("/"):
+        return "Must begin with a slash."
+    if len(text) > MAX_PATTERN:
+        return f"Must have at most {MAX_PATTERN:,} characters."
+    if not text.isprintable() or " " in text:
+        return "Must not contain white space or control characters; write them as %20."
+    if "?" in text or "#" in text:
+        return "Must be a path: the query of a page is not looked at."
+    if "$" in text[:-1]:
+        return "$ stands for the end of the path, and nothing follows it."
+    if any(segment in (".", "..") for segment in SEPARATORS.split(unquote(text))):
+        return "Must not contain dot segments."
+    return None

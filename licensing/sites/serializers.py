@@ -1,0 +1,79 @@
+"""Sites on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Id, Parsed, StrictSerializer, Text, Timestamp
+from kit.values.timestamps import render_timestamp
+from licensing.policies.modes import MODES
+from licensing.sites.hosts import parse_host
+from licensing.sites.models import Site, Unknown
+from licensing.sites.patterns import MAX_PATTERN, compiled, pattern_error
+
+MAX_RULES = 200
+
+
+class SiteRuleSerializer(StrictSerializer):
+    """Which policy the pages of a pattern have."""
+
+    pattern = Text(
+        max_length=MAX_PATTERN,
+        help_text="The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.",
+    )
+    policyId = Text(
+        max_length=100,
+        required=False,
+        allow_null=True,
+        source="policy_id",
+        help_text="Null: its pages are unknown ones, as if no pattern matched.",
+    )
+
+    def to_internal_value(self, data: Any) -> Any:
+        rule = super().to_internal_value(data)
+        if "pattern" not in rule:  # DRF asks for no field of a nested object in a PATCH
+            raise serializers.ValidationError({"pattern": ["This field is required."]})
+        return {"policy_id": None, **rule}
+
+    def validate_pattern(self, text: str) -> str:
+        if error := pattern_error(text):
+            raise serializers.ValidationError(error)
+        return text
+
+
+class SiteRules(serializers.ListSerializer):
+    default_error_messages = {"not_a_list": "Must be an array."}
+
+    def validate(self, rules: Any) -> Any:
+        seen = set()
+        for index, rule in enumerate(rules):
+            pattern = compiled(rule["pattern"])
+            if pattern in seen:
+                raise serializers.ValidationError({f"[{index}].pattern": ["Another rule has this pattern."]})
+            seen.add(pattern)
+        return rules
+
+
+class SiteSerializer(StrictSerializer):
+    """A host whose pages are decided at the edge."""
+
+    id = Id("site", read_only=True)
+    object = Choice(choices=["site"], read_only=True)
+    host = Parsed(parse_host, help_text="Lower case, without scheme and port; one site for each host.")
+    mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
+    unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
+    rules = SiteRules(child=SiteRuleSerializer(), required=False, max_length=MAX_RULES)
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True)
+
+    def to_representation(self, site: Site) -> dict[str, Any]:
+        return {
+            "id": site.pk,
+            "object": "site",
+            "host": site.host,
+            "mode": site.mode,
+            "unknown": site.unknown,
+            "rules": site.shown_rules,
+            "created": render_timestamp(site.created),
+            "updated": render_timestamp(site.updated),
+        }

@@ -1,0 +1,78 @@
+"""Sites in the admin: added, changed and deleted as the API does it."""
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.urls import reverse
+
+from licensing.sites.models import Site
+from operators.staff.services import create_operator
+from tests import auditlog, factories
+from tests.admin.forms import submit
+
+ADD = "/admin/licensing/site/add/"
+
+
+def page_of(site):
+    return reverse("admin:licensing_site_change", args=[quote(site.pk)])
+
+
+def add(admin, account, **fields):
+    return submit(admin, ADD, account=account.pk, **{"host": "Pub.example", **fields})
+
+
+def test_a_site_is_added_with_its_rules(admin, account):
+    policy = factories.policy(account)
+    reply = add(admin, account, mode="observe", unknown="deny", rules=f"/premium/*   {policy.pk}\n/premium/free/*")
+    assert reply.status_code == 302
+    [site] = Site.objects.all()
+    assert (site.host, site.mode, site.unknown) == ("pub.example", "observe", "deny")
+    rules = [{"pattern": "/premium/*", "policyId": policy.pk}, {"pattern": "/premium/free/*", "policyId": None}]
+    assert site.shown_rules == rules
+    assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
+
+
+def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, account):
+    site = factories.site(account, {"/premium/*": factories.policy(account), "/free/*": None})
+    html = admin.get(page_of(site)).content.decode()
+    assert f"/premium/* {site.shown_rules[0]['policyId']}" in html
+    assert submit(admin, page_of(site)).status_code == 302
+    assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
+
+
+def test_observing_is_turned_into_enforcing(admin, account):
+    site = factories.site(account, {"/a/*": None}, mode="observe")
+    assert submit(admin, page_of(site), mode="enforce").status_code == 302
+    site.refresh_from_db()
+    assert (site.mode, site.shown_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"host": "https://pub.example"}, "Must be a host name"),
+        ({"rules": "premium/*"}, "Must begin with a slash."),
+        ({"rules": "/a pol_nope"}, "There is no policy"),
+        ({"host": "taken.example"}, "already"),
+    ],
+)
+def test_what_the_api_refuses_is_shown_at_the_form(admin, account, fields, complaint):
+    factories.site(account, host="taken.example")
+    reply = add(admin, account, **fields)
+    assert reply.status_code == 200
+    assert complaint in reply.content.decode()
+    assert Site.objects.count() == 1
+
+
+def test_a_site_is_deleted_after_a_page_that_says_what_follows(admin, account):
+    site = factories.site(account)
+    address = reverse("admin:licensing_site_delete_it", args=[quote(site.pk)])
+    assert "let through" in admin.get(address).content.decode()
+    assert Site.objects.exists()
+    assert submit(admin, address).status_code == 302
+    assert not Site.objects.exists()
+
+
+def test_who_may_only_look_sees_the_rules_in_words(sign_in, account):
+    site = factories.site(account, {"/premium/*": None})
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()

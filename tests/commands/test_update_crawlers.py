@@ -1,0 +1,77 @@
+"""manage.py update_crawlers, and what /v1/crawlers shows of it."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from licensing.edge.crawlers import current_table
+
+BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}
+
+
+@pytest.fixture(autouse=True)
+def _table_of_its_own(settings, tmp_path, monkeypatch):
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    monkeypatch.setattr(current_table, "looked_at", float("-inf"))
+    yield
+    current_table.looked_at = float("-inf")
+
+
+@pytest.fixture
+def update(tmp_path, monkeypatch):
+    def update(*crawlers, **fields):
+        path = tmp_path / "crawlers.json"
+        path.write_text(json.dumps({"date": "2026-12-01", "crawlers": list(crawlers), **fields}))
+        call_command("update_crawlers", str(path))
+        current_table.looked_at = float("-inf")
+
+    return update
+
+
+def test_the_service_comes_with_a_dated_table(api):
+    shown = api.get("/v1/crawlers")
+    assert shown["date"] == "2026-11-21"
+    assert {"GPTBot", "ClaudeBot", "Googlebot"} <= {one["name"] for one in shown["data"]}
+    assert {one["crawlerClass"] for one in shown["data"]} == {"ai_training", "ai_input", "search", "archive"}
+
+
+def test_an_updated_file_takes_its_place(api, update):
+    update({**BOT, "addresses": ["203.0.113.0/24"], "sources": ["https://ai.example/bots.json"]})
+    shown = api.get("/v1/crawlers")
+    assert (shown["date"], shown["totalCount"]) == ("2026-12-01", 1)
+    assert shown["data"] == [
+        {
+            "object": "crawler", "name": "ExampleBot", "crawlerClass": "ai_training", "operator": "Example",
+            "userAgent": "ExampleBot", "requesterId": "crawler:examplebot", "addresses": ["203.0.113.0/24"],
+            "sources": ["https://ai.example/bots.json"],
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{**BOT, "class": "spying"}, {**BOT, "addresses": ["203.0.113.1/24"]}, {**BOT, "userAgent": ""}, {"name": "x"},
+     {**BOT, "color": "red"}],
+)  # fmt: skip
+def test_a_file_that_is_wrong_changes_nothing(api, update, broken):
+    with pytest.raises(CommandError):
+        update(broken)
+    assert api.get("/v1/crawlers")["date"] == "2026-11-21"
+
+
+def test_a_crawler_twice_is_refused(update):
+    with pytest.raises(CommandError, match="twice"):
+        update(BOT, {**BOT, "userAgent": "Other"})
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [("Mozilla/5.0 (compatible; GPTBot/1.2)", "GPTBot"), ("gptbot", "GPTBot"), ("NotGPTBotX/1.0", None),
+     ("Mozilla/5.0 Firefox/140.0", None), ("", None), ("x" * 5000 + " GPTBot", None),
+     ("Mozilla/5.0 (compatible; Claude-SearchBot/1.0)", "Claude-SearchBot")],
+)  # fmt: skip
+def test_a_user_agent_claims_a_crawler_by_its_token(user_agent, name):
+    found = current_table.get().claimed_by(user_agent)
+    assert (found and found.name) == name

@@ -1,0 +1,97 @@
+"""Proxies that ask, as the event loop answers them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from accounts.models import Account
+from licensing.access.event_loop.application import CheckApplication
+from licensing.edge.application import ForwardApplication
+from licensing.sites.models import Site
+from tests import factories
+from tests.client import ApiClient, Reply
+from tests.gateway.conftest import Response, application  # noqa: F401 - a fixture
+
+PROXY = "10.0.0.1"
+Ask = Callable[..., Reply]
+
+
+@pytest.fixture
+def forwards(application: CheckApplication, settings: Any) -> ForwardApplication:  # noqa: F811
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    return ForwardApplication(application.gateway)
+
+
+@pytest.fixture
+def key(account: Account) -> str:
+    return factories.key_text(account, permissions=["access:check"])
+
+
+@pytest.fixture
+def raw(forwards: ForwardApplication) -> Ask:
+    """Sends a request as it is; of several headers of one name each in a list."""
+
+    def raw(path: str, *, method: str = "GET", peer: str = PROXY, **headers: Any) -> Reply:
+        path, _, query = path.partition("?")
+        scope = {
+            "type": "http", "scheme": "http", "method": method, "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "client": (peer, 1), "server": ("localhost", 80),
+            "headers": [
+                (name.lower().replace("_", "-").encode(), value.encode("latin-1"))
+                for name, values in headers.items() if values is not None
+                for value in ([values] if isinstance(values, str) else values)
+            ],
+        }  # fmt: skip
+        assert forwards.serves(scope)
+
+        async def exchange() -> list[Any]:
+            sent: list[Any] = []
+
+            async def send(message: Any) -> None:
+                sent.append(message)
+
+            await forwards(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
+            return sent
+
+        start, body = async_to_sync(exchange)()
+        return Reply(Response(start, body["body"]))
+
+    return raw
+
+
+@pytest.fixture
+def ask(raw: Ask, key: str) -> Ask:
+    """What a proxy asks about a page of https://pub.example."""
+
+    def ask(uri: str, *, path: str = "/v1/access/forward", **headers: Any) -> Reply:
+        given = {
+            "host": "licensing.internal",
+            "x_licensing_key": key,
+            "x_forwarded_proto": "https",
+            "x_forwarded_host": "pub.example",
+            "x_forwarded_uri": uri,
+            "x_forwarded_for": "203.0.113.9",
+            "user_agent": "Mozilla/5.0",
+        }
+        return raw(path, **{**given, **headers})
+
+    return ask
+
+
+@pytest.fixture
+def api_of() -> Callable[[Account], ApiClient]:
+    return lambda account: ApiClient(factories.key_text(account))
+
+
+@pytest.fixture
+def site(account: Account) -> Callable[..., Site]:
+    """pub.example, whose pages under /premium/ have a policy with these rules."""
+    return lambda *rules, mode="enforce", unknown="allow": factories.site(
+        account,
+        {"/premium/*": factories.policy(account, *rules)},
+        host="pub.example",
+        mode=mode,
+        unknown=unknown,
+    )

@@ -1,0 +1,303 @@
+"""What proxies are answered about a page."""
+
+import pytest
+
+from accounts.models import ApiKey
+from accounts.services import revoke_api_key
+from analytics.models import AccessEvent
+from licensing.access.lookup import find_items
+from licensing.licenses.services import revoke_license
+from licensing.policies.services import update_policy
+from licensing.sites.services import update_site
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+
+# --- The table of statuses -------------------------------------------------------------------------------------------
+
+
+def test_an_allowed_page_is_200_with_its_decision(ask, site):
+    site(READERS)
+    reply = ask("/premium/a")
+    assert told(reply) == (200, "allow", None)
+    assert (reply.headers["X-Access-Status"], reply.headers["X-Access-Requester"]) == ("200", "anonymous")
+    assert reply.headers["Cache-Control"] == "no-store"
+    assert reply.headers["Link"] == ('<https://pub.example/license.xml>; rel="license"; type="application/rsl+xml"')
+    assert reply.content == b""
+    assert event(reply).allowed
+
+
+def test_what_a_licence_would_open_is_402(ask, site):
+    site(LICENSED, factories.DENY_ALL)
+    reply = ask("/premium/a")
+    assert told(reply) == (402, "deny", "no_license")
+    assert reply.headers["WWW-Authenticate"].startswith("License error=")
+    assert reply.error == {"code": "no_license", "message": "A valid licence is required.", "type": "access_denied"}
+    assert event(reply).reason == "no_license"
+
+
+def test_what_nothing_would_open_is_403(ask, site):
+    site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
+    reply = ask("/premium/a")
+    assert told(reply) == (403, "deny", "permission_not_granted")
+    assert "WWW-Authenticate" not in reply.headers
+
+
+def test_a_used_up_limit_is_429_and_says_when_to_come_again(ask, site):
+    site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
+    assert ask("/premium/a").status == 200
+    reply = ask("/premium/b")
+    assert told(reply) == (429, "deny", "rate_limit_exceeded")
+    assert 0 < int(reply.headers["Retry-After"]) <= 86_400
+
+
+def test_a_licence_token_that_does_not_verify_is_401(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", authorization="License abc.def.ghi")
+    assert told(reply) == (401, "deny", "invalid_token")
+    assert reply.headers["WWW-Authenticate"].startswith('License error="invalid_token"')
+    assert not AccessEvent.objects.exists()
+
+
+@pytest.mark.parametrize(("unknown", "status"), [("allow", 200), ("deny", 403)])
+def test_a_page_that_the_site_does_not_know_gets_what_the_site_says(ask, site, unknown, status):
+    site(READERS, unknown=unknown)
+    reply = ask("/about")
+    assert reply.status == status
+    assert event(reply).allowed is (status == 200)
+    assert reply.headers.get("X-Access-Reason") == (None if status == 200 else "no_policy")
+
+
+def test_a_host_without_a_site_is_let_through_and_not_recorded(ask, account):
+    reply = ask("/about")
+    assert told(reply) == (200, "allow", None)
+    assert "X-Access-Id" not in reply.headers
+    assert not AccessEvent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"), [([READERS], 200), ([factories.DENY_ALL], 402), ([], 403)], ids=["200", "402", "403"]
+)
+def test_nginx_gets_403_for_every_denial_and_the_status_in_a_header(ask, account, rules, status):
+    policy = factories.policy(account, *rules).pk if rules else None
+    factories.content(account, source="https://pub.example/a", policy_id=policy)
+    reply = ask("/a", path="/v1/access/forward?deny=403")
+    assert reply.status == (200 if status == 200 else 403)
+    assert reply.headers["X-Access-Status"] == str(status)
+
+
+def test_an_error_is_403_for_nginx_too(ask, site):
+    reply = ask("/a", path="/v1/access/forward?deny=403", x_licensing_key=None)
+    assert (reply.status, reply.headers["X-Access-Status"]) == (403, "401")
+
+
+# --- Which item it is ------------------------------------------------------------------------------------------------
+
+
+def test_a_registered_item_wins_over_a_pattern(ask, account, site):
+    site(factories.DENY_ALL)
+    item = factories.content(
+        account, source="https://pub.example/premium/a", policy_id=factories.policy(account, READERS).pk
+    )
+    reply = ask("/premium/a")
+    assert told(reply) == (200, "allow", None)
+    assert event(reply).content_id == item.pk
+    assert ask("/premium/b").status == 402
+
+
+@pytest.mark.parametrize(
+    "uri", ["/a", "/a?utm=1", "/%61", "//a", "/./a", "/b/../a", "/b/%2e%2e/a", "/%2Fa", "/a?b=../c", "/a#x"]
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_spelling_of_a_registered_page_is_a_way_around_it(ask, account, site, uri, scheme):
+    site(READERS)
+    factories.content(
+        account, source="https://pub.example/a", policy_id=factories.policy(account, factories.DENY_ALL).pk
+    )
+    assert ask(uri, x_forwarded_proto=scheme).status == 402
+
+
+def test_an_item_that_was_registered_with_a_query_is_found_by_it(ask, account):
+    denied = factories.policy(account, factories.DENY_ALL).pk
+    factories.content(account, source="https://pub.example/page?id=1", policy_id=denied)
+    assert ask("/page?id=1").status == 402
+    assert ask("/page?id=2").status == 200
+
+
+def test_the_longest_pattern_counts(ask, account):
+    shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
+    rules = {"/*": shut, "/premium/samples/*": open_, "/premium/*": shut, "/premium/none/*": None}
+    factories.site(account, rules, host="pub.example")
+    assert ask("/premium/samples/a").status == 200
+    assert ask("/premium/a").status == 402
+    assert ask("/premium/none/a").status == 200
+
+
+def test_another_accounts_site_decides_nothing(ask, other_account):
+    shut = factories.policy(other_account, factories.DENY_ALL)
+    factories.site(other_account, {"/*": shut}, host="pub.example")
+    assert ask("/a").status == 200
+
+
+def test_an_archived_item_is_403(ask, account, api_of):
+    item = factories.content(account, source="https://pub.example/a")
+    api_of(account).patch(f"/v1/content/{item.pk}", {"status": "archived"})
+    assert told(ask("/a")) == (403, "deny", "content_archived")
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/license.xml", "/.well-known/tdmrep.json", "/sitemap.xml"])
+def test_what_tells_of_the_terms_is_open_to_everybody(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
+    assert ask(path).status == 200
+    assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 402
+
+
+# --- Modes -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_observed_denial_is_let_through_and_told(ask, site):
+    site(factories.DENY_ALL, mode="observe")
+    reply = ask("/premium/a")
+    assert told(reply) == (200, "allow", None)
+    assert reply.headers["X-Access-Would"] == "deny; reason=no_license"
+    assert event(reply).observed == "no_license"
+
+
+def test_a_site_that_observes_watches_unknown_pages_too(ask, site):
+    site(READERS, mode="observe", unknown="deny")
+    assert ask("/about").headers["X-Access-Would"] == "deny; reason=no_policy"
+
+
+def test_a_disabled_site_lets_everything_through(ask, site):
+    site(factories.DENY_ALL, mode="disabled")
+    reply = ask("/premium/a")
+    assert (reply.status, reply.headers.get("X-Access-Would")) == (200, None)
+
+
+def test_what_was_decided_can_be_read_as_any_decision(ask, account, site, api_of):
+    site(factories.DENY_ALL, mode="observe")
+    reply = ask("/premium/a?token=secret")
+    shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
+    assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "no_license", 1)
+    assert event(reply).facts["url"] == "https://pub.example/premium/a"
+    assert "secret" not in str(event(reply).facts)
+
+
+# --- The next request sees every change ------------------------------------------------------------------------------
+
+
+def test_a_change_holds_for_the_next_request(ask, account, site, key):
+    made = site(READERS)
+    assert ask("/premium/a").status == 200
+    policy = made.ordered_rules[0].policy
+    update_policy(policy, {"rules": [factories.DENY_ALL]})
+    assert ask("/premium/a").status == 402
+    held = factories.license(account, "anonymous")
+    update_policy(policy, {"rules": [LICENSED]})
+    assert ask("/premium/a").status == 200
+    revoke_license(held)
+    assert ask("/premium/a").status == 402
+    update_site(made, {"mode": "observe"})
+    assert ask("/premium/a").status == 200
+    revoke_api_key(ApiKey.objects.get(prefix=key[:13]))
+    assert (ask("/premium/a").status, ask("/robots.txt").status) == (401, 401)
+
+
+# --- Who may ask, and what is believed -------------------------------------------------------------------------------
+
+
+def test_the_edge_needs_its_key(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", x_licensing_key=None)
+    assert (reply.status, reply.error["code"]) == (401, "missing_api_key")
+    assert ask("/premium/a", x_licensing_key="svc_sk_nope").error["code"] == "invalid_api_key"
+
+
+def test_the_edges_key_needs_the_permission_of_checks(ask, account, site):
+    site(READERS)
+    reply = ask("/premium/a", x_licensing_key=factories.key_text(account, permissions=["content:read"]))
+    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+
+
+def test_the_allowlist_of_the_edges_key_is_about_the_proxy(ask, account, site):
+    site(READERS)
+    assert ask("/premium/a", x_licensing_key=factories.key_text(account, allowed_ips=["10.0.0.1/32"])).status == 200
+    reply = ask("/premium/a", x_licensing_key=factories.key_text(account, allowed_ips=["203.0.113.9/32"]))
+    assert reply.error["code"] == "ip_not_allowed"
+
+
+def test_every_question_counts_against_the_plan(ask, site):
+    site(READERS)
+    first, second = ask("/premium/a"), ask("/robots.txt")
+    assert int(first.headers["X-RateLimit-Remaining"]) - int(second.headers["X-RateLimit-Remaining"]) == 1
+
+
+def test_forwarding_headers_from_elsewhere_are_not_believed(ask, account, site):
+    site(factories.DENY_ALL)
+    reply = ask("/about", peer="203.0.113.50")
+    assert (reply.status, reply.error["param"]) == (400, "X-Forwarded-Uri")
+    assert not AccessEvent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"x_forwarded_uri": None}, {"x_forwarded_uri": ""}, {"x_forwarded_uri": "about"}, {"x_forwarded_host": "a b"},
+     {"x_forwarded_uri": ["/premium/a", "/about"]}, {"x_forwarded_host": "pub.example, other.example"},
+     {"x_forwarded_uri": "/" + "a" * 9_000}],
+)  # fmt: skip
+def test_a_page_that_is_not_told_clearly_is_no_page(ask, site, headers):
+    site(factories.DENY_ALL)
+    assert ask("/premium/a", **headers).status == 400
+
+
+def test_ingress_nginx_tells_the_whole_url(ask, site):
+    site(factories.DENY_ALL)
+    told_by = {"x_forwarded_uri": None, "x_forwarded_host": None}
+    assert ask("", x_original_url="https://pub.example/premium/a?b=c", **told_by).status == 402
+    assert ask("/premium/a", x_original_url="https://pub.example/about").status == 402
+
+
+def test_headers_that_only_we_send_have_no_effect(ask, site):
+    site(factories.DENY_ALL)
+    forged = {"x_access_decision": "allow", "x_access_requester": "crawler:gptbot", "x_access_would": "allow"}
+    assert ask("/premium/a", **forged).status == 402
+
+
+@pytest.mark.parametrize("query", ["token=x", "access_token={key}", "key={key}", "X-Licensing-Key={key}", "deny=200"])
+def test_tokens_in_the_query_have_no_effect(ask, account, site, query):
+    site(LICENSED, factories.DENY_ALL)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk)
+    asked = query.format(key=text)
+    reply = ask(f"/premium/a?{asked}", path=f"/v1/access/forward?{asked}")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "anonymous")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"])
+def test_any_method_is_answered(ask, site, method):
+    site(factories.DENY_ALL)
+    reply = ask("/premium/a", method=method)
+    assert reply.status == 402
+    assert bool(reply.content) is (method != "HEAD")
+
+
+# --- Envoy -----------------------------------------------------------------------------------------------------------
+
+
+def test_envoy_tells_the_page_by_its_path_and_host(raw, site, key):
+    site(factories.DENY_ALL)
+    told_by = {"host": "pub.example", "x_licensing_key": key}
+    assert raw("/v1/access/envoy/premium/a?b=c", **told_by).status == 402
+    assert raw("/v1/access/envoy/about", **told_by).status == 200
+    assert raw("/v1/access/envoy/", **told_by).status == 200
+    forged = {"x_forwarded_uri": "/about", "x_forwarded_host": "other.example"}
+    assert raw("/v1/access/envoy/premium/a", peer="203.0.113.1", **forged, **told_by).status == 402
+
+
+def test_a_lookup_of_pages_takes_a_fixed_number_of_queries(account, site, django_assert_max_num_queries):
+    site(READERS)
+    for number in range(5):
+        factories.content(account, source=f"https://pub.example/{number}")
+    pages = [("page", f"https://pub.example/{number}") for number in range(20)]
+    pages += [("page", f"https://pub.example/premium/{number}") for number in range(20)]
+    with django_assert_max_num_queries(5):
+        assert len(find_items(account.pk, pages)) == 40

@@ -1,0 +1,109 @@
+"""Who a visitor is taken for, and what it costs him."""
+
+import json
+
+import pytest
+
+from accounts.models import ApiKey
+from accounts.services import revoke_api_key
+from analytics.models import LedgerEntry
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+
+GPTBOT = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)"
+
+# --- Who asks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crawlers(settings, tmp_path, monkeypatch):
+    """A table with GPTBot at 198.51.100.0/24 and a search engine at 192.0.2.0/24."""
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr("licensing.edge.crawlers.current_table.looked_at", -10)
+    table = {
+        "date": "2026-11-22",
+        "crawlers": [
+            {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
+             "addresses": ["198.51.100.0/24"]},
+            {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
+             "addresses": ["192.0.2.0/24"]},
+        ],
+    }  # fmt: skip
+    (tmp_path / "crawlers.json").write_text(json.dumps(table))
+    yield
+    monkeypatch.setattr("licensing.edge.crawlers.current_table.looked_at", -10)
+
+
+def test_a_crawler_at_its_operators_address_is_known_and_asks_by_its_class(ask, account, site, crawlers):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, "crawler:gptbot")
+    reply = ask("/premium/a", user_agent=GPTBOT, x_forwarded_for="198.51.100.7")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:gptbot")
+    assert event(reply).permission == "ai_training"
+
+
+def test_a_user_agent_alone_is_not_the_crawler_that_it_names(ask, account, site, crawlers):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, "crawler:gptbot")
+    reply = ask("/premium/a", user_agent=GPTBOT)
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "unverified:gptbot")
+
+
+def test_a_user_agent_alone_gains_nothing_by_its_class(ask, site, crawlers):
+    site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
+    assert ask("/premium/a", user_agent="Seeker/1.0", x_forwarded_for="192.0.2.1").status == 200
+    reply = ask("/premium/a", user_agent="Seeker/1.0")
+    assert told(reply) == (403, "deny", "permission_not_granted")
+    assert event(reply).permission == "read"
+
+
+def test_a_user_agent_alone_is_held_to_its_class(ask, site):
+    site(READERS)
+    assert ask("/premium/a").status == 200
+    reply = ask("/premium/a", user_agent=GPTBOT)
+    assert (reply.status, event(reply).permission) == (403, "ai_training")
+
+
+def test_a_requesters_own_key_names_it(ask, account, site):
+    site(LICENSED, factories.DENY_ALL)
+    own, text = factories.api_key(account, name="Acme", permissions=[])
+    factories.license(account, own.pk)
+    reply = ask("/premium/a", authorization=f"Bearer {text}")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, own.pk)
+    revoke_api_key(ApiKey.objects.get(pk=own.pk))
+    again = ask("/premium/a", authorization=f"Bearer {text}")
+    assert (again.status, again.headers["X-Access-Requester"]) == (402, "anonymous")
+
+
+def test_another_accounts_key_names_nobody(ask, site, other_account):
+    site(READERS)
+    reply = ask("/premium/a", authorization=f"Bearer {factories.key_text(other_account)}")
+    assert reply.headers["X-Access-Requester"] == "anonymous"
+
+
+def test_the_visitors_address_is_a_fact(ask, site):
+    site({**READERS, "priority": 1, "conditions": {"ip": "203.0.113.0/24"}}, factories.DENY_ALL)
+    assert ask("/premium/a").status == 200
+    assert ask("/premium/a", x_forwarded_for="198.51.100.1").status == 402
+    assert ask("/premium/a", x_forwarded_for=None).status == 402
+
+
+# --- What it costs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 0)])
+def test_head_and_options_are_free(ask, account, site, method, charged):
+    site(LICENSED)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk, per_access="0.05")
+    reply = ask("/premium/a", x_forwarded_method=method, authorization=f"Bearer {text}")
+    assert reply.status == 200
+    assert LedgerEntry.objects.count() == charged
+
+
+def test_the_method_of_the_question_counts_where_no_other_is_told(ask, account, site):
+    site(LICENSED)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk, per_access="0.05")
+    assert ask("/premium/a", method="HEAD", authorization=f"Bearer {text}").status == 200
+    assert not LedgerEntry.objects.exists()

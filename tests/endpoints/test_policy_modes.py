@@ -1,0 +1,127 @@
+"""How far a policy's decisions are carried out: enforced, observed, or not made at all."""
+
+import pytest
+
+from analytics.models import AccessEvent, LedgerEntry
+from tests import factories
+
+LIMITED = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "day"}}
+
+
+@pytest.fixture
+def check(api, account):
+    """Checks an item whose policy has this mode."""
+
+    def check(mode, *rules, requester="org_a", item=None, **fields):
+        if item is None:
+            policy = api.post("/v1/policies", {"name": "P", "mode": mode, "rules": list(rules)})
+            item = factories.content(account, policy_id=policy["id"]).pk
+        return api.post("/v1/access/check", {"contentId": item, "requester": requester, **fields})
+
+    return check
+
+
+def usage(api):
+    return api.get("/v1/analytics/usage")["summary"]
+
+
+def test_a_policy_is_enforced_unless_it_says_otherwise(api):
+    made = api.post("/v1/policies", {"name": "P"})
+    assert made["mode"] == "enforce"
+    assert api.patch(f"/v1/policies/{made['id']}", {"mode": "observe"})["mode"] == "observe"
+
+
+def test_what_is_no_mode_is_refused(api):
+    reply = api.post("/v1/policies", {"name": "P", "mode": "audit"})
+    assert (reply.status, reply.error["param"]) == (422, "mode")
+
+
+def test_an_enforced_denial_is_one(check):
+    reply = check("enforce", factories.DENY_ALL)
+    assert (reply["allowed"], reply["reason"], reply.body.get("observed")) == (False, "no_license", None)
+
+
+def test_an_observed_denial_is_allowed_and_told(api, check):
+    reply = check("observe", factories.DENY_ALL)
+    assert (reply["allowed"], reply["reason"], reply["permissions"]) == (True, None, [])
+    assert reply["observed"] == {"allowed": False, "reason": "no_license"}
+    assert reply["matchedRule"]["index"] == 0
+    assert (usage(api)["allowed"], usage(api)["denied"]) == (1, 0)
+
+
+def test_an_observed_denial_is_recorded_as_such(api, check):
+    reply = check("observe", factories.DENY_ALL)
+    recorded = api.get(f"/v1/access/decisions/{reply['id']}").body
+    trace = recorded.pop("trace")
+    assert recorded == reply.body
+    assert [step["decisive"] for step in trace] == [True]
+    assert AccessEvent.objects.get(pk=reply["id"]).observed == "no_license"
+
+
+def test_what_an_observed_policy_allows_is_as_it_always_was(api, check):
+    reply = check("observe", factories.ALLOW_ALL)
+    assert (reply["allowed"], reply["permissions"], reply.body.get("observed")) == (True, ["full_access"], None)
+    assert AccessEvent.objects.get(pk=reply["id"]).observed is None
+
+
+def test_a_used_up_limit_is_observed_too(api, check):
+    first = check("observe", LIMITED)
+    second = check("observe", item=first["contentId"])
+    assert (first["allowed"], first.body.get("observed")) == (True, None)
+    assert second["observed"] == {"allowed": False, "reason": "rate_limit_exceeded"}
+    assert (second["allowed"], second["reason"], second["permissions"]) == (True, None, [])
+    assert api.get(f"/v1/access/decisions/{second['id']}")["observed"] == second["observed"]
+
+
+def test_an_observed_denial_costs_nothing(api, account, check):
+    factories.license(account, "org_a", per_access="0.05")
+    allowed = check("observe", LIMITED)
+    refused = check("observe", item=allowed["contentId"])
+    denied = check("observe", factories.DENY_ALL)
+    assert (allowed["charge"]["amount"], refused["charge"], denied["charge"]) == (0.05, None, None)
+    assert list(LedgerEntry.objects.values_list("decision_id", flat=True)) == [allowed["id"]]
+
+
+def test_a_disabled_policy_allows_everything_and_evaluates_nothing(api, account, check):
+    factories.license(account, "org_a", per_access="0.05")
+    reply = check("disabled", factories.DENY_ALL, permission="commercial_use", explain=True)
+    assert (reply["allowed"], reply["matchedRule"], reply["charge"], reply["trace"]) == (True, None, None, [])
+    assert reply.body.get("observed") is None
+    assert api.get(f"/v1/access/decisions/{reply['id']}").body == reply.body
+    assert not LedgerEntry.objects.exists()
+
+
+@pytest.mark.parametrize("mode", ["observe", "disabled"])
+def test_an_archived_item_stays_denied(api, account, check, mode):
+    item = check(mode, factories.ALLOW_ALL)["contentId"]
+    api.patch(f"/v1/content/{item}", {"status": "archived"})
+    reply = check(mode, item=item)
+    assert (reply["allowed"], reply["reason"]) == (False, "content_archived")
+
+
+def test_a_change_of_mode_holds_for_the_next_check(api, check):
+    reply = check("observe", factories.DENY_ALL)
+    changed = api.patch(f"/v1/policies/{reply['policyId']}", {"mode": "enforce"})
+    assert changed["version"] == 2
+    assert check("enforce", item=reply["contentId"])["allowed"] is False
+
+
+def test_a_rollback_brings_the_mode_back(api):
+    made = api.post("/v1/policies", {"name": "P", "mode": "observe"})
+    api.patch(f"/v1/policies/{made['id']}", {"mode": "enforce"})
+    assert api.post(f"/v1/policies/{made['id']}/rollback", {"version": 1})["mode"] == "observe"
+    assert [one["mode"] for one in api.get(f"/v1/policies/{made['id']}/versions")["data"]] == [
+        "observe", "enforce", "observe",
+    ]  # fmt: skip
+
+
+def test_a_simulation_says_what_enforcing_would_refuse(api, check):
+    reply = check("observe", factories.DENY_ALL)
+    told = api.post(f"/v1/policies/{reply['policyId']}/simulate", {})
+    assert (told["allowedToDenied"], told["byRequester"][0]["id"]) == (1, "org_a")
+
+
+def test_a_batch_tells_what_is_observed(api, check):
+    item = check("observe", LIMITED)["contentId"]
+    replies = api.post("/v1/access/check/batch", {"contentId": item, "requester": "org_b", "checks": [{}, {}]})["data"]
+    assert [one.get("observed") for one in replies] == [None, {"allowed": False, "reason": "rate_limit_exceeded"}]

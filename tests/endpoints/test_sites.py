@@ -1,0 +1,154 @@
+"""/v1/sites: the hosts whose pages are decided at the edge."""
+
+import pytest
+
+from accounts.models import Account
+from tests import auditlog, factories
+
+
+def epoch(account):
+    return Account.objects.values_list("epoch", flat=True).get(pk=account.pk)
+
+
+def create(api, **fields):
+    return api.post("/v1/sites", {"host": "pub.example", **fields})
+
+
+def test_a_site_comes_back_as_it_was_created(api, account):
+    policy = factories.policy(account)
+    rules = [{"pattern": "/premium/*", "policyId": policy.pk}, {"pattern": "/premium/free$", "policyId": None}]
+    made = create(api, mode="observe", unknown="deny", rules=rules)
+    assert made.status == 201
+    assert made["id"].startswith("site_")
+    expected = {"object": "site", "host": "pub.example", "mode": "observe", "unknown": "deny", "rules": rules}
+    assert expected.items() <= made.body.items()
+    assert made["created"] == made["updated"]
+    assert api.get(f"/v1/sites/{made['id']}").body == made.body
+
+
+def test_a_site_enforces_and_lets_unknown_pages_through_by_default(api):
+    made = create(api)
+    assert (made["mode"], made["unknown"], made["rules"]) == ("enforce", "allow", [])
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("Pub.EXAMPLE", "pub.example"), ("pub.example.", "pub.example"), ("bücher.example", "xn--bcher-kva.example"),
+     ("localhost", "localhost"), ("192.0.2.7", "192.0.2.7")],
+)  # fmt: skip
+def test_a_host_is_kept_in_its_normal_form(api, given, kept):
+    assert create(api, host=given)["host"] == kept
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", " ", "https://pub.example", "pub.example/a", "pub.example:8080", "a b", "-a.example", "a..example", "*.a.b",
+     "a" * 64 + ".example", ".".join(["abcdefgh"] * 30), "pub.example\n", "u@pub.example"],
+)  # fmt: skip
+def test_what_is_no_host_name_is_refused(api, host):
+    reply = create(api, host=host)
+    assert (reply.status, reply.error["param"]) == (422, "host")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["", "premium", "*", "/a b", "/a?b", "/a#b", "/a$b", "/a/../b", "/a/%2e%2e/b", "/./a", "/a\tb", "/" + "a" * 2048],
+)
+def test_what_is_no_pattern_is_refused(api, pattern):
+    reply = create(api, rules=[{"pattern": "/ok"}, {"pattern": pattern}])
+    assert (reply.status, reply.error["param"]) == (422, "rules[1].pattern")
+
+
+def test_a_pattern_twice_is_refused_in_any_spelling(api):
+    reply = create(api, rules=[{"pattern": "/premium/*"}, {"pattern": "/%70remium//*"}])
+    assert (reply.status, reply.error["param"]) == (422, "rules[1].pattern")
+
+
+def test_a_field_that_a_rule_does_not_have_is_refused(api):
+    reply = create(api, rules=[{"pattern": "/a", "policy": None}])
+    assert (reply.status, reply.error["param"]) == (422, "rules[0].policy")
+
+
+def test_a_rule_needs_its_pattern_in_an_update_too(api):
+    made = create(api)
+    reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [{"policyId": None}]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[0].pattern")
+
+
+def test_two_hundred_rules_are_the_most(api):
+    rules = [{"pattern": f"/{number}/*"} for number in range(201)]
+    assert create(api, rules=rules).error["param"] == "rules"
+    assert create(api, rules=rules[:200]).status == 201
+
+
+@pytest.mark.parametrize("policy", ["pol_nope", "pol_" + "0" * 26, "{theirs}", "{deleted}"])
+def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, account, policy):
+    gone = factories.policy(account)
+    api.delete(f"/v1/policies/{gone.pk}")
+    policy = policy.format(theirs=factories.policy(other_account).pk, deleted=gone.pk)
+    reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": policy}])
+    assert (reply.status, reply.error["param"]) == (422, "rules[1].policyId")
+    assert api.get("/v1/sites")["totalCount"] == 0
+
+
+def test_a_host_is_one_site_in_an_account(api):
+    create(api)
+    again = create(api, host="PUB.example")
+    assert (again.status, again.error["code"], again.error["param"]) == (409, "resource_already_exists", "host")
+    other = create(api, host="other.example")
+    assert api.patch(f"/v1/sites/{other['id']}", {"host": "pub.example"}).status == 409
+
+
+def test_another_account_learns_nothing_of_who_has_a_host(api, other_api):
+    create(api)
+    assert create(other_api).status == 201
+
+
+def test_rules_are_replaced_and_the_rest_stays(api, account):
+    made = create(api, unknown="deny", rules=[{"pattern": "/a"}, {"pattern": "/b"}])
+    changed = api.patch(f"/v1/sites/{made['id']}", {"rules": [{"pattern": "/c"}]})
+    assert (changed["rules"], changed["unknown"]) == ([{"pattern": "/c", "policyId": None}], "deny")
+    assert api.patch(f"/v1/sites/{made['id']}", {"mode": "disabled"})["rules"] == changed["rules"]
+
+
+def test_a_policy_that_a_site_has_rules_with_is_not_deleted(api, account):
+    policy = factories.policy(account)
+    site = factories.site(account, {"/premium/*": policy})
+    refused = api.delete(f"/v1/policies/{policy.pk}")
+    assert (refused.status, refused.error["code"]) == (409, "resource_in_use")
+    assert site.host in refused.error["message"]
+    api.delete(f"/v1/sites/{site.pk}")
+    assert api.delete(f"/v1/policies/{policy.pk}").status == 200
+
+
+def test_a_deleted_site_is_gone_and_its_host_free(api):
+    made = create(api)
+    deleted = api.delete(f"/v1/sites/{made['id']}")
+    assert deleted.body == {"id": made["id"], "object": "site", "deleted": True}
+    assert api.get(f"/v1/sites/{made['id']}").status == 404
+    assert create(api).status == 201
+
+
+def test_the_pages_of_a_site_are_no_item_of_the_catalogue(api, account):
+    site = factories.site(account)
+    assert api.get("/v1/content")["totalCount"] == 0
+    assert api.get(f"/v1/content/{site.pages_id}").status == 404
+
+
+def test_every_change_ends_what_processes_have_cached(api, account):
+    epochs = [epoch(account)]
+    made = create(api)
+    epochs.append(epoch(account))
+    api.patch(f"/v1/sites/{made['id']}", {"rules": [{"pattern": "/a"}]})
+    epochs.append(epoch(account))
+    api.delete(f"/v1/sites/{made['id']}")
+    assert [*epochs, epoch(account)] == [epochs[0], epochs[0] + 1, epochs[0] + 2, epochs[0] + 3]
+
+
+def test_a_change_of_rules_is_logged_with_both_lists(api):
+    made = create(api, rules=[{"pattern": "/a"}])
+    api.patch(f"/v1/sites/{made['id']}", {"rules": [{"pattern": "/b"}]})
+    created, updated = auditlog.entries(resource_id=made["id"])
+    assert (created.action, updated.action) == ("site.created", "site.updated")
+    rules = [[{"pattern": "/a", "policyId": None}], [{"pattern": "/b", "policyId": None}]]
+    assert updated.changes == {"rules": rules}
