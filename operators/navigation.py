@@ -28,6 +28,7 @@ SECTIONS = (
         (
             Entry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
             Entry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
+            Entry("Webhooks", "accounts_webhookendpoint_changelist", "webhook", "accounts.view_webhookendpoint"),
             Entry("Audit log", "accounts_auditentry_changelist", "history", "accounts.view_auditentry"),
         ),
     ),

@@ -5,7 +5,10 @@ from itertools import count
 from typing import Any
 
 from accounts import services as accounts
+from accounts.events.models import Event
 from accounts.models import Account, ApiKey
+from accounts.webhooks import services as webhook_services
+from accounts.webhooks.models import WebhookEndpoint
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -60,3 +63,15 @@ def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> Li
 
 def content(owner: Account, **fields: Any) -> Content:
     return content_services.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})
+
+
+def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
+    """A webhook endpoint that hears of everything, and its secret."""
+    return webhook_services.create_endpoint(owner.pk, {"url": "https://hooks.example/in", "events": ["*"], **fields})
+
+
+def webhook(owner: Account) -> dict[str, str]:
+    """The ids of an endpoint and of an event that it was pinged with."""
+    made, _ = endpoint(owner)
+    event: Event = webhook_services.ping(made)
+    return {"webhook": made.pk, "event": event.pk}

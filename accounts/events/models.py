@@ -1,0 +1,30 @@
+"""What happened, as it is kept and sent."""
+
+from django.db import models
+from django.utils import timezone
+
+from kit.values.ids import AnyIdField, IdField
+
+
+class Event(models.Model):
+    """A change, with its object as the API showed it then. Written with the change, never changed, kept for a time."""
+
+    id = IdField("evt", primary_key=True)
+    account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="events")
+    type = models.CharField(max_length=60)
+    object_id = AnyIdField()
+    data = models.TextField()  # JSON, as it is sent
+    previous = models.TextField(null=True)  # likewise
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        app_label = "accounts"
+        default_permissions = ("view",)
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="webhook_events_newest"),
+            models.Index(fields=["account", "type", "-created", "-id"], name="webhook_events_of_type"),
+            models.Index(fields=["object_id", "-created", "-id"], name="webhook_events_of_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.object_id}"
