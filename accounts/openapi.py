@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 from accounts.events.objects import objects
-from accounts.events.types import TYPES, EventType
+from accounts.events.types import LATER, TYPES, EventType
 
 
 class BearerAuthentication(OpenApiAuthenticationExtension):
@@ -22,8 +22,8 @@ def example_of(one: EventType) -> dict[str, Any]:
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
         "object": "event",
         "type": one.name,
-        "created": "2026-02-14T16:45:00.000000Z",
-        "data": objects[one.object].example,
+        "created": LATER,
+        "data": {**objects[one.object].example, **one.now},
     }
     previous = {} if one.previous is None else {"previous": dict(one.previous)}
     return {**example, **previous, "timestamp": example["created"]}

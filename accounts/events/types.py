@@ -1,9 +1,10 @@
 """The table of event types. The guide's catalogue, the OpenAPI document and the admin are made from it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+LATER = "2026-02-14T16:45:00.000000Z"  # in examples
 Changes = Mapping[str, list[Any]]  # of each field its value before and after, as in the audit log
 PING = "ping"
 
@@ -13,7 +14,8 @@ class EventType:
     """`object` is the kind of resource in `data`.
 
     A change writes the first type of the table whose `action` it is and whose condition `when`, if there is one, its
-    changes meet. `previous` is an example of the fields that changed; None where there are none.
+    changes meet. `previous` is an example of the fields that changed, None where there are none; `now` of what they
+    are since.
     """
 
     name: str
@@ -21,6 +23,7 @@ class EventType:
     description: str
     action: str = ""  # of the audit log
     previous: Mapping[str, Any] | None = None
+    now: Mapping[str, Any] = field(default_factory=dict)
     when: Callable[[Changes], bool] | None = None
 
 
@@ -36,13 +39,19 @@ TYPES = [
         "An item was archived, whatever else changed with it.",
         "content.updated",
         {"status": "active"},
+        {"status": "archived"},
         is_archived,
     ),
     EventType("content.updated", "content", "An item changed.", "content.updated", {"title": "Markets in Jan"}),
     EventType("content.deleted", "content", "An item was deleted; `data` is what it was.", "content.deleted"),
     EventType("policy.created", "policy", "A policy was created.", "policy.created"),
     EventType(
-        "policy.updated", "policy", "A policy got its next version.", "policy.updated", {"name": "Draft", "version": 1}
+        "policy.updated",
+        "policy",
+        "A policy got its next version.",
+        "policy.updated",
+        {"name": "Draft", "version": 1},
+        {"version": 2, "updated": LATER},
     ),
     EventType(
         "policy.rolled_back",
@@ -50,6 +59,7 @@ TYPES = [
         "A policy got a next version that says what a former one said.",
         "policy.rolled_back",
         {"name": "Draft", "version": 2},
+        {"version": 3, "updated": LATER},
     ),
     EventType("policy.deleted", "policy", "A policy was deleted; `data` is what it was.", "policy.deleted"),
     EventType("api_key.created", "api_key", "A key was created, or came of a rotation.", "api_key.created"),
@@ -59,8 +69,16 @@ TYPES = [
         "A key got a successor; `data` is the old one.",
         "api_key.rotated",
         {"expiresAt": None},
+        {"expiresAt": LATER},
     ),
-    EventType("api_key.revoked", "api_key", "A key was revoked.", "api_key.revoked", {"revokedAt": None}),
+    EventType(
+        "api_key.revoked",
+        "api_key",
+        "A key was revoked.",
+        "api_key.revoked",
+        {"revokedAt": None},
+        {"revokedAt": LATER},
+    ),
     EventType("license.created", "license", "A licence was issued.", "license.created"),
     EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
     EventType(
@@ -69,6 +87,7 @@ TYPES = [
         "A licence was revoked.",
         "license.revoked",
         {"status": "active", "revokedAt": None},
+        {"status": "revoked", "revokedAt": LATER},
     ),
     EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
     EventType("import.finished", "content_import", "A file of content was imported."),
@@ -77,7 +96,8 @@ TYPES = [
         "webhook_endpoint",
         "The service disabled an endpoint that is gone, or that has failed for five days.",
         "webhook_endpoint.disabled",
-        {"status": "enabled"},
+        {"status": "enabled", "disabledReason": None},
+        {"status": "disabled", "disabledReason": "It answered 410 Gone."},
     ),
     EventType(PING, "webhook_endpoint", "A test that somebody asked for; it goes to that endpoint alone."),
 ]

@@ -52,22 +52,23 @@ class Receiver:
             return
 
 
+def received(connection: socket.socket) -> bytes:
+    chunk = connection.recv(65536)
+    if not chunk:  # the sender was killed in the middle
+        raise ConnectionError
+    return chunk
+
+
 def read_request(connection: socket.socket) -> bytes:
     request = b""
     while b"\r\n\r\n" not in request:
-        chunk = connection.recv(65536)
-        if not chunk:
-            return request
-        request += chunk
+        request += received(connection)
     head, _, body = request.partition(b"\r\n\r\n")
     length = next(
         (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0
     )
     while len(body) < length:
-        chunk = connection.recv(65536)
-        if not chunk:
-            break
-        body += chunk
+        body += received(connection)
     return head + b"\r\n\r\n" + body
 
 
