@@ -1,5 +1,7 @@
 """What happened, as it is kept and sent."""
 
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
@@ -24,6 +26,27 @@ class Event(models.Model):
             models.Index(fields=["account", "-created", "-id"], name="webhook_events_newest"),
             models.Index(fields=["account", "type", "-created", "-id"], name="webhook_events_of_type"),
             models.Index(fields=["object_id", "-created", "-id"], name="webhook_events_of_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.object_id}"
+
+    def audited(self) -> dict[str, Any]:
+        return {"type": self.type, "objectId": self.object_id}
+
+
+class EndNotice(models.Model):
+    """That an end was told of, beforehand or when it came: once for each end (see accounts.events.deadlines)."""
+
+    type = models.CharField(max_length=60)  # of the event
+    days = models.PositiveSmallIntegerField()  # before the end; 0: that it has come
+    object_id = AnyIdField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "accounts"
+        constraints = [
+            models.UniqueConstraint(fields=["object_id", "type", "days", "ends_at"], name="an_end_is_told_once")
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
+from accounts.events import deadlines
 from accounts.events.models import Event
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
@@ -31,4 +32,5 @@ def purge(before: datetime) -> int:
             Event.objects.filter(pk__in=chunk).delete()
         deleted += len(chunk)
         if len(chunk) < CHUNK:
+            deadlines.forget(before)
             return deleted

@@ -79,6 +79,7 @@ TYPES = [
         {"revokedAt": None},
         {"revokedAt": LATER},
     ),
+    EventType("api_key.expiring", "api_key", "A key will end: told 7 days and 1 day before."),
     EventType("license.created", "license", "A licence was issued.", "license.created"),
     EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
     EventType(
@@ -89,6 +90,8 @@ TYPES = [
         {"status": "active", "revokedAt": None},
         {"status": "revoked", "revokedAt": LATER},
     ),
+    EventType("license.expiring", "license", "A licence will end: told 7 days and 1 day before."),
+    EventType("license.expired", "license", "A licence has ended.", now={"status": "expired"}),
     EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
     EventType("import.finished", "content_import", "A file of content was imported."),
     EventType(

@@ -37,7 +37,7 @@ def seal(value: Any) -> bytes:
     return sealer(PURPOSE).encrypt(orjson.dumps(value))
 
 
-def unseal(sealed: bytes) -> Any:
+def unseal(sealed: bytes | memoryview) -> Any:
     """Raises InvalidToken if the server's secret has changed since."""
     return orjson.loads(sealer(PURPOSE).decrypt(bytes(sealed)))
 
@@ -48,7 +48,7 @@ def new_secrets() -> tuple[bytes, str]:
     return seal_secrets([Secret(text, None)]), text
 
 
-def rotated(sealed: bytes, now: datetime) -> tuple[bytes, str]:
+def rotated(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     """The same with a new secret; those before it sign on for a while."""
     text = generate()
     former = [Secret(one.text, one.until or now + OVERLAP) for one in open_secrets(sealed, now)]
@@ -59,12 +59,12 @@ def seal_secrets(valid: list[Secret]) -> bytes:
     return seal([[one.text, render_timestamp(one.until)] for one in valid])
 
 
-def open_secrets(sealed: bytes, now: datetime) -> list[Secret]:
+def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
     """Those that sign now, the current one first."""
     known = [Secret(text, until and parse_timestamp(until)) for text, until in unseal(sealed)]
     return [one for one in known if one.until is None or one.until > now]
 
 
-def open_headers(sealed: bytes | None) -> dict[str, str]:
+def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
     headers: dict[str, str] = {} if sealed is None else unseal(sealed)
     return headers

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
+from time import monotonic
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import OperationalError, close_old_connections, connection
 from prometheus_client import Counter as CountedOutcomes
 
+from accounts.events import deadlines
 from accounts.webhooks import queue
 from accounts.webhooks.queue import Claimed, Result
 from accounts.webhooks.sending import attempt
@@ -43,6 +45,7 @@ class Worker:
         self.active: Counter[str] = Counter()  # attempts under way, by endpoint
         self.failing: set[str] = set()
         self.made = 0  # attempts
+        self.next_look = 0.0
         self.results: list[Result] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.database = ThreadPoolExecutor(1, thread_name_prefix="webhook-database")
@@ -70,6 +73,7 @@ class Worker:
     async def step(self) -> int:
         """Writes down what has come back and begins what there are places for; returns how many it began."""
         await self.settle()
+        await self.look_at_the_clock()
         room, most = self.room(), PLACES_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
         for one in claimed:
@@ -78,6 +82,12 @@ class Worker:
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         return len(claimed)
+
+    async def look_at_the_clock(self) -> None:
+        """Lets what will end or has ended be told, every few minutes."""
+        if monotonic() >= self.next_look:
+            self.next_look = monotonic() + deadlines.EVERY.total_seconds()
+            await self.in_database(deadlines.tell)
 
     def room(self) -> dict[str, int]:
         """Free places of the endpoints that are busy or failing; others have PLACES."""
