@@ -40,6 +40,7 @@ def test_an_operator_makes_pings_and_replays(admin, account, settings):
         assert "content.created" in shown
         assert "failed: 500" in shown
         assert "broken" in shown
+        assert "Webhooks that fail" in admin.get(reverse("admin:index")).content.decode()
         assert "failing" in admin.get(ALL, {"health": "failing"}).content.decode()
 
         assert act(admin, endpoint, "replay").status_code == 302
@@ -50,6 +51,7 @@ def test_an_operator_makes_pings_and_replays(admin, account, settings):
         assert [body["type"] for body in sent] == ["content.created", "content.created", "ping"]
         assert sent[1]["id"] == sent[0]["id"]
         assert sent[1]["data"]["id"] == item.pk
+        assert "Webhooks that fail" not in admin.get(reverse("admin:index")).content.decode()
         assert "delivered (200)" in admin.get(change_url(endpoint)).content.decode()
 
 
