@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -39,6 +39,11 @@ class Receiver:
                 return
             self.connections += 1
             threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)  # or a thread in accept() keeps it open
+        self.listener.close()
 
     def answer(self, connection: socket.socket) -> None:
         try:
@@ -80,7 +85,7 @@ def receiver(
     try:
         yield made
     finally:
-        made.listener.close()
+        made.close()
 
 
 def certificate_of(name: str, directory: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
