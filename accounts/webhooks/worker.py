@@ -148,7 +148,7 @@ class Worker:
             await self.settle()
         except Exception:
             logger.exception("What came of the last attempts could not be written; they are made again")
-        await self.in_database(connection.close)
+        await self.in_database(close_connection)
         self.database.shutdown()
 
     async def in_database(self, act: Callable[[], T]) -> T:
@@ -159,6 +159,11 @@ class Worker:
                 close_old_connections()
 
         return await asyncio.get_running_loop().run_in_executor(self.database, run)
+
+
+def close_connection() -> None:
+    """That of the thread which calls it."""
+    connection.close()
 
 
 def start() -> tuple[Worker, Thread]:
