@@ -26,10 +26,14 @@ class EventSerializer(serializers.Serializer):
     object = Choice(choices=["event"])
     type = Choice(choices=[one.name for one in TYPES])
     created = Timestamp()
-    data = ObjectField(help_text="The resource as the API showed it at that moment.")
-    previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
 
     sometimes = frozenset({"previous"})
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`data` cannot be declared above: every serializer has an attribute of that name."""
+        data = ObjectField(help_text="The resource as the API showed it at that moment.")
+        previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
+        return {**super().get_fields(), "data": data, "previous": previous}
 
     def to_representation(self, event: Event) -> dict[str, Any]:
         shown: dict[str, Any] = {
