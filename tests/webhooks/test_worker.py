@@ -57,33 +57,27 @@ def test_a_receiver_that_does_not_answer_delays_no_other(running):
 
 
 def test_a_failing_endpoint_has_one_place(running, settings):
-    settings.WEBHOOK_RETRY_SCHEDULE = [0] * 3
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
     account = factories.account()
-    busy, most = [], []
-    lock = threading.Lock()
+    may_answer = threading.Event()
+    may_answer.set()
 
     def fail(connection, request):
-        with lock:
-            busy.append(1)
-            most.append(len(busy))
+        may_answer.wait(30)
         with suppress(OSError):
             connection.sendall(answering(500))
-        with lock:
-            busy.pop()
 
     with receiver(fail) as there:
-        at(there, account)
+        endpoint = at(there, account)
         factories.content(account)
-        assert eventually(lambda: there.connections)
         assert eventually(lambda: running.failing)
+        may_answer.clear()
         for _ in range(10):
             factories.content(account)
-        assert eventually(
-            lambda: (
-                not WebhookDelivery.objects.filter(due_at__isnull=False).exists() and WebhookDelivery.objects.exists()
-            )
-        )
-        assert there.connections == 33
+        assert eventually(lambda: running.active.total())
+        assert running.room() == {endpoint.pk: 0}
+        may_answer.set()
+        assert eventually(lambda: there.connections == 11)
 
 
 def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):
