@@ -74,7 +74,7 @@ def test_a_failing_endpoint_has_one_place(running, settings):
         may_answer.clear()
         for _ in range(10):
             factories.content(account)
-        assert eventually(lambda: running.active.total())
+        assert eventually(running.active.total)
         assert running.room() == {endpoint.pk: 0}
         may_answer.set()
         assert eventually(lambda: there.connections == 11)
