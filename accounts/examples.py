@@ -132,7 +132,7 @@ OPERATIONS = {
             "since": "2026-02-14T00:00:00.000000Z",
             "events": 12,
         },
-        {"since": "2026-02-14"},
+        {"since": "2026-02-14T00:00:00Z"},
         codes=("resource_in_use",),
     ),
 }
