@@ -1,6 +1,6 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
@@ -194,7 +194,7 @@ class CheckApplication:
         parse = parse_one if is_single else parse_batch
         checks = await self.parse(request.grant.account_id, request.head.body or b"", parse)
         answers = await self.gateway.check(request, checks, timezone.now())
-        count_checks([outcome_of(answer) for answer in answers])
+        count_checks(outcomes_of(answers))
         if not is_single:
             return present_batch(answers, checks)
         [answer], [check] = answers, checks
@@ -215,8 +215,12 @@ def parse_one(fields: dict[str, Any]) -> list[Check]:
     return [parse_check(fields)]
 
 
-def outcome_of(answer: Answer | ApiError) -> str:
-    """What the metric of checks calls it."""
-    if isinstance(answer, ApiError):
-        return ERROR
-    return DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED
+def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
+    """What the metric of checks calls them."""
+    outcomes: list[str] = []
+    for answer in answers:
+        if isinstance(answer, ApiError):
+            outcomes.append(ERROR)
+        else:
+            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
+    return outcomes

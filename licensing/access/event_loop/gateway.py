@@ -8,6 +8,7 @@ was decided on facts that still hold; a decision on others is made again.
 from asyncio import Future, wait
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from time import perf_counter
 
 from django.db import connection
 
@@ -31,7 +32,7 @@ from licensing.access.event_loop.blocking_calls import (
 )
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
-from licensing.access.event_loop.metrics import HIT, MISS, count_unstored, looked_up, timed_commit
+from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
 from licensing.access.subjects import RequesterSnapshot
@@ -129,12 +130,16 @@ class Gateway:
         """One commit for the records of many requests, each stored as a whole or not at all."""
         refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
-        with timed_commit(sum(map(len, many))):
+        begun = perf_counter()
+        try:
             stored = iter(await self.write(fitting))
+        except Exception:
+            count_failed_commit()
+            raise
         outcomes: list[Sequence[Outcome]] = [
             [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
         ]
-        count_unstored(outcomes)
+        count_commit(perf_counter() - begun, outcomes)
         return outcomes
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
