@@ -16,14 +16,19 @@ What the log leaves out, always and on purpose:
 Everything else stands there as it was, also where it holds what people typed.
 
 A change that changes nothing (a PATCH with the values that are there, revoking a revoked key) leaves no entry.
+
+With the entry goes the event that others hear of (accounts.events), where its action has one.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.db import transaction
 from django.http import HttpRequest
 
+from accounts.events.models import Event
+from accounts.events.recording import event_of, write
 from accounts.models import ActorType, AuditEntry
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
@@ -52,18 +57,33 @@ def changes(before: Fields, after: Fields) -> dict[str, list[Any]]:
     return {name: pair for name, pair in told.items() if not all(value in EMPTY for value in pair)}
 
 
-def entry(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> AuditEntry | None:
-    """The entry of a change, not yet written; None if nothing changed.
+@dataclass(slots=True)
+class Change:
+    """A change that is not yet written down: its entry, and what it was made to."""
+
+    entry: AuditEntry
+    resource: Audited
+    is_update: bool  # of what was there before and still is
+
+    def event(self) -> Event | None:
+        """What others hear of it, if anything. To be asked when the resource is as it will be stored."""
+        entry = self.entry
+        return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
+
+
+def entry(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> Change | None:
+    """The change with its entry, not yet written; None if nothing changed.
 
     `action` is the kind of resource and what was done to it, as in `content.updated`. `before` is {} for what has
     just been created; `after` is what the resource says now, or {} for what is deleted.
     """
-    changed = changes(before, resource.audited() if after is None else after)
+    after = resource.audited() if after is None else after
+    changed = changes(before, after)
     if not changed:
         return None
     actor, request = current_actor.get(), request_id.get()
     kind = action.partition(".")[0]
-    return AuditEntry(
+    made = AuditEntry(
         account_id=resource.pk if kind == "account" else getattr(resource, "account_id", None),
         actor_type=actor.type,
         actor_id=actor.id,
@@ -76,18 +96,21 @@ def entry(action: str, resource: Audited, before: Fields, after: Fields | None =
         request_id=None if request == "-" else request,
         address=actor.address,
     )
+    return Change(made, resource, is_update=bool(before and after))
 
 
 def record(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> None:
-    """Writes the entry of a change. Call it in the change's transaction, before epochs.bump."""
+    """Writes the entry of a change, and its event. Call it in the change's transaction, before epochs.bump."""
     record_all([entry(action, resource, before, after)])
 
 
-def record_all(entries: Iterable[AuditEntry | None]) -> None:
-    """Writes the entries of many changes at once."""
+def record_all(made: Iterable[Change | None]) -> None:
+    """Writes the entries and the events of many changes at once."""
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
-    AuditEntry.objects.bulk_create([one for one in entries if one is not None])
+    written = [change for change in made if change is not None]
+    AuditEntry.objects.bulk_create([change.entry for change in written])
+    write([event for change in written if (event := change.event()) is not None])
 
 
 def address_of(request: HttpRequest) -> str | None:

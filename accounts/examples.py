@@ -40,6 +40,63 @@ ENTRY: dict[str, Any] = {
     "created": "2026-02-14T16:30:00.000000Z",
 }
 
+NEW_ENDPOINT: dict[str, Any] = {
+    "url": "https://hooks.partner.example/licensing",
+    "events": ["content.*", "license.revoked"],
+    "description": "Partner's index",
+    "headers": {"Authorization": "Bearer of-the-receiver"},
+}
+ENDPOINT: dict[str, Any] = {
+    "id": "we_01kd9x0f3t5v7x9z1c3e5g7j9m",
+    "object": "webhook_endpoint",
+    "url": NEW_ENDPOINT["url"],
+    "events": NEW_ENDPOINT["events"],
+    "description": NEW_ENDPOINT["description"],
+    "status": "enabled",
+    "disabledReason": None,
+    "headerNames": ["Authorization"],
+    "failingSince": None,
+    "created": "2026-01-31T09:00:00.000000Z",
+    "updated": "2026-01-31T09:00:00.000000Z",
+}
+# The secret of the specification's own example.
+WITH_SECRET = {**ENDPOINT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+EVENT: dict[str, Any] = {
+    "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
+    "object": "event",
+    "type": "api_key.revoked",
+    "created": "2026-02-14T16:45:00.000000Z",
+    "data": {**KEY, "revokedAt": "2026-02-14T16:45:00.000000Z"},
+    "previous": {"revokedAt": None},
+}
+PING: dict[str, Any] = {
+    "id": "evt_01kd9x2s5v7x9z1b3d5f7h9k1m",
+    "object": "event",
+    "type": "ping",
+    "created": "2026-02-14T16:50:00.000000Z",
+    "data": ENDPOINT,
+}
+ATTEMPT: dict[str, Any] = {
+    "id": "del_01kd9x3v6x8z0b2d4f6h8k0m2p",
+    "object": "webhook_delivery",
+    "webhookId": ENDPOINT["id"],
+    "eventId": EVENT["id"],
+    "eventType": "api_key.revoked",
+    "attempt": 1,
+    "succeeded": False,
+    "status": 503,
+    "error": None,
+    "response": "Back in a minute",
+    "durationMs": 41,
+    "nextAttempt": "2026-02-14T16:45:05.300000Z",
+    "created": "2026-02-14T16:45:00.300000Z",
+}
+
+
+def page_of(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows)}
+
+
 OPERATIONS = {
     "GET /v1/api-keys": Operation("listApiKeys", {"object": "list", "data": [KEY], "hasMore": False, "totalCount": 1}),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
@@ -54,4 +111,28 @@ OPERATIONS = {
         "listAuditEntries", {"object": "list", "data": [ENTRY], "hasMore": False, "totalCount": 1}
     ),
     "GET /v1/audit/{id}": Operation("getAuditEntry", ENTRY),
+    "GET /v1/events": Operation("listEvents", page_of(EVENT)),
+    "GET /v1/events/{id}": Operation("getEvent", EVENT),
+    "POST /v1/events/{id}/redeliver": Operation("redeliverEvent", EVENT, {"webhookId": ENDPOINT["id"]}),
+    "GET /v1/webhooks": Operation("listWebhooks", page_of(ENDPOINT)),
+    "POST /v1/webhooks": Operation("createWebhook", WITH_SECRET, NEW_ENDPOINT),
+    "GET /v1/webhooks/{id}": Operation("getWebhook", ENDPOINT),
+    "PATCH /v1/webhooks/{id}": Operation("updateWebhook", {**ENDPOINT, "events": ["*"]}, {"events": ["*"]}),
+    "DELETE /v1/webhooks/{id}": Operation(
+        "deleteWebhook", {"id": ENDPOINT["id"], "object": "webhook_endpoint", "deleted": True}
+    ),
+    "POST /v1/webhooks/{id}/rotate": Operation("rotateWebhook", WITH_SECRET),
+    "POST /v1/webhooks/{id}/ping": Operation("pingWebhook", PING),
+    "GET /v1/webhooks/{id}/deliveries": Operation("listWebhookDeliveries", page_of(ATTEMPT)),
+    "POST /v1/webhooks/{id}/recover": Operation(
+        "recoverWebhook",
+        {
+            "object": "webhook_recovery",
+            "webhookId": ENDPOINT["id"],
+            "since": "2026-02-14T00:00:00.000000Z",
+            "events": 12,
+        },
+        {"since": "2026-02-14T00:00:00Z"},
+        codes=("resource_in_use",),
+    ),
 }

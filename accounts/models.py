@@ -8,9 +8,14 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.events.models import EndNotice, Event
+from accounts.webhooks.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from kit.values.ids import AnyIdField, IdField
 from kit.values.numbers import NumbersOfTheApi
 from kit.values.timestamps import render_timestamp
+
+# For Django, which looks for an app's models here; the rest of the code imports these from where they are.
+__all__ = ["EndNotice", "Event", "WebhookAttempt", "WebhookDelivery", "WebhookEndpoint"]
 
 
 class Plan(models.TextChoices):

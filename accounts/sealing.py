@@ -1,4 +1,4 @@
-"""Sealing what is stored: useless without the server's secret."""
+"""Sealing what the database keeps and must not tell: secrets that are read again, and replies that hold some."""
 
 from base64 import urlsafe_b64encode
 from hashlib import sha256

@@ -23,6 +23,7 @@ from django.db import OperationalError, connection  # noqa: E402 - needs the set
 from django.utils import timezone  # noqa: E402
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
+from accounts.webhooks import worker as webhooks  # noqa: E402
 from analytics.events.partitions import ensure_partitions  # noqa: E402
 from analytics.rollups.roll_up import INTERVAL, roll_up  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
@@ -212,6 +213,7 @@ def remove_old_uploads() -> None:
 
 async def lifespan(receive: Receive, send: Send) -> None:
     upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_rolling_up(), sample(checks.gateway))]
+    delivering = webhooks.start() if settings.WEBHOOKS_DELIVER else None
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -226,6 +228,10 @@ async def lifespan(receive: Receive, send: Send) -> None:
             # The server has let the requests under way finish, so nothing waits to be recorded.
             for task in upkeep:
                 task.cancel()
+            if delivering is not None:
+                worker, thread = delivering
+                worker.stop()
+                await asyncio.to_thread(thread.join, 2 * webhooks.STOP_SECONDS)
             if tracing is not None:
                 await asyncio.to_thread(tracing.stop)
             await send({"type": "lifespan.shutdown.complete"})

@@ -9,7 +9,7 @@ from typing import Any
 import dj_database_url
 
 from config import admin_settings, openapi_settings, server_settings
-from kit.environ import env, env_bool, env_choice, env_int, env_list, env_url
+from kit.environ import env, env_bool, env_choice, env_int, env_list, env_seconds, env_url
 from kit.private_files import close_to_others, private_database, private_directory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -192,9 +192,9 @@ def database() -> dict[str, Any]:
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
     parsed["ENGINE"] = "kit.storage.postgresql"
     options = parsed.setdefault("OPTIONS", {})
-    # One for each thread of config.asgi and six for upkeep, the probe and look-ups. A lost server is noticed within
-    # seconds, and a request never waits longer than that for a connection.
-    most = THREADS + HEAVY_THREADS + 6
+    # One for each thread of config.asgi and seven for upkeep, the probe, look-ups and webhooks. A lost server is
+    # noticed within seconds, and a request never waits longer than that for a connection.
+    most = THREADS + HEAVY_THREADS + 7
     options["pool"] = {"min_size": 1, "max_size": most, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
     # A connection is tried before it serves a request: what a restarted server has closed is replaced unseen.
     parsed["CONN_HEALTH_CHECKS"] = True
@@ -252,6 +252,13 @@ CORS_EXPOSE_HEADERS = [
 ]
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
+
+# --- Webhooks (docs/webhooks.md) -------------------------------------------------------------------------------------
+
+WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # http, any port and private addresses
+WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` does it elsewhere
+WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
+EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)
 
 # --- What it says (docs/observability.md) ----------------------------------------------------------------------------
 

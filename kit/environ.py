@@ -19,6 +19,14 @@ def env_int(name: str, default: int, most: int) -> int:
     return int(text)
 
 
+def env_seconds(name: str, default: str) -> list[int]:
+    """Seconds, separated by commas."""
+    texts = env_list(name) or default.split(",")
+    if not all(text.isascii() and text.isdecimal() and len(text) <= 9 for text in texts):
+        sys.exit(f"The environment variable {name} must be seconds separated by commas, not {','.join(texts)!r}.")
+    return [int(text) for text in texts]
+
+
 def env_bool(name: str, default: str = "") -> bool:
     text = (env(name) or default).lower()
     if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:

@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class LicensingConfig(AppConfig):
     name = "licensing"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from licensing import event_objects  # noqa: F401, PLC0415 - registers them

@@ -114,6 +114,19 @@ CRAWLER: dict[str, Any] = {
     "sources": ["https://ai.example/examplebot.json"],
 }
 
+IMPORT: dict[str, Any] = {
+    "id": "imp_01kd9wmd4g6s8z1x3c5v7b9n2m",
+    "object": "content_import",
+    "created": 950,
+    "updated": 40,
+    "unchanged": 8,
+    "superseded": 1,
+    "failed": 1,
+    "rows": 1000,
+    "started": CREATED,
+    "finished": CREATED,
+}
+
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 CHECK: dict[str, Any] = {
     "contentId": CONTENT_ID,

@@ -1,6 +1,6 @@
 """Registers every page of the admin: Django looks for this module in each app."""
 
-from operators.access import accounts, api_keys, audit_log  # noqa: F401
+from operators.access import accounts, api_keys, audit_log, webhooks  # noqa: F401
 from operators.catalogue import content, decisions, sites  # noqa: F401
 from operators.customers import ledger, licenses, requesters  # noqa: F401
 from operators.policies import pages as policy_pages  # noqa: F401

@@ -28,6 +28,9 @@ SECTIONS = (
         (
             SidebarEntry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
             SidebarEntry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
+            SidebarEntry(
+                "Webhooks", "accounts_webhookendpoint_changelist", "webhook", "accounts.view_webhookendpoint"
+            ),
             SidebarEntry("Audit log", "accounts_auditentry_changelist", "history", "accounts.view_auditentry"),
         ),
     ),

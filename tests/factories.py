@@ -5,7 +5,10 @@ from itertools import count
 from typing import Any
 
 from accounts import services as accounts
+from accounts.events.models import Event
 from accounts.models import Account, ApiKey
+from accounts.webhooks import services as webhook_services
+from accounts.webhooks.models import WebhookEndpoint
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -70,3 +73,15 @@ def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields
         {"pattern": pattern, "policy_id": policy.pk if policy else None} for pattern, policy in (rules or {}).items()
     ]
     return site_services.create_site(owner.pk, {"host": f"site-{next(numbers)}.example", "rules": told, **fields})
+
+
+def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
+    """A webhook endpoint that hears of everything, and its secret."""
+    return webhook_services.create_endpoint(owner.pk, {"url": "https://hooks.example/in", "events": ["*"], **fields})
+
+
+def webhook(owner: Account) -> dict[str, str]:
+    """The ids of an endpoint and of an event that it was pinged with."""
+    made, _ = endpoint(owner)
+    event: Event = webhook_services.ping(made)
+    return {"webhook": made.pk, "event": event.pk}

@@ -6,18 +6,21 @@ transaction. Whatever ends a run leaves whole batches, and running it again does
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from django.db import IntegrityError, reset_queries, transaction
 from django.utils import timezone
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from accounts import audit, epochs
-from accounts.models import AuditEntry
+from accounts.events import recording
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_error
 from kit.http.parsing import check_values
 from kit.values import ids
+from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
@@ -47,6 +50,30 @@ class ImportTotals:
     @property
     def rows(self) -> int:
         return sum(asdict(self).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An import that is over."""
+
+    pk: str
+    tally: ImportTotals
+    started: datetime
+    finished: datetime
+
+
+class ImportSerializer(serializers.BaseSerializer):
+    """What others hear of an import: how many rows became what."""
+
+    def to_representation(self, run: Finished) -> dict[str, Any]:
+        return {
+            "id": run.pk,
+            "object": "content_import",
+            **asdict(run.tally),
+            "rows": run.tally.rows,
+            "started": render_timestamp(run.started),
+            "finished": render_timestamp(run.finished),
+        }
 
 
 @dataclass(slots=True)
@@ -134,6 +161,7 @@ class Import:
 
     def run(self, report: Callable[[int, str], None], progress: Callable[[ImportTotals], None]) -> ImportTotals:
         """Loads the file. `report` gets the line of each bad row, and its reason."""
+        started = timezone.now()
         entries = self.entries()
         while batch := list(islice(entries, BATCH_ROWS)):
             self.load(batch)
@@ -143,7 +171,15 @@ class Import:
                     report(entry.line, entry.problem)
             progress(self.tally)
             reset_queries()  # or DEBUG keeps the statements
+        if not self.dry_run:
+            self.tell(started)
         return self.tally
+
+    @transaction.atomic
+    def tell(self, started: datetime) -> None:
+        finished = Finished(ids.new_id("imp"), self.tally, started, timezone.now())
+        shown = ImportSerializer().to_representation(finished)
+        recording.write([recording.make(self.account_id, "import.finished", finished.pk, shown)])
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 
@@ -173,7 +209,7 @@ class Import:
         now = timezone.now()
         created: list[Content] = []
         updated: list[Content] = []
-        changes: list[AuditEntry] = []
+        changes: list[audit.Change] = []
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())

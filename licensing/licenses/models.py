@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import models
+from django.db.models import Q
 
 from accounts.models import Account
 from kit.values.amounts import WIDE, AmountField
@@ -43,7 +44,12 @@ class License(models.Model):
 
     class Meta:
         verbose_name = "licence"
-        indexes = [models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first")]
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first"),
+            models.Index(
+                fields=["expires_at"], condition=Q(status="active", expires_at__isnull=False), name="licenses_ending"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.license_type} ({self.pk})"

@@ -1,5 +1,7 @@
 """Licences on the wire."""
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -88,6 +90,15 @@ class LicenseSerializer(StrictSerializer):
             "created": render_timestamp(held.created),
             "updated": render_timestamp(held.updated),
         }
+
+
+def former_terms(former: Mapping[str, Any]) -> dict[str, Any]:
+    """The audit log's fields of a licence as the API shows them: it has prices in text, as in `0.05 USD`."""
+    shown = dict(former)
+    for name in {"price", "pricePerAccess"} & shown.keys():
+        amount, _, currency = (shown[name] or "").partition(" ")
+        shown[name] = Money.shown(Decimal(amount) if amount else None, currency or None)
+    return shown
 
 
 class RevocationSerializer(StrictSerializer):

@@ -28,6 +28,8 @@ KINDS = {
     "ledger_entry": "the ledger",
     "api_key": "API keys",
     "account": "accounts",
+    "webhook_endpoint": "webhooks",
+    "event": "events",
     "operator": "operators",
     "role": "roles",
 }

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -14,6 +14,7 @@ from accounts import key_states
 from accounts.limits.limiter import limiter
 from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey
+from accounts.webhooks.models import WebhookEndpoint
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
@@ -58,6 +59,7 @@ def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "revenue": user.has_perm("analytics.view_ledgerentry"),
         "keys": user.has_perm("accounts.view_apikey"),
         "accounts": user.has_perm("accounts.view_account"),
+        "webhooks": user.has_perm("accounts.view_webhookendpoint"),
     }
     context |= {
         "choice": choice,
@@ -94,6 +96,8 @@ def figures(
         context["missing_rate" if isinstance(revenue, MissingRate) else "revenue"] = revenue
     if sees["keys"]:
         context |= keys_to_look_after(choice, now)
+    if sees["webhooks"]:
+        context["webhooks"] = webhooks_to_look_after(choice)
     if sees["accounts"]:
         context |= {"running": running(choice, days), "counted": limiter.state()}
     return context
@@ -113,6 +117,16 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, Any]:
         "expiring_keys": list_url(ApiKey, attention="expiring"),
         "unused_keys": list_url(ApiKey, attention="unused"),
     }
+
+
+def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
+    """Address, URL and state of the endpoints that fail, or that the service has disabled."""
+    troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
+    found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
+    return [
+        (change_url(one), one.url, one.disabled_reason or f"failing since {one.failing_since:%Y-%m-%d}")
+        for one in found
+    ]
 
 
 def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:

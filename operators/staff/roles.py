@@ -16,6 +16,7 @@ VIEWER, EDITOR, KEY_MANAGER = "Viewer", "Editor", "Key manager"
 # What only superusers see: it is about the operators themselves, or the service's own.
 PRIVATE = {"staffscope", "idempotencyrecord", "authenticator", "recoverycode"}
 OF_KEYS = {"account", "apikey"}
+OF_SECRETS = {"apikey", "webhookendpoint"}  # what is made with a secret, which is shown once
 
 
 def rights(role: str, app: str, action: str, model: str) -> bool:
@@ -23,7 +24,7 @@ def rights(role: str, app: str, action: str, model: str) -> bool:
     if model in PRIVATE:
         return False
     if role == KEY_MANAGER:
-        return (app == "accounts" and model in OF_KEYS and action == "view") or (model == "apikey")
+        return (app == "accounts" and model in OF_KEYS and action == "view") or model in OF_SECRETS
     if action == "view":
         return True
     return role == EDITOR and app != "accounts"

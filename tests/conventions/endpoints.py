@@ -107,6 +107,18 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
     Endpoint("GET", "/v1/audit", "audit:read"),
     Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
+    Endpoint("GET", "/v1/events", "webhooks:manage"),
+    Endpoint("GET", "/v1/events/{event}", "webhooks:manage"),
+    Endpoint("POST", "/v1/events/{event}/redeliver", "webhooks:manage", {"webhookId": "{webhook}"}),
+    Endpoint("GET", "/v1/webhooks", "webhooks:manage"),
+    Endpoint("POST", "/v1/webhooks", "webhooks:manage", {"url": "https://hooks.example/in"}, 201),
+    Endpoint("GET", "/v1/webhooks/{webhook}", "webhooks:manage"),
+    Endpoint("PATCH", "/v1/webhooks/{webhook}", "webhooks:manage", {"description": "Changed"}),
+    Endpoint("DELETE", "/v1/webhooks/{webhook}", "webhooks:manage"),
+    Endpoint("POST", "/v1/webhooks/{webhook}/rotate", "webhooks:manage"),
+    Endpoint("POST", "/v1/webhooks/{webhook}/ping", "webhooks:manage"),
+    Endpoint("GET", "/v1/webhooks/{webhook}/deliveries", "webhooks:manage"),
+    Endpoint("POST", "/v1/webhooks/{webhook}/recover", "webhooks:manage", {"since": "2026-01-01"}),
 ]
 
 
@@ -132,6 +144,9 @@ LISTS = [
     "/v1/api-keys",
     "/v1/revenue",
     "/v1/audit",
+    "/v1/events",
+    "/v1/webhooks",
+    "/v1/webhooks/{webhook}/deliveries",
 ]
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
 
@@ -152,6 +167,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "decision": decision["id"],
         "entry": ledger.add(account).pk,
         "audit": entry.pk,
+        **factories.webhook(account),
     }
 
 

@@ -11,6 +11,8 @@ KINDS = {
     "decision": "dec",
     "entry": "led",
     "audit": "aud",
+    "event": "evt",
+    "webhook": "we",
 }
 
 
@@ -45,6 +47,8 @@ def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_a
         f"/v1/api-keys/{theirs['key']}",
         f"/v1/access/decisions/{theirs['decision']}",
         f"/v1/revenue/{theirs['entry']}",
+        f"/v1/events/{theirs['event']}",
+        f"/v1/webhooks/{theirs['webhook']}",
     ]
     before = [other_api.get(path).body for path in paths]
     endpoint.send(api, theirs)

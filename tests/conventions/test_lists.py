@@ -7,7 +7,9 @@ import pytest
 from django.apps import apps
 from django.db.models import DateTimeField
 
+from accounts.events.models import Event
 from accounts.models import ApiKey, AuditEntry
+from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -23,7 +25,7 @@ MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 def grow(api, ids, path, count):
     """Adds to what the list at `path` shows."""
     for n in range(count):
-        if path in ("/v1/content", "/v1/audit"):
+        if path in ("/v1/content", "/v1/audit", "/v1/events"):
             api.post("/v1/content", {"title": f"Item {n}"})
         elif path == "/v1/policies":
             api.post(path, {"name": f"Policy {n}"})
@@ -37,8 +39,24 @@ def grow(api, ids, path, count):
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
         elif path == "/v1/revenue":
             api.post(path, {"amount": n + 1, "currency": "USD", "description": f"Sale {n}"})
+        elif path == "/v1/webhooks":
+            api.post(path, {"url": f"https://hooks.example/{n}"})
+        elif path.endswith("/deliveries"):
+            add_attempt(ids["webhook"], ids["event"], n + 1)
         else:
             api.post(path, {"name": f"Key {n}", "type": "public"})
+
+
+def add_attempt(endpoint_id, event_id, number):
+    WebhookAttempt.objects.create(
+        endpoint_id=endpoint_id,
+        event_id=event_id,
+        number=number,
+        succeeded=True,
+        status=200,
+        reply="ok",
+        duration_ms=10,
+    )
 
 
 def make_simultaneous(path):
@@ -53,6 +71,9 @@ def make_simultaneous(path):
         "/v1/api-keys": ApiKey,
         "/v1/revenue": LedgerEntry,
         "/v1/audit": AuditEntry,
+        "/v1/events": Event,
+        "/v1/webhooks": WebhookEndpoint,
+        "/v1/webhooks/{webhook}/deliveries": WebhookAttempt,
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)

@@ -25,11 +25,13 @@ schemathesis.openapi.format("uri", st.sampled_from(["https://example.com/a?b=c",
 # that OpenAPI 3.0 has no words for: the names of further keys, what a public key may do, which URLs have a host, that
 # a check of a batch names its item in one way, that a draft needs a dry run, that an adjustment is not 0,
 # that a window ends after it begins, and a licence likewise, that a licence begins in a year from 2000 to 2999, that a
-# file has no pages, what is a host name, and what a pattern of paths.
+# file has no pages, what is a host name, and what a pattern of paths, which URLs lead to the public internet, which
+# headers can be set, which types of events there are.
 UNFORESEEABLE = re.compile(
     r"amount|contentIds\[\d+\]|policyIds\[\d+\]|occurredAt|licenseId|decisionId|requesterId|cursor|policyId|version|permissions\[\d+\]|metadata(\..*)?"
     r"|(checks\[\d+\]\.)?(source|context\.ip|contentId|externalId|requester|policy|startDate|endDate|groupBy|expiresAt)|startsAt"
     r"|host|rules\[\d+\]\.(pattern|policyId)"
+    r"|url|headers(\..*)?|events\[\d+\]|webhookId"
 )
 
 schema = schemathesis.openapi.from_dict(

@@ -123,6 +123,15 @@ SIMULATION: dict[str, tuple[Any, ...]] = {
     "endDate": (*NOT_A_TEXT, None),
     "limit": (*NOT_AN_INTEGER, None),
 }
+WEBHOOK: dict[str, tuple[Any, ...]] = {
+    "url": (*NOT_A_TEXT, None),
+    "events": (*NOT_AN_ARRAY, None),
+    "events[0]": (*NOT_A_TEXT, None),
+    "description": NOT_A_TEXT,
+    "status": (*NOT_A_TEXT, None),
+    "headers": NOT_AN_OBJECT,
+    "headers.X-Auth": (*NOT_A_TEXT, None),
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
@@ -140,6 +149,10 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys": KEY,
     "POST /v1/revenue": ADJUSTMENT,
     "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
+    "POST /v1/webhooks": WEBHOOK,
+    "PATCH /v1/webhooks/{webhook}": WEBHOOK,
+    "POST /v1/webhooks/{webhook}/recover": {"since": (*NOT_A_TEXT, None)},
+    "POST /v1/events/{event}/redeliver": {"webhookId": (*NOT_A_TEXT, None)},
 }
 CASES = [(name, path) for name, fields in BODIES.items() for path in fields]
 

@@ -44,7 +44,13 @@ class Deployment:
     """An installation in a directory of its own. `start`, `kill` and `start` again as often as a test likes."""
 
     def __init__(
-        self, directory: Path, *, workers: int = 1, postgres: Postgres | None = None, valkey: Valkey | None = None
+        self,
+        directory: Path,
+        *,
+        workers: int = 1,
+        postgres: Postgres | None = None,
+        valkey: Valkey | None = None,
+        **further: str,  # settings
     ) -> None:
         self.directory = directory
         self.workers = workers
@@ -67,6 +73,7 @@ class Deployment:
             "REDIS_URL": valkey.url if valkey else "",
             "TRUSTED_PROXIES": "127.0.0.1",  # a test can come from many addresses, by X-Forwarded-For
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            **further,
         }
 
     @property

@@ -1,0 +1,53 @@
+"""What happened, as it is kept and sent."""
+
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+
+from kit.values.ids import AnyIdField, IdField
+
+
+class Event(models.Model):
+    """A change, with its object as the API showed it then. Written with the change, never changed, kept for a time."""
+
+    id = IdField("evt", primary_key=True)
+    account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="events")
+    type = models.CharField(max_length=60)
+    object_id = AnyIdField()
+    data = models.TextField()  # JSON, as it is sent
+    previous = models.TextField(null=True)  # likewise
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        app_label = "accounts"
+        default_permissions = ("view",)
+        indexes = [
+            models.Index(fields=["account", "-created", "-id"], name="webhook_events_newest"),
+            models.Index(fields=["account", "type", "-created", "-id"], name="webhook_events_of_type"),
+            models.Index(fields=["object_id", "-created", "-id"], name="webhook_events_of_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.object_id}"
+
+    def audited(self) -> dict[str, Any]:
+        return {"type": self.type, "objectId": self.object_id}
+
+
+class EndNotice(models.Model):
+    """That an end was told of, beforehand or when it came: once for each end (see accounts.events.deadlines)."""
+
+    type = models.CharField(max_length=60)  # of the event
+    days = models.PositiveSmallIntegerField()  # before the end; 0: that it has come
+    object_id = AnyIdField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "accounts"
+        constraints = [
+            models.UniqueConstraint(fields=["object_id", "type", "days", "ends_at"], name="an_end_is_told_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.object_id}"

@@ -1,0 +1,54 @@
+"""Events on the wire: in lists, and as they are sent to endpoints."""
+
+from typing import Any
+
+import orjson
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts.events.models import Event
+from accounts.events.types import TYPES
+from kit.rest.fields import Choice, Id, Timestamp
+from kit.values.timestamps import render_timestamp
+
+OBJECT = {"type": "object", "additionalProperties": True}
+
+
+@extend_schema_field(OBJECT)
+class ObjectField(serializers.Field):
+    """An object of the API, as it is kept."""
+
+
+class EventSerializer(serializers.Serializer):
+    """What happened to one of the account's resources."""
+
+    id = Id("evt")
+    object = Choice(choices=["event"])
+    type = Choice(choices=[one.name for one in TYPES])
+    created = Timestamp()
+
+    sometimes = frozenset({"previous"})
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`data` cannot be declared above: every serializer has an attribute of that name."""
+        data = ObjectField(help_text="The resource as the API showed it at that moment.")
+        previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
+        return {**super().get_fields(), "data": data, "previous": previous}
+
+    def to_representation(self, event: Event) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "id": event.pk,
+            "object": "event",
+            "type": event.type,
+            "created": render_timestamp(event.created),
+            "data": orjson.Fragment(event.data),
+        }
+        if event.previous is not None:
+            shown["previous"] = orjson.Fragment(event.previous)
+        return shown
+
+
+def as_sent(event: Event) -> dict[str, Any]:
+    """The body of a delivery: the event, and `timestamp` as Standard Webhooks has it."""
+    shown = EventSerializer().to_representation(event)
+    return {**shown, "timestamp": shown["created"]}

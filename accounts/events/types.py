@@ -1,0 +1,127 @@
+"""The table of event types. The guide's catalogue, the OpenAPI document and the admin are made from it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LATER = "2026-02-14T16:45:00.000000Z"  # in examples
+Changes = Mapping[str, list[Any]]  # of each field its value before and after, as in the audit log
+PING = "ping"
+
+
+@dataclass(frozen=True)
+class EventType:
+    """`object` is the kind of resource in `data`.
+
+    A change writes the first type of the table whose `action` it is and whose condition `when`, if there is one, its
+    changes meet. `previous` is an example of the fields that changed, None where there are none; `now` of what they
+    are since.
+    """
+
+    name: str
+    object: str
+    description: str
+    action: str = ""  # of the audit log
+    previous: Mapping[str, Any] | None = None
+    now: Mapping[str, Any] = field(default_factory=dict)
+    when: Callable[[Changes], bool] | None = None
+
+
+def is_archived(changes: Changes) -> bool:
+    return changes.get("status", [None, None])[1] == "archived"
+
+
+TYPES = [
+    EventType("content.created", "content", "An item was registered.", "content.created"),
+    EventType(
+        "content.archived",
+        "content",
+        "An item was archived, whatever else changed with it.",
+        "content.updated",
+        {"status": "active"},
+        {"status": "archived"},
+        is_archived,
+    ),
+    EventType("content.updated", "content", "An item changed.", "content.updated", {"title": "Markets in Jan"}),
+    EventType("content.deleted", "content", "An item was deleted; `data` is what it was.", "content.deleted"),
+    EventType("policy.created", "policy", "A policy was created.", "policy.created"),
+    EventType(
+        "policy.updated",
+        "policy",
+        "A policy got its next version.",
+        "policy.updated",
+        {"name": "Draft", "version": 1},
+        {"version": 2, "updated": LATER},
+    ),
+    EventType(
+        "policy.rolled_back",
+        "policy",
+        "A policy got a next version that says what a former one said.",
+        "policy.rolled_back",
+        {"name": "Draft", "version": 2},
+        {"version": 3, "updated": LATER},
+    ),
+    EventType("policy.deleted", "policy", "A policy was deleted; `data` is what it was.", "policy.deleted"),
+    EventType("api_key.created", "api_key", "A key was created, or came of a rotation.", "api_key.created"),
+    EventType(
+        "api_key.rotated",
+        "api_key",
+        "A key got a successor; `data` is the old one.",
+        "api_key.rotated",
+        {"expiresAt": None},
+        {"expiresAt": LATER},
+    ),
+    EventType(
+        "api_key.revoked",
+        "api_key",
+        "A key was revoked.",
+        "api_key.revoked",
+        {"revokedAt": None},
+        {"revokedAt": LATER},
+    ),
+    EventType("api_key.expiring", "api_key", "A key will end: told 7 days and 1 day before."),
+    EventType("license.created", "license", "A licence was issued.", "license.created"),
+    EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
+    EventType(
+        "license.revoked",
+        "license",
+        "A licence was revoked.",
+        "license.revoked",
+        {"status": "active", "revokedAt": None},
+        {"status": "revoked", "revokedAt": LATER},
+    ),
+    EventType("license.expiring", "license", "A licence will end: told 7 days and 1 day before."),
+    EventType("license.expired", "license", "A licence has ended.", now={"status": "expired"}),
+    EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
+    EventType("import.finished", "content_import", "A file of content was imported."),
+    EventType(
+        "webhook_endpoint.disabled",
+        "webhook_endpoint",
+        "The service disabled an endpoint that is gone, or that has failed for five days.",
+        "webhook_endpoint.disabled",
+        {"status": "enabled", "disabledReason": None},
+        {"status": "disabled", "disabledReason": "It answered 410 Gone."},
+    ),
+    EventType(PING, "webhook_endpoint", "A test that somebody asked for; it goes to that endpoint alone."),
+]
+BY_NAME = {one.name: one for one in TYPES}
+SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
+
+
+def type_of(action: str, changes: Changes) -> str | None:
+    """The type of event that a change writes, if any."""
+    for one in TYPES:
+        if one.action == action and (one.when is None or one.when(changes)):
+            return one.name
+    return None
+
+
+def covers(pattern: str, name: str) -> bool:
+    """Whether `*`, a group such as `content.*`, or a type's name stands for the type."""
+    return pattern in ("*", name) or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
+
+
+def covered_by(patterns: Iterable[str]) -> list[str]:
+    """The types that an endpoint with these patterns hears of."""
+    asked = list(patterns)
+    return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in asked)]

@@ -1,0 +1,46 @@
+"""/v1/events."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.events.filters import EventFilters
+from accounts.events.models import Event
+from accounts.events.serializers import EventSerializer
+from accounts.viewsets import AccountViewSet
+from accounts.webhooks import services
+from accounts.webhooks.models import WebhookEndpoint
+from accounts.webhooks.serializers import RedeliverySerializer
+from kit.http.errors import NotFound, ValidationFailed
+from kit.rest.resources import find
+
+
+class EventViewSet(AccountViewSet):
+    permissions_required = dict.fromkeys(("list", "retrieve", "redeliver"), "webhooks:manage")
+    serializer_class = EventSerializer
+    filterset_class = EventFilters
+    queryset = Event.objects.all()
+
+    @extend_schema(summary="List events", responses=EventSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """What happened to the account's resources, newest first, for the last 30 days."""
+        return self.page()
+
+    @extend_schema(summary="Get an event")
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())
+
+    @extend_schema(summary="Deliver an event once more", request=RedeliverySerializer, responses=EventSerializer)
+    @action(detail=True, methods=["post"])
+    def redeliver(self, request: Request, id: str) -> Response:
+        """One attempt at once, under the same id, whether or not the endpoint had it, hears of it or is enabled."""
+        event = self.get_object()
+        webhook_id = self.validated(RedeliverySerializer)["webhookId"]
+        owned = WebhookEndpoint.objects.filter(account_id=self.account_id)
+        try:
+            endpoint = find(owned, webhook_id)
+        except NotFound as error:
+            raise ValidationFailed(error.message, param="webhookId") from None
+        services.redeliver(event, endpoint)
+        return self.answer(event)

@@ -1,0 +1,30 @@
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from accounts.events.retention import purge
+from kit.commands import ServiceCommand
+
+MOST_DAYS = 3_650
+
+
+class Command(ServiceCommand):
+    help = "Deletes the events of /v1/events that are older than EVENT_RETENTION_DAYS, with their deliveries."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--keep-days",
+            type=int,
+            default=settings.EVENT_RETENTION_DAYS,
+            help="Days to keep, instead of the setting.",
+        )
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        if not 0 <= options["keep_days"] <= MOST_DAYS:
+            raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
+        count = purge(timezone.now() - timedelta(days=options["keep_days"]))
+        return f"Deleted {count} events.", {"deleted": count}

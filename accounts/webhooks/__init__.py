@@ -1,0 +1,1 @@
+"""Webhooks: endpoints that others name, and the delivery of events to them."""

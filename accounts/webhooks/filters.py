@@ -1,0 +1,11 @@
+"""What deliveries can be filtered by."""
+
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, boolean, identifier, timestamp
+
+
+class AttemptFilters(OperatorFilterSet):
+    operands = {
+        "eventId": Operand(identifier("evt"), "event_id"),
+        "succeeded": Operand(boolean),
+        "created": Operand(timestamp, operators=ORDER),
+    }

@@ -1,0 +1,182 @@
+"""The outbox as a queue: what is due is claimed with a lease, and what came of it is written back.
+
+Any number of processes may do so. A claim moves `due_at` to the end of a lease; until then nobody else takes the
+delivery, and whoever claims it later moves `due_at` on. So a result counts while `due_at` is what the claim made it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import uniform
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils import timezone
+
+from accounts.events.models import Event
+from accounts.webhooks import services
+from accounts.webhooks.models import (
+    DeliveryState,
+    EndpointStatus,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from kit.outbound.client import SECONDS
+from kit.storage.sqlite_turns import turn_to_write
+
+LEASE = timedelta(seconds=2 * SECONDS)  # an attempt ends long before
+JITTER = 0.1  # of a delay, on top of it
+MOST_DELAY = timedelta(days=1)  # that a receiver can ask for
+SLOW_DOWN = timedelta(seconds=30)  # for which an endpoint rests that says it is overloaded, but not for how long
+OVERLOADED = frozenset({429, 502, 503, 504})
+GONE = 410
+FAILING_FOR = timedelta(days=5)  # of nothing but failures, after which an endpoint is disabled
+SILENCE = timedelta(days=2)  # without attempts, after which failures before it no longer count
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that is ours to attempt until `lease`."""
+
+    pk: int
+    endpoint: WebhookEndpoint
+    event: Event
+    attempts: int
+    is_single: bool
+    lease: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of an attempt. `status` None: there was no reply, and `error` says why."""
+
+    claimed: Claimed
+    began: datetime
+    duration_ms: int
+    status: int | None = None
+    error: str | None = None
+    reply: str = field(default="", repr=False)
+    retry_after: timedelta | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
+    """Those for which something is due and that have not asked for a rest."""
+    due = WebhookDelivery.objects.filter(endpoint=OuterRef("pk"), due_at__lte=now)
+    rested = Q(paused_until=None) | Q(paused_until__lte=now)
+    return list(WebhookEndpoint.objects.filter(rested, Exists(due)))
+
+
+def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed]:
+    """Up to `most` deliveries that are due: of an endpoint as many as `room` says, or `default_room`."""
+    now = timezone.now()
+    endpoints = [one for one in due_endpoints(now) if room.get(one.pk, default_room) > 0]
+    if not endpoints or most <= 0:
+        return []
+    claimed: list[Claimed] = []
+    with turn_to_write(), transaction.atomic():
+        lease = timezone.now() + LEASE
+        for endpoint in endpoints:
+            count = min(room.get(endpoint.pk, default_room), most - len(claimed))
+            if count > 0:
+                claimed += claim_of(endpoint, count, now, lease)
+    return claimed
+
+
+def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[Claimed]:
+    due = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__lte=now).order_by("due_at", "id")
+    rows = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("event")[:count])
+    if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not know yet
+        dropped = [row.pk for row in rows if not row.is_single]
+        WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
+        rows = [row for row in rows if row.is_single]
+    WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(due_at=lease)
+    return [Claimed(row.pk, endpoint, row.event, row.attempts, row.is_single, lease) for row in rows]
+
+
+def settle(results: Sequence[Result]) -> None:
+    """Writes down what came of attempts, and when the next ones are."""
+    with turn_to_write(), transaction.atomic():
+        endpoints = lock_endpoints({result.claimed.endpoint.pk for result in results})
+        attempts = []
+        for result in sorted(results, key=lambda one: one.claimed.pk):
+            endpoint = endpoints.get(result.claimed.endpoint.pk)
+            if endpoint is None:  # deleted meanwhile, with its deliveries
+                continue
+            attempt = settle_one(result, endpoint)
+            if attempt is not None:
+                attempts.append(attempt)
+        WebhookAttempt.objects.bulk_create(attempts)
+
+
+def lock_endpoints(endpoint_ids: set[str]) -> dict[str, WebhookEndpoint]:
+    locked = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk__in=endpoint_ids).order_by("pk")
+    return {endpoint.pk: endpoint for endpoint in locked}
+
+
+def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | None:
+    """The attempt to be stored; None if another worker has taken over meanwhile, or the event is gone."""
+    claimed, now = result.claimed, timezone.now()
+    ours = WebhookDelivery.objects.filter(pk=claimed.pk, due_at=claimed.lease)
+    number = F("attempts") + 1
+    again = None
+    if result.succeeded:
+        kept = ours.update(
+            state=DeliveryState.DELIVERED, due_at=None, delivered_at=now, attempts=number, is_single=False
+        )
+    else:
+        if not claimed.is_single and result.status != GONE and endpoint.status == EndpointStatus.ENABLED:
+            again = next_attempt(claimed.attempts + 1, now, result.retry_after)
+        state = DeliveryState.FAILED if again is None else DeliveryState.WAITING
+        kept = ours.update(state=state, due_at=again, attempts=number)
+    if not kept:
+        return None
+    if not claimed.is_single:
+        note_health(result, endpoint, now)
+    return WebhookAttempt(
+        endpoint=endpoint,
+        event=claimed.event,
+        number=claimed.attempts + 1,
+        succeeded=result.succeeded,
+        status=result.status,
+        error=result.error,
+        reply=result.reply,
+        duration_ms=result.duration_ms,
+        next_attempt_at=again if endpoint.status == EndpointStatus.ENABLED else None,
+        created=result.began,
+    )
+
+
+def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> datetime | None:
+    """When to try again after so many attempts; None if the schedule has come to its end."""
+    schedule = settings.WEBHOOK_RETRY_SCHEDULE
+    if made >= len(schedule):
+        return None
+    delay = timedelta(seconds=schedule[made] * uniform(1, 1 + JITTER))  # noqa: S311 - keeps retries apart, no secret
+    return now + max(delay, min(retry_after or delay, MOST_DELAY))
+
+
+def note_health(result: Result, endpoint: WebhookEndpoint, now: datetime) -> None:
+    """Keeps what is known of the endpoint, lets it rest if it asks for it, and disables one that is gone."""
+    if result.succeeded:
+        if endpoint.failing_since is not None:
+            endpoint.failing_since = endpoint.last_failure_at = endpoint.paused_until = None
+            endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
+        return
+    if endpoint.last_failure_at is None or now - endpoint.last_failure_at > SILENCE:
+        endpoint.failing_since = now
+    endpoint.last_failure_at = now
+    if result.status in OVERLOADED:
+        endpoint.paused_until = now + min(result.retry_after or SLOW_DOWN, MOST_DELAY)
+    endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
+    if endpoint.status != EndpointStatus.ENABLED:
+        return
+    if result.status == GONE:
+        services.disable(endpoint, "It answered 410 Gone.")
+    elif endpoint.failing_since is not None and now - endpoint.failing_since >= FAILING_FOR:
+        services.disable(endpoint, f"For {FAILING_FOR.days} days every delivery failed.")

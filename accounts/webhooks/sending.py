@@ -1,0 +1,73 @@
+"""One attempt: the request as Standard Webhooks has it, signed, and what came back."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from time import perf_counter
+
+from cryptography.fernet import InvalidToken
+from django.utils import timezone
+from standardwebhooks import Webhook
+
+from accounts.events.models import Event
+from accounts.events.serializers import as_sent
+from accounts.webhooks import secrets
+from accounts.webhooks.queue import Claimed, Result
+from kit.http.rendering import render_json
+from kit.outbound.client import Client, Unreachable
+from kit.outbound.destinations import Refused
+
+REPLY_BYTES = 1024  # of a reply's body that are kept
+USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
+
+
+def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
+    """Headers and body of a delivery at this moment, signed by every secret that is valid."""
+    body = render_json(as_sent(event)).decode()
+    signatures = [Webhook(one.text).sign(event.pk, now.astimezone(UTC), body) for one in valid]
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "webhook-id": event.pk,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
+    return headers, body.encode()
+
+
+async def attempt(claimed: Claimed, client: Client) -> Result:
+    """Sends the event and waits for the reply, 15 seconds at the most."""
+    began, clock = timezone.now(), perf_counter()
+
+    def result(**fields: object) -> Result:
+        return Result(claimed, began, int((perf_counter() - clock) * 1000), **fields)  # type: ignore[arg-type]
+
+    try:
+        valid = secrets.open_secrets(claimed.endpoint.secrets, began)
+        further = secrets.open_headers(claimed.endpoint.headers)
+    except InvalidToken:
+        return result(error="The endpoint's secret cannot be read: the server's secret has changed. Rotate it.")
+    headers, body = request_of(claimed.event, valid, began)
+    try:
+        reply = await client.send("POST", claimed.endpoint.url, {**further, **headers}, body)
+    except (Refused, Unreachable) as error:
+        return result(error=str(error))
+    return result(
+        status=reply.status,
+        reply=reply.body[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
+        retry_after=retry_after(reply.headers.get("retry-after"), began),
+    )
+
+
+def retry_after(text: str | None, now: datetime) -> timedelta | None:
+    """How long a reply asks to wait: seconds or a date. None for what is neither, and for what has passed."""
+    if text is None:
+        return None
+    text = text.strip()
+    if text.isascii() and text.isdecimal() and len(text) <= 9:
+        return timedelta(seconds=int(text))
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    wait = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
+    return wait if wait > timedelta(0) else None

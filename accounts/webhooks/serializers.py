@@ -1,0 +1,198 @@
+"""Webhook endpoints and their deliveries on the wire."""
+
+import re
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts.events.types import SUBSCRIBED, covers
+from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
+from kit.rest.fields import Boolean, Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp, Url
+from kit.values.timestamps import render_timestamp
+
+MAX_PATTERNS = 50
+MAX_HEADERS = 20
+IS_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
+IS_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?").fullmatch
+# The service sets these, or they would change how the request is read.
+OWN_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+    }
+)
+
+
+def parse_pattern(text: str) -> str:
+    """A type of event, a group such as `content.*`, or `*`. Raises ValueError for what stands for no type."""
+    if not any(covers(text, name) for name in SUBSCRIBED):
+        raise ValueError("Must be *, a group such as content.*, or a type of event such as content.created.")
+    return text
+
+
+@extend_schema_field({"type": "string", "pattern": r"^(\*|[a-z_]+\.(\*|[a-z_]+))$", "example": "content.*"})
+class Pattern(Parsed):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(parse_pattern, **kwargs)
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "maxProperties": MAX_HEADERS,
+    }
+)
+class HeadersField(serializers.Field):
+    """Names and values of HTTP headers."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        if len(data) > MAX_HEADERS:
+            raise serializers.ValidationError(f"Takes at most {MAX_HEADERS} headers.")
+        if len({name.lower() for name in data}) < len(data):
+            raise serializers.ValidationError("Names a header twice.")
+        for name, value in data.items():
+            if not IS_HEADER_NAME(name) or name.lower() in OWN_HEADERS or name.lower().startswith("webhook-"):
+                raise serializers.ValidationError({name[:100]: ["This header cannot be set."]})
+            if not isinstance(value, str) or not IS_HEADER_VALUE(value):
+                raise serializers.ValidationError({name: ["Must be a string of 1 to 1,000 visible ASCII characters."]})
+        return data
+
+
+class WebhookEndpointSerializer(StrictSerializer):
+    """A URL that hears of the account's events."""
+
+    id = Id("we", read_only=True)
+    object = Choice(choices=["webhook_endpoint"], read_only=True)
+    url = Url(help_text="At https, port 443 and public addresses.")
+    events = serializers.ListField(
+        child=Pattern(),
+        required=False,
+        min_length=1,
+        max_length=MAX_PATTERNS,
+        help_text="What it hears of: `*` (unless given), groups such as `content.*`, and types.",
+    )
+    description = Text(max_length=500, required=False, allow_null=True, allow_blank=True)
+    status = Choice(choices=EndpointStatus.choices, required=False)
+    disabledReason = serializers.CharField(
+        read_only=True, allow_null=True, help_text="Why the service disabled it; null if it did not."
+    )
+    headers = HeadersField(
+        required=False,
+        allow_null=True,
+        write_only=True,
+        help_text="Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown.",
+    )
+    headerNames = serializers.ListField(child=serializers.CharField(), read_only=True)
+    failingSince = Timestamp(read_only=True, allow_null=True, help_text="Null while deliveries succeed.")
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True)
+
+    owned = frozenset({"secret"})
+
+    def validate_events(self, patterns: list[str]) -> list[str]:
+        return list(dict.fromkeys(patterns))
+
+    def to_representation(self, endpoint: WebhookEndpoint) -> dict[str, Any]:
+        return {
+            "id": endpoint.pk,
+            "object": "webhook_endpoint",
+            "url": endpoint.url,
+            "events": endpoint.events,
+            "description": endpoint.description,
+            "status": str(endpoint.status),
+            "disabledReason": endpoint.disabled_reason,
+            "headerNames": endpoint.header_names,
+            "failingSince": render_timestamp(endpoint.failing_since),
+            "created": render_timestamp(endpoint.created),
+            "updated": render_timestamp(endpoint.updated),
+        }
+
+
+class SecretSerializer(WebhookEndpointSerializer):
+    secret = serializers.CharField(
+        read_only=True, help_text="What signs the deliveries. Shown in this reply and never again."
+    )
+
+    def to_representation(self, endpoint: WebhookEndpoint) -> dict[str, Any]:
+        return {**super().to_representation(endpoint), "secret": self.context["secret"]}
+
+
+class DeletedEndpointSerializer(serializers.Serializer):
+    id = Id("we")
+    object = Choice(choices=["webhook_endpoint"])
+    deleted = serializers.BooleanField(help_text="Always true.")
+
+
+class EmptySerializer(StrictSerializer):
+    """Nothing: the address says all."""
+
+
+class RedeliverySerializer(StrictSerializer):
+    """Where to."""
+
+    webhookId = Text(max_length=100, help_text="The endpoint that gets the event once more.")
+
+
+class RecoverySerializer(StrictSerializer):
+    """From when on."""
+
+    since = Timestamp(help_text="Events from then on that the endpoint did not get are delivered.")
+
+
+class RecoveredSerializer(serializers.Serializer):
+    object = Choice(choices=["webhook_recovery"])
+    webhookId = Id("we")
+    since = Timestamp()
+    events = serializers.IntegerField(min_value=0, help_text="How many are queued.")
+
+
+class WebhookAttemptSerializer(serializers.Serializer):
+    """One attempt to deliver an event."""
+
+    id = Id("del")
+    object = Choice(choices=["webhook_delivery"])
+    webhookId = Id("we")
+    eventId = Id("evt")
+    eventType = serializers.CharField()
+    attempt = Integer(min_value=1, help_text="Which one it was, of this event to this endpoint.")
+    succeeded = Boolean(help_text="Whether the status was from 200 to 299.")
+    status = Integer(allow_null=True, help_text="Of the reply; null if there was none.")
+    error = serializers.CharField(allow_null=True, help_text="Why there was no reply.")
+    response = serializers.CharField(help_text="The first 1,024 bytes of the reply's body.")
+    durationMs = Integer(min_value=0)
+    nextAttempt = Timestamp(allow_null=True, help_text="When it is tried again; null: not by itself.")
+    created = Timestamp()
+
+    def to_representation(self, attempt: WebhookAttempt) -> dict[str, Any]:
+        return {
+            "id": attempt.pk,
+            "object": "webhook_delivery",
+            "webhookId": attempt.endpoint_id,
+            "eventId": attempt.event_id,
+            "eventType": attempt.event.type,
+            "attempt": attempt.number,
+            "succeeded": attempt.succeeded,
+            "status": attempt.status,
+            "error": attempt.error,
+            "response": attempt.reply,
+            "durationMs": attempt.duration_ms,
+            "nextAttempt": render_timestamp(attempt.next_attempt_at),
+            "created": render_timestamp(attempt.created),
+        }

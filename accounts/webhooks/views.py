@@ -1,0 +1,124 @@
+"""/v1/webhooks."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.events.serializers import EventSerializer
+from accounts.viewsets import AccountViewSet
+from accounts.webhooks import services
+from accounts.webhooks.filters import AttemptFilters
+from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
+from accounts.webhooks.serializers import (
+    DeletedEndpointSerializer,
+    EmptySerializer,
+    RecoveredSerializer,
+    RecoverySerializer,
+    SecretSerializer,
+    WebhookAttemptSerializer,
+    WebhookEndpointSerializer,
+)
+from kit.values.timestamps import render_timestamp
+
+
+class WebhookViewSet(AccountViewSet):
+    permissions_required = dict.fromkeys(
+        ("list", "retrieve", "create", "partial_update", "destroy", "rotate", "ping", "deliveries", "recover"),
+        "webhooks:manage",
+    )
+    listing = frozenset({"list", "deliveries"})
+    serializer_class: Any = WebhookEndpointSerializer
+    filterset_class: Any = None
+    queryset = WebhookEndpoint.objects.all()
+
+    def with_secret(self, made: tuple[WebhookEndpoint, str], status: int) -> Response:
+        endpoint, secret = made
+        return Response(SecretSerializer(endpoint, context={"secret": secret}).data, status=status)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """No cache may keep a reply that can hold a secret, be it the first or a replay."""
+        finalized = super().finalize_response(request, response, *args, **kwargs)
+        finalized.headers["Cache-Control"] = "no-store"
+        return finalized
+
+    @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """Newest first. Never their secrets."""
+        return self.page()
+
+    @extend_schema(summary="Create a webhook endpoint", responses={201: SecretSerializer})
+    def create(self, request: Request) -> Response:
+        """The reply holds the `secret` that signs the deliveries: keep it, for it cannot be shown again."""
+        fields = {"events": ["*"], **self.validated()}
+        return self.with_secret(services.create_endpoint(self.account_id, fields), 201)
+
+    @extend_schema(summary="Get a webhook endpoint")
+    def retrieve(self, request: Request, id: str) -> Response:
+        return self.answer(self.get_object())
+
+    @extend_schema(summary="Update a webhook endpoint")
+    def partial_update(self, request: Request, id: str) -> Response:
+        """`events` and `headers`, where given, replace the whole.
+
+        What waits for an endpoint that gets disabled is given up; `recover` can bring it back.
+        """
+        endpoint = self.get_object()
+        return self.answer(services.update_endpoint(endpoint, self.validated(partial=True)))
+
+    @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
+    def destroy(self, request: Request, id: str) -> Response:
+        """With what waits for it. The events stay."""
+        endpoint = self.get_object()
+        services.delete_endpoint(endpoint)
+        return Response({"id": endpoint.pk, "object": "webhook_endpoint", "deleted": True})
+
+    @extend_schema(summary="Rotate a webhook endpoint's secret", request=None, responses=SecretSerializer)
+    @action(detail=True, methods=["post"])
+    def rotate(self, request: Request, id: str) -> Response:
+        """The reply holds the new `secret`. For 24 hours deliveries carry a signature by the former one, too."""
+        endpoint = self.get_object()
+        self.check_empty()
+        return self.with_secret(services.rotate_secret(endpoint), 200)
+
+    @extend_schema(summary="Ping a webhook endpoint", request=None, responses=EventSerializer)
+    @action(detail=True, methods=["post"])
+    def ping(self, request: Request, id: str) -> Response:
+        """Delivers an event of type `ping`: one attempt, also where the endpoint is disabled."""
+        endpoint = self.get_object()
+        self.check_empty()
+        return Response(EventSerializer(services.ping(endpoint)).data)
+
+    @extend_schema(summary="List a webhook endpoint's deliveries", responses=WebhookAttemptSerializer(many=True))
+    @action(detail=True, serializer_class=WebhookAttemptSerializer, filterset_class=AttemptFilters)
+    def deliveries(self, request: Request, id: str) -> Response:
+        """Each attempt, newest first, with what was answered and when the next one is."""
+        attempts = WebhookAttempt.objects.filter(endpoint=self.get_object()).select_related("event")
+        return self.page(attempts.defer("event__data", "event__previous"))
+
+    @extend_schema(
+        summary="Recover a webhook endpoint's events", request=RecoverySerializer, responses=RecoveredSerializer
+    )
+    @action(detail=True, methods=["post"])
+    def recover(self, request: Request, id: str) -> Response:
+        """Delivers what the endpoint did not get since then, by the whole schedule.
+
+        Also what it missed while it was disabled.
+        """
+        endpoint = self.get_object()
+        since = self.validated(RecoverySerializer)["since"]
+        events = services.recover(endpoint, since)
+        return Response(
+            {
+                "object": "webhook_recovery",
+                "webhookId": endpoint.pk,
+                "since": render_timestamp(since),
+                "events": events,
+            }
+        )
+
+    def check_empty(self) -> None:
+        if self.request._request.body:
+            self.validated(EmptySerializer)

@@ -1,0 +1,164 @@
+"""A client that connects to checked addresses alone.
+
+The name is resolved once for each request, every address that it has must be public, and the connection goes to one of
+those: a name that changes its answer between a check and a connection (DNS rebinding) gains nothing, for there is no
+second resolution. TLS verifies the name, and SNI and Host carry it. No redirect is followed, no proxy of the
+environment is asked, no connection is used twice.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from ipaddress import ip_address
+from typing import Any
+
+import certifi
+import httpcore
+
+from kit.outbound.destinations import Address, Refused, as_address, check_address, check_url
+
+SECONDS = 15  # for all of a request: look-up, connection, sending, reply
+MOST_BYTES = 64 * 1024  # that are read of a reply
+LOOKUPS = 64  # names that are looked up at a time: a name server that does not answer holds up nobody else's
+MOST_TRIED = 4  # addresses of a name
+Resolve = Callable[[str, int], Awaitable[list[Address]]]
+
+
+class Unreachable(Exception):
+    """There is no reply. The message says why: the name, the connection, TLS, the protocol, or the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`body` is at most as long as was asked for; the rest is not read."""
+
+    status: int
+    headers: Mapping[str, str]  # by names in lower case
+    body: bytes = field(repr=False)
+
+
+@cache
+def name_lookups() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(LOOKUPS, thread_name_prefix="name-lookup")
+
+
+async def resolve_by_system(host: str, port: int) -> list[Address]:
+    """Every address that the system knows for the name. Raises OSError."""
+    found = await asyncio.get_running_loop().run_in_executor(
+        name_lookups(), lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
+    return list(dict.fromkeys(ip_address(str(sockaddr[0])) for *_, sockaddr in found))
+
+
+class CheckedBackend(httpcore.AsyncNetworkBackend):
+    """Connects to an address that was checked, never to a name."""
+
+    def __init__(self, resolve: Resolve, *, allow_private: bool) -> None:
+        self.resolve, self.allow_private = resolve, allow_private
+        self.plain = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        literal = as_address(host)
+        try:
+            addresses = [literal] if literal is not None else await self.resolve(host, port)
+        except OSError:
+            raise httpcore.ConnectError("The name could not be resolved.") from None
+        if not addresses:
+            raise httpcore.ConnectError("The name has no address.")
+        for address in addresses:
+            check_address(address, allow_private=self.allow_private)
+        failure: Exception | None = None
+        for address in addresses[:MOST_TRIED]:
+            try:
+                return await self.plain.connect_tcp(str(address), port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise httpcore.ConnectError("The connection was refused or timed out.") from failure
+
+    async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        raise Refused("A socket of this machine is no destination.")
+
+    async def sleep(self, seconds: float) -> None:
+        await self.plain.sleep(seconds)
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """The system's certificate authorities, SSL_CERT_FILE among them, and those of certifi."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+class Client:
+    """Sends requests to public addresses, from one event loop. `allow_private` lifts that, for development."""
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        resolve: Resolve = resolve_by_system,
+        certificates: ssl.SSLContext | None = None,
+    ) -> None:
+        self.allow_private = allow_private
+        self.backend = CheckedBackend(resolve, allow_private=allow_private)
+        self.certificates = certificates or trusted_certificates()
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        seconds: float = SECONDS,
+        most_bytes: int = MOST_BYTES,
+    ) -> Reply:
+        """The reply, whatever its status. Raises Refused, or Unreachable where there is none in time."""
+        check_url(url, allow_private=self.allow_private)
+        sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]
+        if body or method not in ("GET", "HEAD"):
+            sent.append((b"Content-Length", b"%d" % len(body)))
+        limits = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
+        pool = httpcore.AsyncConnectionPool(
+            self.certificates, max_keepalive_connections=0, network_backend=self.backend
+        )
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                pool,
+                pool.stream(method, url, headers=sent, content=body, extensions={"timeout": limits}) as response,
+            ):
+                return Reply(
+                    response.status,
+                    {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers},
+                    await beginning(response, most_bytes),
+                )
+        except (TimeoutError, httpcore.TimeoutException):
+            raise Unreachable(f"There was no complete reply within {seconds:g} seconds.") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
+            raise Unreachable(f"{type(error).__name__}: {error}"[:300]) from None
+
+
+async def beginning(response: httpcore.Response, most_bytes: int) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_stream():
+        body += chunk
+        if len(body) >= most_bytes:
+            break
+    return bytes(body[:most_bytes])
+
+
+def send(method: str, url: str, *, allow_private: bool = False, **options: Any) -> Reply:
+    """As Client.send, for a thread without an event loop."""
+    return asyncio.run(Client(allow_private=allow_private).send(method, url, **options))

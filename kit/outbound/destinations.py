@@ -1,0 +1,94 @@
+"""Which URLs and addresses a request may go to."""
+
+import re
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+Address = IPv4Address | IPv6Address
+
+HTTPS_PORT = 443
+IS_NAME = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,252})").fullmatch
+# The IANA registries of special-purpose addresses (RFC 6890), and 168.63.129.16, where Azure serves metadata.
+SPECIAL_IPV4 = [
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "168.63.129.16/32",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+]
+# Global unicast is 2000::/3. IPv4-mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96, 64:ff9b:1::/48) addresses, unique
+# local and link-local ones and multicast lie outside of it; Teredo (2001::/32) and 6to4 (2002::/16) within.
+GLOBAL_IPV6 = ip_network("2000::/3")
+SPECIAL_IPV6 = [ip_network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")]
+
+
+class Refused(Exception):
+    """The destination is not one that a request may go to; the message says why."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address is of the public internet, and not one that stands for another."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in SPECIAL_IPV4)
+    return address in GLOBAL_IPV6 and not any(address in network for network in SPECIAL_IPV6)
+
+
+def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
+    """The parts of a URL that a request may go to, as far as the text alone tells. Raises Refused.
+
+    `https` at port 443; `allow_private` also takes `http`, other ports, and addresses that are not public.
+    """
+    if not url.isascii() or not url.isprintable() or any(character in url for character in ' \\"<>^`{|}'):
+        raise Refused("Must be a URL in ASCII without white space or backslashes.")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise Refused("Must be a URL such as https://example.com/hook.") from None
+    if parts.scheme not in (("https", "http") if allow_private else ("https",)):
+        raise Refused("Must begin with https://.")
+    if "@" in parts.netloc:
+        raise Refused("Must not hold a user name or a password.")
+    if parts.fragment or "#" in url:
+        raise Refused("Must not have a fragment.")
+    if not host or "%" in parts.netloc:
+        raise Refused("Must name a host.")
+    if not allow_private and port not in (None, HTTPS_PORT):
+        raise Refused(f"Must use port {HTTPS_PORT}.")
+    address = as_address(host)
+    if address is None and not IS_NAME(host):
+        raise Refused("Must name a host by its name in ASCII, or by its address.")
+    if address is not None:
+        check_address(address, allow_private=allow_private)
+    return parts
+
+
+def check_address(address: Address, *, allow_private: bool = False) -> None:
+    """Raises Refused for an address that is not public, unless those are allowed."""
+    if not allow_private and not is_public(address):
+        raise Refused("Must lead to public addresses alone.")
+
+
+def as_address(host: str) -> Address | None:
+    """The address that a URL's host is; None for a name."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

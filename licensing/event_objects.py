@@ -1,0 +1,33 @@
+"""How events show what this app has, and which ends they tell of."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from accounts.events import deadlines
+from accounts.events.objects import register
+from licensing import examples
+from licensing.content.serializers import ContentSerializer
+from licensing.imports.importer import ImportSerializer
+from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.serializers import LicenseSerializer, former_terms
+from licensing.policies.serializers import PolicySerializer
+
+register("content", ContentSerializer(), examples.CONTENT)
+register("policy", PolicySerializer(), examples.POLICY)
+register("license", LicenseSerializer(), examples.LICENSE, former_terms)
+register("content_import", ImportSerializer(), examples.IMPORT)
+
+
+def licenses_that_end(after: datetime, until: datetime) -> QuerySet[License]:
+    active = License.objects.filter(status=LicenseStatus.ACTIVE, expires_at__gt=after, expires_at__lte=until)
+    return active.select_related("requester")
+
+
+deadlines.register(
+    "license",
+    licenses_that_end,
+    "created",
+    *deadlines.warnings_before("license", timedelta(days=7), timedelta(days=1)),
+    deadlines.Deadline("license.expired", "license", timedelta(0), -deadlines.CATCH_UP),
+)

@@ -1,0 +1,84 @@
+"""Webhook endpoints in the admin: made, pinged, seen failing, replayed."""
+
+import re
+
+from django.urls import reverse
+
+from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
+from operators.base.links import change_url
+from tests import factories
+from tests.admin.forms import submit
+from tests.outbound.receivers import receiver
+from tests.webhooks.delivering import answering, bodies, deliver
+
+ADD, ALL = (reverse(f"admin:accounts_webhookendpoint_{name}") for name in ("add", "changelist"))
+
+
+def shown_secrets(reply):
+    return re.findall(r"whsec_[A-Za-z0-9+/=]{20,}", reply.content.decode())
+
+
+def act(client, endpoint, action, **fields):
+    return submit(client, reverse(f"admin:accounts_webhookendpoint_{action}", args=[endpoint.pk]), **fields)
+
+
+def test_an_operator_makes_pings_and_replays(admin, account, settings):
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    replies = iter([answering(500, body=b"broken"), answering(200), answering(200)])
+    with receiver(lambda connection, _: connection.sendall(next(replies))) as there:
+        url = f"http://127.0.0.1:{there.port}/"
+        made = submit(admin, ADD, account=account.pk, url=url, events="content.*\r\npolicy.created")
+        assert len(shown_secrets(made)) == 1
+        assert "no-store" in made.headers["Cache-Control"]
+        endpoint = WebhookEndpoint.objects.get()
+        assert (endpoint.url, endpoint.events) == (url, ["content.*", "policy.created"])
+
+        settings.WEBHOOK_RETRY_SCHEDULE = [0]
+        item = factories.content(account)
+        deliver()
+        shown = admin.get(change_url(endpoint)).content.decode()
+        assert "content.created" in shown
+        assert "failed: 500" in shown
+        assert "broken" in shown
+        assert "Webhooks that fail" in admin.get(reverse("admin:index")).content.decode()
+        assert "failing" in admin.get(ALL, {"health": "failing"}).content.decode()
+
+        assert act(admin, endpoint, "replay").status_code == 302
+        deliver()
+        assert act(admin, endpoint, "ping").status_code == 302
+        deliver()
+        sent = bodies(there.requests)
+        assert [body["type"] for body in sent] == ["content.created", "content.created", "ping"]
+        assert sent[1]["id"] == sent[0]["id"]
+        assert sent[1]["data"]["id"] == item.pk
+        assert "Webhooks that fail" not in admin.get(reverse("admin:index")).content.decode()
+        assert "delivered (200)" in admin.get(change_url(endpoint)).content.decode()
+
+
+def test_a_new_secret_is_shown_once(admin, account):
+    endpoint, old = factories.endpoint(account)
+    [new] = shown_secrets(act(admin, endpoint, "rotate"))
+    assert new != old
+    assert shown_secrets(admin.get(change_url(endpoint))) == []
+
+
+def test_a_url_inside_is_refused_at_its_field(admin, account):
+    reply = submit(admin, ADD, account=account.pk, url="https://127.0.0.1/", events="*")
+    assert reply.status_code == 200
+    assert "public addresses" in reply.content.decode()
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_an_operator_disables_an_endpoint(admin, account):
+    endpoint, _ = factories.endpoint(account)
+    factories.content(account)
+    assert submit(admin, change_url(endpoint), status="disabled").status_code == 302
+    assert WebhookEndpoint.objects.get().status == "disabled"
+    assert not WebhookDelivery.objects.filter(due_at__isnull=False).exists()
+
+
+def test_an_unknown_event_type_is_refused_at_its_field(admin, account):
+    endpoint, _ = factories.endpoint(account)
+    reply = submit(admin, change_url(endpoint), events="content.creatd")
+    assert reply.status_code == 200
+    assert "Must be *" in reply.content.decode()

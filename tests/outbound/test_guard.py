@@ -1,0 +1,183 @@
+"""A request to a URL that somebody named reaches public addresses alone (docs/security.md)."""
+
+import asyncio
+import socket
+import threading
+from contextlib import suppress
+from ipaddress import ip_address
+
+import pytest
+
+from kit.outbound.client import Client, Unreachable
+from kit.outbound.destinations import Refused, check_url, is_public
+from tests.outbound.receivers import Names, certificate_of, receiver
+
+HOSTILE = [
+    "https://127.0.0.1/",
+    "https://127.0.0.1:{port}/",
+    "http://127.0.0.1:{port}/",
+    "https://127.1/",
+    "https://127.1:{port}/",
+    "https://2130706433/",
+    "https://0x7f000001/",
+    "https://0177.0.0.1/",
+    "https://0x7f.1/",
+    "https://0/",
+    "https://0.0.0.0/",
+    "https://localhost/",
+    "https://LOCALHOST./",
+    "https://localhost:{port}/",
+    "https://[::1]/",
+    "https://[::1]:{port}/",
+    "https://[::]/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://[::ffff:7f00:1]/",
+    "https://[::127.0.0.1]/",
+    "https://[64:ff9b::7f00:1]/",
+    "https://[64:ff9b:1::7f00:1]/",
+    "https://[2002:7f00:1::]/",
+    "https://[2001:0:4136:e378:8000:63bf:807f:fffe]/",
+    "https://[fe80::1]/",
+    "https://[fe80::1%25lo]/",
+    "https://[fc00::1]/",
+    "https://[fd00:ec2::254]/",
+    "https://[ff02::1]/",
+    "https://10.0.0.1/",
+    "https://172.16.0.1/",
+    "https://192.168.1.1/",
+    "https://100.64.0.1/",
+    "https://100.100.100.200/",
+    "https://169.254.169.254/latest/meta-data/",
+    "https://168.63.129.16/",
+    "https://192.0.0.192/",
+    "https://198.18.0.1/",
+    "https://224.0.0.1/",
+    "https://255.255.255.255/",
+    "https://user:secret@127.0.0.1/",
+    "https://example.com@127.0.0.1:{port}/",
+    "https://127.0.0.1:{port}#@example.com/",
+    "https://127.0.0.1\\@example.com/",
+    "https://example.com\r\nHost: 127.0.0.1/",
+    "https://①②⑦.⓪.⓪.①/",
+    "https://127。0。0。1/",
+    "https://%31%32%37.0.0.1/",
+    "https:///127.0.0.1/",
+    "https:127.0.0.1:{port}/",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1:{port}/",
+    "unix:///var/run/docker.sock",
+]
+
+
+def send(url, client=None, **options):
+    return asyncio.run((client or Client()).send("POST", url, body=b"{}", **options))
+
+
+@pytest.mark.parametrize("url", HOSTILE)
+def test_a_hostile_url_reaches_nobody(url):
+    with receiver() as inside:
+        # Names are told by the system, so that spellings of addresses mean what they mean there.
+        with pytest.raises((Refused, Unreachable)):
+            send(url.format(port=inside.port), seconds=5)
+        assert inside.connections == 0
+
+
+@pytest.mark.parametrize("answer", ["127.0.0.1", "::1", "93.184.215.14 127.0.0.1", "::ffff:7f00:1"])
+def test_a_name_with_any_address_inside_is_refused(answer):
+    with pytest.raises(Refused, match="public addresses"):
+        send("https://hooks.example/", Client(resolve=Names(answer)))
+
+
+def test_a_name_that_changes_its_answer_is_asked_once_and_reaches_nobody(monkeypatch):
+    connected = []
+
+    class Plain:
+        async def connect_tcp(self, host, port, *args):
+            connected.append((host, port))
+            raise Refused("Enough is known.")
+
+    names = Names("93.184.215.14", "127.0.0.1")
+    client = Client(resolve=names)
+    client.backend.plain = Plain()
+    with pytest.raises(Refused, match="Enough"):
+        send("https://hooks.example/", client)
+    assert (names.asked, connected) == (["hooks.example"], [("93.184.215.14", 443)])
+    with pytest.raises(Refused, match="public addresses"):  # the next attempt checks again
+        send("https://hooks.example/", client)
+    assert (len(names.asked), len(connected)) == (2, 1)
+
+
+@pytest.mark.parametrize("text", ["8.8.8.8", "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "172.32.0.1"])
+def test_public_addresses_are_public(text):
+    assert is_public(ip_address(text))
+
+
+@pytest.mark.parametrize("url", ["https://example.com/a?b=c", "https://EXAMPLE.com:443", "https://8.8.8.8/hook"])
+def test_an_ordinary_url_is_taken(url):
+    check_url(url)
+
+
+def test_the_name_is_verified_and_named_to_the_server_though_the_address_is_connected_to(tmp_path):
+    server, trusting = certificate_of("hooks.example", tmp_path)
+    with receiver(tls=server) as there:
+        client = Client(allow_private=True, resolve=Names("127.0.0.1"), certificates=trusting)
+        reply = send(f"https://hooks.example:{there.port}/in?x=1", client)
+        assert (reply.status, reply.body) == (200, b"ok")
+        assert there.names == ["hooks.example"]
+        assert there.requests[0].startswith(b"POST /in?x=1 HTTP/1.1\r\n")
+        assert b"Host: hooks.example:%d\r\n" % there.port in there.requests[0]
+
+
+def test_a_certificate_of_another_name_is_refused(tmp_path):
+    server, trusting = certificate_of("other.example", tmp_path)
+    with receiver(tls=server) as there:
+        client = Client(allow_private=True, resolve=Names("127.0.0.1"), certificates=trusting)
+        with pytest.raises(Unreachable, match="certificate"):
+            send(f"https://hooks.example:{there.port}/", client)
+        assert there.requests == []
+
+
+def test_a_redirect_is_an_answer_and_not_followed():
+    with receiver() as inside:
+        to = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n" % inside.port
+        with receiver(to) as there:
+            assert send(f"http://127.0.0.1:{there.port}/", Client(allow_private=True)).status == 302
+        assert inside.connections == 0
+
+
+def test_a_proxy_of_the_environment_is_not_asked(monkeypatch):
+    with receiver() as proxy, receiver() as there:
+        for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        assert send(f"http://127.0.0.1:{there.port}/", Client(allow_private=True)).status == 200
+        assert (proxy.connections, there.connections) == (0, 1)
+
+
+def test_of_a_long_reply_the_beginning_is_read():
+    def endless(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        with suppress(OSError):
+            while True:
+                connection.sendall(b"x" * 65536)
+
+    with receiver(endless) as there:
+        reply = send(f"http://127.0.0.1:{there.port}/", Client(allow_private=True))
+        assert reply.body == b"x" * 65536
+
+
+@pytest.mark.parametrize("beginning", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_reply_that_drips_ends_with_the_time_of_the_request(beginning):
+    over = threading.Event()
+
+    def drip(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(beginning)
+        with suppress(OSError):
+            while not over.wait(0.02):
+                connection.sendall(b"x")
+
+    with receiver(drip) as there:
+        try:
+            with pytest.raises(Unreachable, match="no complete reply"):
+                send(f"http://127.0.0.1:{there.port}/", Client(allow_private=True), seconds=0.5)
+        finally:
+            over.set()

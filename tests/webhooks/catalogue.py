@@ -1,0 +1,31 @@
+"""Writes the catalogue of event types into docs/webhooks.md, from the table of types."""
+
+import json
+from pathlib import Path
+
+import django
+
+GUIDE = Path(__file__).parents[2] / "docs" / "webhooks.md"
+BEGIN, END = "<!-- Generated: python -m tests.webhooks.catalogue -->\n", "<!-- End of the catalogue -->\n"
+
+
+def catalogue() -> str:
+    from accounts.events.types import TYPES
+    from accounts.openapi import example_of
+
+    rows = "".join(f"| [`{one.name}`](#{one.name.replace('.', '')}) | {one.description} |\n" for one in TYPES)
+    examples = "".join(
+        f"\n### {one.name}\n\n{one.description}\n\n```json\n{json.dumps(example_of(one), indent=2)}\n```\n"
+        for one in TYPES
+    )
+    return f"\n| type | |\n|---|---|\n{rows}{examples}\n"
+
+
+def guide_with_catalogue() -> str:
+    before, _, rest = GUIDE.read_text().partition(BEGIN)
+    return before + BEGIN + catalogue() + END + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    django.setup()
+    GUIDE.write_text(guide_with_catalogue())

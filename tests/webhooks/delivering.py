@@ -1,0 +1,47 @@
+"""Delivering what is due, step by step, as the worker does."""
+
+import asyncio
+import json
+from typing import Any
+
+from django.conf import settings
+
+from accounts.webhooks import queue
+from accounts.webhooks.queue import Claimed, Result
+from accounts.webhooks.sending import attempt
+from kit.outbound.client import Client
+
+
+def claim(most: int = 100) -> list[Claimed]:
+    return queue.claim({}, most, most)
+
+
+def attempts(claimed: list[Claimed]) -> list[Result]:
+    async def all_of_them() -> list[Result]:
+        client = Client(allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
+        return [await attempt(one, client) for one in claimed]
+
+    return asyncio.run(all_of_them())
+
+
+def deliver() -> list[Result]:
+    """One attempt of all that is due."""
+    results = attempts(claim())
+    queue.settle(results)
+    return results
+
+
+def answering(status: int, *headers: str, body: bytes = b"ok") -> bytes:
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def parts(request: bytes) -> tuple[dict[str, str], bytes]:
+    """Headers, by names in lower case, and body of what a receiver got."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    lines = [line.partition(":") for line in head.decode().split("\r\n")[1:]]
+    return {name.lower(): value.strip() for name, _, value in lines}, body
+
+
+def bodies(requests: list[bytes]) -> list[dict[str, Any]]:
+    return [json.loads(parts(request)[1]) for request in requests]

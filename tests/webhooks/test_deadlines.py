@@ -1,0 +1,100 @@
+"""What will end, or has ended, is told once for each end (docs/webhooks.md)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from accounts import services as accounts
+from accounts.events import deadlines, retention
+from accounts.events.models import EndNotice, Event
+from accounts.webhooks.models import WebhookDelivery
+from licensing.licenses.models import License
+from licensing.licenses.services import revoke_license, update_license
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _now(clock):
+    clock.now = datetime.now(UTC)
+
+
+def told(clock):
+    """The types of the events that time writes, each with what it is about."""
+    deadlines.tell()
+    deadlines.tell()  # once is enough
+    ended = Event.objects.filter(type__in=["api_key.expiring", "license.expiring", "license.expired"])
+    return [(event.type, event.object_id) for event in ended.order_by("pk")]
+
+
+def test_a_key_is_told_of_seven_days_and_one_day_before_its_end(account, clock):
+    key, _ = factories.api_key(account, expires_at=clock.now + timedelta(days=30))
+    factories.api_key(account)
+    expected = []
+    for days, is_told in ((0, False), (22, False), (1, True), (5, False), (1, True), (1, False)):
+        clock.advance(days=days, seconds=1)
+        expected += [("api_key.expiring", key.pk)] * is_told
+        assert told(clock) == expected
+
+
+def test_a_licence_is_told_of_before_and_when_it_ends(account, clock):
+    held = factories.license(account, expires_at=clock.now + timedelta(days=30))
+    factories.license(account, "org_other")
+    factories.endpoint(account, events=["license.expired"])
+    expected = []
+    for days, name in ((23, "expiring"), (6, "expiring"), (1, "expired"), (30, None)):
+        clock.advance(days=days, seconds=1)
+        expected += [(f"license.{name}", held.pk)] * bool(name)
+        assert told(clock) == expected
+    event = Event.objects.get(type="license.expired")
+    assert json.loads(event.data)["status"] == "expired"
+    assert [one.event_id for one in WebhookDelivery.objects.all()] == [event.pk]
+
+
+def test_another_end_is_told_of_again(account, clock):
+    held = factories.license(account, expires_at=clock.now + timedelta(days=30))
+    clock.advance(days=24)
+    assert len(told(clock)) == 1
+    update_license(held, {"expires_at": clock.now + timedelta(days=20)})
+    assert len(told(clock)) == 1
+    clock.advance(days=14)
+    assert len(told(clock)) == 2
+
+
+def test_what_was_made_with_so_short_a_life_is_no_news(account, clock):
+    factories.api_key(account, expires_at=clock.now + timedelta(hours=12))
+    assert told(clock) == []
+
+
+def test_what_was_revoked_is_not_told_of(account, clock):
+    key, _ = factories.api_key(account, expires_at=clock.now + timedelta(days=10))
+    held = factories.license(account, expires_at=clock.now + timedelta(days=10))
+    accounts.revoke_api_key(key)
+    revoke_license(held)
+    clock.advance(days=11)
+    assert told(clock) == []
+
+
+def test_what_ended_long_ago_is_not_told_of(account, clock):
+    factories.license(account, expires_at=clock.now + timedelta(days=10))
+    clock.advance(days=14)
+    assert told(clock) == []
+
+
+def test_more_than_a_chunk_is_told_of(account, clock, monkeypatch):
+    monkeypatch.setattr(deadlines, "CHUNK", 2)
+    ends = clock.now + timedelta(days=30)
+    held = {factories.license(account, f"org_{n}", expires_at=ends).pk for n in range(5)}
+    clock.advance(days=24)
+    assert {pk for _, pk in told(clock)} == held
+
+
+def test_notes_go_with_the_events(account, clock):
+    factories.license(account, expires_at=clock.now + timedelta(days=30))
+    clock.advance(days=24)
+    told(clock)
+    retention.purge(clock.now)
+    assert EndNotice.objects.count() == 1
+    clock.advance(days=40)
+    retention.purge(clock.now)
+    assert (EndNotice.objects.count(), License.objects.count()) == (0, 1)

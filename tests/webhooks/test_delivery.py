@@ -1,0 +1,339 @@
+"""How events are delivered: what is sent, when it is tried again, and when an endpoint is given up."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from accounts.events.models import Event
+from accounts.models import AuditEntry
+from accounts.webhooks import queue, services
+from accounts.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from accounts.webhooks.secrets import Secret
+from accounts.webhooks.sending import request_of, retry_after
+from tests import factories
+from tests.outbound.receivers import Receiver, receiver
+from tests.webhooks.delivering import answering, attempts, bodies, claim, deliver, parts
+
+SCHEDULE = [0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
+
+
+@pytest.fixture
+def there():
+    with receiver() as made:
+        yield made
+
+
+def endpoint_at(there: Receiver, account, **fields):
+    return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/in?a=b", **fields)
+
+
+def waiting():
+    return WebhookDelivery.objects.get()
+
+
+# --- What is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_the_vector_of_the_specification():
+    moment = datetime.fromtimestamp(1614265330, UTC)
+    secret = Webhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", moment, '{"test": 2432232314}')
+    assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_the_event_is_sent_with_its_timestamp_under_its_id(api, account, there):
+    _, secret = endpoint_at(there, account, headers={"X-Auth": "of the receiver"})
+    item = factories.content(account)
+    deliver()
+    [request] = there.requests
+    headers, body = parts(request)
+    event = api.get("/v1/events", type="content.created")["data"][0]
+    assert request.startswith(b"POST /in?a=b HTTP/1.1\r\n")
+    assert json.loads(body) == {**event, "timestamp": event["created"]}
+    assert headers["webhook-id"] == event["id"]
+    assert headers["content-type"] == "application/json"
+    assert headers["x-auth"] == "of the receiver"
+    assert event["data"]["id"] == item.pk
+    assert Webhook(secret).verify(body, headers)["id"] == event["id"]
+
+
+def test_a_receiver_refuses_one_changed_byte_another_secret_and_an_old_timestamp(account, there):
+    _, secret = endpoint_at(there, account)
+    factories.content(account)
+    deliver()
+    headers, body = parts(there.requests[0])
+    other = factories.endpoint(account)[1]
+    for refused in (
+        lambda: Webhook(secret).verify(body.replace(b"content.created", b"content.createe"), headers),
+        lambda: Webhook(secret).verify(body, {**headers, "webhook-id": "evt_other"}),
+        lambda: Webhook(other).verify(body, headers),
+    ):
+        with pytest.raises(WebhookVerificationError, match="No matching signature"):
+            refused()
+    event = Event.objects.get(type="content.created")
+    then = timezone.now() - timedelta(minutes=5, seconds=1)
+    headers, body = request_of(event, [Secret(secret, None)], then)
+    with pytest.raises(WebhookVerificationError, match="too old"):
+        Webhook(secret).verify(body, headers)
+
+
+def test_after_a_rotation_both_secrets_sign_for_24_hours(account, there, clock):
+    endpoint, old = endpoint_at(there, account)
+    _, new = services.rotate_secret(endpoint)
+    for hours, count in ((0, 2), (24, 1)):
+        clock.advance(hours=hours)
+        factories.content(account)
+        deliver()
+        headers, body = parts(there.requests[-1])
+        moment = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
+        expected = [Webhook(one).sign(headers["webhook-id"], moment, body.decode()) for one in (new, old)]
+        assert headers["webhook-signature"].split(" ") == expected[:count]
+
+
+def test_each_attempt_is_signed_anew_under_the_same_id(account, clock):
+    with receiver(answering(500)) as there:
+        endpoint_at(there, account)
+        factories.content(account)
+        deliver()
+        clock.advance(minutes=1)
+        deliver()
+        first, second = (parts(request)[0] for request in there.requests)
+        assert first["webhook-id"] == second["webhook-id"]
+        assert int(second["webhook-timestamp"]) == int(first["webhook-timestamp"]) + 60
+        assert first["webhook-signature"] != second["webhook-signature"]
+
+
+# --- When it is tried again ------------------------------------------------------------------------------------------
+
+
+def test_a_delivered_event_is_not_sent_again(account, there, clock):
+    endpoint_at(there, account)
+    factories.content(account)
+    deliver()
+    clock.advance(days=3)
+    deliver()
+    assert (len(there.requests), waiting().state) == (1, DeliveryState.DELIVERED)
+
+
+@pytest.mark.parametrize("status", [500, 302, 404, 199 + 101])
+def test_a_failure_is_tried_again_by_the_schedule_and_then_given_up(account, clock, status):
+    with receiver(answering(status, "Location: http://127.0.0.1:1/")) as there:
+        endpoint_at(there, account)
+        factories.content(account)
+        for number, delay in enumerate(SCHEDULE):
+            if number:
+                assert delay <= (waiting().due_at - clock.now).total_seconds() <= delay * 1.1
+            clock.now = max(clock.now, waiting().due_at)
+            assert len(deliver()) == 1
+        assert (waiting().due_at, waiting().state, waiting().attempts) == (None, DeliveryState.FAILED, 10)
+        assert there.connections == 10
+
+
+def test_a_setting_replaces_the_schedule(account, clock, settings):
+    settings.WEBHOOK_RETRY_SCHEDULE = [0, 1]
+    with receiver(answering(500)) as there:
+        endpoint_at(there, account)
+        factories.content(account)
+        deliver()
+        assert deliver() == []
+        clock.advance(seconds=1.1)
+        deliver()
+        assert waiting().state == DeliveryState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("120", 120), ("Wed, 04 Mar 2026 05:08:07 GMT", 119.75), ("9999999", 86_400), ("soon", 5), ("-1", 5)],
+)
+def test_an_endpoint_that_says_when_is_left_alone_until_then(account, clock, header, seconds):
+    with receiver(answering(503, f"Retry-After: {header}")) as there:
+        endpoint_at(there, account)
+        factories.content(account)
+        factories.content(account)
+        queue.settle(attempts(claim(1)))
+        held = WebhookDelivery.objects.get(attempts=1)
+        assert seconds <= (held.due_at - clock.now).total_seconds() <= seconds * 1.1
+        assert claim() == []  # the other event waits, too
+        clock.advance(seconds=min(max(seconds, 30), 86_400))
+        assert len(claim()) >= 1
+
+
+def test_retry_after_in_both_spellings():
+    now = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+    assert retry_after(" 7 ", now) == timedelta(seconds=7)
+    assert retry_after("Wed, 04 Mar 2026 05:06:17 GMT", now) == timedelta(seconds=10)
+    for text in (None, "", "x", "1.5", "Wed, 04 Mar 2026 05:06:07 GMT", "9" * 10):
+        assert retry_after(text, now) is None
+
+
+def test_nobody_there_is_a_failure_with_its_reason(api, account):
+    with receiver() as gone:
+        pass
+    endpoint, _ = endpoint_at(gone, account)
+    factories.content(account)
+    deliver()
+    [shown] = api.get(f"/v1/webhooks/{endpoint.pk}/deliveries")["data"]
+    assert (shown["succeeded"], shown["status"], shown["attempt"]) == (False, None, 1)
+    assert "Connect" in shown["error"]
+    assert shown["nextAttempt"] > shown["created"]
+
+
+def test_each_attempt_can_be_read(api, account):
+    long = b"x" * 3_000 + b"\0\xff"
+    with receiver(answering(500, body=b"\0\xff" + long)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        factories.content(account)
+        deliver()
+    [shown] = api.get(f"/v1/webhooks/{endpoint.pk}/deliveries")["data"]
+    event = api.get("/v1/events", type="content.created")["data"][0]
+    assert (shown["object"], shown["webhookId"], shown["eventId"]) == ("webhook_delivery", endpoint.pk, event["id"])
+    assert (shown["eventType"], shown["status"], shown["succeeded"]) == ("content.created", 500, False)
+    assert shown["response"] == "��" + "x" * 1022
+    assert shown["durationMs"] >= 0
+    assert api.get(f"/v1/webhooks/{endpoint.pk}/deliveries", succeeded="true")["data"] == []
+    assert len(api.get(f"/v1/webhooks/{endpoint.pk}/deliveries", eventId=event["id"])["data"]) == 1
+
+
+# --- When it is given up ---------------------------------------------------------------------------------------------
+
+
+def test_410_disables_at_once_and_tells_the_others(api, account, clock):
+    other, _ = factories.endpoint(account, events=["webhook_endpoint.disabled"])
+    with receiver(answering(410)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        factories.content(account)
+        factories.content(account)
+        deliver()
+        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
+        assert (shown["status"], shown["disabledReason"]) == ("disabled", "It answered 410 Gone.")
+        assert WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False).count() == 0
+    [told] = WebhookDelivery.objects.filter(endpoint=other)
+    assert (told.event.type, json.loads(told.event.data)) == ("webhook_endpoint.disabled", shown)
+    assert AuditEntry.objects.get(action="webhook_endpoint.disabled").actor_type == "system"
+
+
+def fail_every(hours, days, account, clock):
+    for _ in range(days * 24 // hours):
+        factories.content(account)
+        queue.settle(attempts(claim()))
+        clock.advance(hours=hours)
+
+
+def test_five_days_of_only_failures_disable(api, account, clock):
+    with receiver(answering(500)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        fail_every(12, 5, account, clock)
+        assert api.get(f"/v1/webhooks/{endpoint.pk}")["status"] == "enabled"
+        fail_every(12, 1, account, clock)
+        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
+        assert (shown["status"], "5 days" in shown["disabledReason"]) == ("disabled", True)
+        assert Event.objects.filter(type="webhook_endpoint.disabled").count() == 1
+        enabled = api.patch(f"/v1/webhooks/{endpoint.pk}", {"status": "enabled"})
+        assert (enabled["disabledReason"], enabled["failingSince"]) == (None, None)
+
+
+def test_one_success_among_failures_begins_the_count_anew(api, account, clock):
+    replies = iter([500] * 4 + [200] + [500] * 40)
+    with receiver(lambda connection, _: connection.sendall(answering(next(replies)))) as there:
+        endpoint, _ = endpoint_at(there, account)
+        for _ in range(12):
+            factories.content(account)
+            queue.settle(attempts(claim(1)))
+            WebhookDelivery.objects.update(due_at=None)
+            clock.advance(hours=12)
+        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
+        assert shown["status"] == "enabled"
+        assert shown["failingSince"] is not None
+
+
+def test_two_failures_far_apart_are_no_five_days_of_failures(api, account, clock, settings):
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
+    with receiver(answering(500)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        for _ in range(2):
+            factories.content(account)
+            deliver()
+            clock.advance(days=6)
+        assert api.get(f"/v1/webhooks/{endpoint.pk}")["status"] == "enabled"
+
+
+@pytest.mark.parametrize("status", [500, 410])
+def test_a_failed_ping_or_redelivery_is_one_attempt_and_says_nothing_of_the_endpoint(api, account, clock, status):
+    with receiver(answering(status)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        services.ping(endpoint)
+        deliver()
+        clock.advance(days=1)
+        assert deliver() == []
+        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
+        assert (shown["status"], shown["failingSince"]) == ("enabled", None)
+
+
+# --- Claims ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_claimed_is_nobody_elses_until_its_lease_is_over(account, there, clock):
+    endpoint_at(there, account)
+    factories.content(account)
+    [first] = claim()
+    assert claim() == []
+    clock.advance(seconds=31)
+    [second] = claim()
+    assert second.pk == first.pk
+    queue.settle(attempts([first]))  # too late: it is another one's now
+    assert waiting().state == DeliveryState.WAITING
+    queue.settle(attempts([second]))
+    assert (waiting().state, waiting().attempts) == (DeliveryState.DELIVERED, 1)
+
+
+def test_a_claim_takes_no_more_than_there_are_places(account, there):
+    endpoint, _ = endpoint_at(there, account)
+    quiet, _ = endpoint_at(there, account)
+    for _ in range(5):
+        factories.content(account)
+    claimed = queue.claim({endpoint.pk: 2, quiet.pk: 0}, 16, 100)
+    assert [one.endpoint.pk for one in claimed] == [endpoint.pk] * 2
+    assert len(queue.claim({quiet.pk: 0}, 16, 100)) == 3
+    assert len(queue.claim({}, 16, 4)) == 4
+
+
+def test_an_endpoint_deleted_during_an_attempt_leaves_nothing(account, there):
+    endpoint, _ = endpoint_at(there, account)
+    factories.content(account)
+    claimed = claim()
+    services.delete_endpoint(endpoint)
+    queue.settle(attempts(claimed))
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_an_endpoint_disabled_during_an_attempt_is_not_tried_again(account, clock):
+    with receiver(answering(500)) as there:
+        endpoint, _ = endpoint_at(there, account)
+        factories.content(account)
+        claimed = claim()
+        services.update_endpoint(endpoint, {"status": "disabled"})
+        queue.settle(attempts(claimed))
+        clock.advance(days=1)
+        assert claim() == []
+
+
+def test_a_changed_pepper_is_a_failure_that_names_it(api, account, there, settings):
+    endpoint_at(there, account)
+    factories.content(account)
+    settings.API_KEY_PEPPER = b"another"
+    [result] = deliver()
+    assert "secret" in result.error
+    assert there.connections == 0
+
+
+def test_each_event_is_sent_to_each_endpoint_once(account, there):
+    endpoint_at(there, account)
+    endpoint_at(there, account)
+    items = {factories.content(account).pk for _ in range(3)}
+    deliver()
+    sent = [body["data"]["id"] for body in bodies(there.requests)]
+    assert sorted(sent) == sorted([*items, *items])
+    assert WebhookEndpoint.objects.filter(failing_since=None).count() == 2

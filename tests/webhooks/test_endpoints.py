@@ -1,0 +1,239 @@
+"""/v1/webhooks: endpoints, their secrets, and what they are asked to do."""
+
+import logging
+
+import pytest
+from django.db import connection
+
+from accounts.events.models import Event
+from accounts.models import AuditEntry
+from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.test_idempotency import everything_stored
+from tests.outbound.test_guard import HOSTILE
+from tests.webhooks.delivering import bodies, deliver
+
+URL = "https://hooks.example/in"
+
+
+@pytest.fixture
+def made(api):
+    return api.post("/v1/webhooks", {"url": URL, "headers": {"Authorization": "Bearer receiver-s3cret"}})
+
+
+def test_an_endpoint_is_shown_with_its_secret_once(api, made):
+    assert made.status == 201
+    assert made["secret"].startswith("whsec_")
+    assert made.headers["Cache-Control"] == "no-store"
+    shown = {name: value for name, value in made.body.items() if name != "secret"}
+    assert shown["object"] == "webhook_endpoint"
+    assert (shown["url"], shown["events"], shown["status"], shown["description"]) == (URL, ["*"], "enabled", None)
+    assert shown["headerNames"] == ["Authorization"]
+    assert api.get(f"/v1/webhooks/{made['id']}").body == shown
+    assert api.get("/v1/webhooks")["data"] == [shown]
+
+
+def test_what_was_read_can_be_sent_back(api, made):
+    shown = api.get(f"/v1/webhooks/{made['id']}").body
+    assert api.patch(f"/v1/webhooks/{made['id']}", shown).body == shown
+    assert api.patch(f"/v1/webhooks/{made['id']}", {"secret": "whsec_mine", "url": URL}).body == shown
+    assert AuditEntry.objects.filter(action="webhook_endpoint.updated").count() == 0
+
+
+def test_an_endpoint_changes_field_by_field(api, made):
+    path = f"/v1/webhooks/{made['id']}"
+    changed = api.patch(path, {"events": ["content.*", "policy.updated", "content.*"], "description": "x"})
+    assert (changed["events"], changed["description"]) == (["content.*", "policy.updated"], "x")
+    assert api.patch(path, {"headers": {"X-One": "1", "X-Two": "2"}})["headerNames"] == ["X-One", "X-Two"]
+    assert api.patch(path, {"headers": None, "description": None})["headerNames"] == []
+    assert api.patch(path, {"status": "disabled"})["status"] == "disabled"
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "url"),
+        ({"url": "ftp://hooks.example/"}, "url"),
+        ({"url": URL, "events": []}, "events"),
+        ({"url": URL, "events": ["content.creatd"]}, "events[0]"),
+        ({"url": URL, "events": ["*", "nothing.*"]}, "events[1]"),
+        ({"url": URL, "events": ["ping"]}, "events[0]"),
+        ({"url": URL, "events": ["*"] * 51}, "events"),
+        ({"url": URL, "status": "paused"}, "status"),
+        ({"url": URL, "headers": {"Host": "x"}}, "headers.Host"),
+        ({"url": URL, "headers": {"Webhook-Id": "x"}}, "headers.Webhook-Id"),
+        ({"url": URL, "headers": {"X-A": "a\r\nX-B: b"}}, "headers.X-A"),
+        ({"url": URL, "headers": {"X A": "a"}}, "headers.X A"),
+        ({"url": URL, "headers": {"X-A": "a", "x-a": "b"}}, "headers"),
+        ({"url": URL, "description": "x" * 501}, "description"),
+    ],
+)
+def test_what_is_wrong_is_named(api, body, param):
+    reply = api.post("/v1/webhooks", body)
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example/",
+        "https://hooks.example:8443/",
+        "https://127.0.0.1/",
+        "https://[::1]/",
+        "https://u:p@hooks.example/",
+        "https://169.254.169.254/",
+    ],
+)
+def test_a_url_inside_is_refused_unless_a_setting_opens_it(api, settings, url):
+    settings.WEBHOOKS_ALLOW_PRIVATE = False
+    reply = api.post("/v1/webhooks", {"url": url})
+    assert (reply.status, reply.error["param"]) == (422, "url")
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    assert api.post("/v1/webhooks", {"url": url}).status == (422 if "@" in url else 201)
+
+
+def test_a_hostile_url_that_was_stored_is_not_connected_to(account, settings):
+    from tests.outbound.receivers import receiver
+
+    settings.WEBHOOKS_ALLOW_PRIVATE = False
+    with receiver() as inside:
+        for url in HOSTILE:
+            endpoint, _ = factories.endpoint(account)
+            WebhookEndpoint.objects.update(url=url.format(port=inside.port))
+            factories.content(account)
+            [result] = deliver()
+            assert (result.status, bool(result.error)) == (None, True)
+            endpoint.delete()
+        assert inside.connections == 0
+
+
+def test_an_account_has_at_most_50_endpoints(api, account):
+    for _ in range(50):
+        factories.endpoint(account)
+    reply = api.post("/v1/webhooks", {"url": URL})
+    assert (reply.status, reply.error["param"]) == (422, "url")
+    assert "50" in reply.error["message"]
+
+
+def test_a_deleted_endpoint_is_gone_with_what_waits_for_it(api, account, made):
+    factories.content(account)
+    assert api.delete(f"/v1/webhooks/{made['id']}").body == {
+        "id": made["id"], "object": "webhook_endpoint", "deleted": True
+    }  # fmt: skip
+    assert api.get(f"/v1/webhooks/{made['id']}").status == 404
+    assert WebhookDelivery.objects.count() == 0
+    assert Event.objects.filter(type="content.created").exists()
+
+
+def test_it_takes_the_permission(account):
+    holder = ApiClient(factories.key_text(account, permissions=["content:read", "api_keys:manage"]))
+    for path in ("/v1/webhooks", "/v1/events"):
+        assert holder.get(path).status == 403
+
+
+def test_secrets_and_headers_are_nowhere_in_the_clear(api, account, made, caplog):
+    caplog.set_level(logging.DEBUG)
+    connection.force_debug_cursor = True
+    try:
+        rotated = api.post(f"/v1/webhooks/{made['id']}/rotate", headers={"Idempotency-Key": "k"})
+        replayed = api.post(f"/v1/webhooks/{made['id']}/rotate", headers={"Idempotency-Key": "k"})
+        api.post(f"/v1/webhooks/{made['id']}/ping")
+        api.patch(f"/v1/webhooks/{made['id']}", {"headers": {"X-Key": "receiver-s3cret-2"}})
+        deliver()
+    finally:
+        connection.force_debug_cursor = False
+    assert replayed.content == rotated.content
+    assert replayed.headers["Cache-Control"] == rotated.headers["Cache-Control"] == "no-store"
+    assert made["secret"] != rotated["secret"]
+    stored = everything_stored()
+    seen = [stored, caplog.text.encode()]
+    seen += [
+        api.get(path).content for path in ("/v1/webhooks", f"/v1/webhooks/{made['id']}", "/v1/events", "/v1/audit")
+    ]
+    for secret in (made["secret"][6:], rotated["secret"][6:], "receiver-s3cret"):
+        for where in seen:
+            assert secret.encode() not in where
+    endpoint = WebhookEndpoint.objects.get()
+    assert made["secret"][6:] not in repr(endpoint) + str(endpoint)
+
+
+def test_a_change_of_headers_is_audited_without_their_values(api, made):
+    api.patch(f"/v1/webhooks/{made['id']}", {"headers": {"Authorization": "Bearer other"}})
+    entry = AuditEntry.objects.get(action="webhook_endpoint.updated")
+    assert entry.changes == {"headers": [None, "changed"]}
+
+
+def test_a_ping_is_one_event_for_that_endpoint(api, account, made):
+    factories.endpoint(account)
+    event = api.post(f"/v1/webhooks/{made['id']}/ping").body
+    assert (event["object"], event["type"], event["data"]["id"]) == ("event", "ping", made["id"])
+    assert "secret" not in event["data"]
+    [waiting] = WebhookDelivery.objects.all()
+    assert (waiting.event_id, waiting.endpoint_id) == (event["id"], made["id"])
+
+
+def test_only_what_an_endpoint_subscribes_to_waits_for_it(api, account):
+    for patterns in (["*"], ["content.*"], ["content.created", "policy.created"], ["license.*"]):
+        factories.endpoint(account, events=patterns)
+    factories.endpoint(factories.account())
+    factories.content(account)
+    heard = WebhookDelivery.objects.filter(event__type="content.created")
+    assert sorted(one.endpoint.events for one in heard) == [
+        ["*"],
+        ["content.*"],
+        ["content.created", "policy.created"],
+    ]
+
+
+def test_nothing_waits_for_a_disabled_endpoint_and_recover_brings_it_back(api, account, made):
+    before = api.get("/v1/events")["data"][0]["created"]
+    first = factories.content(account).pk
+    path = f"/v1/webhooks/{made['id']}"
+    api.patch(path, {"status": "disabled"})
+    second = factories.content(account).pk
+    assert not WebhookDelivery.objects.filter(due_at__isnull=False).exists()
+    refused = api.post(f"{path}/recover", {"since": before})
+    assert (refused.status, refused.error["code"]) == (409, "resource_in_use")
+    api.patch(path, {"status": "enabled"})
+    assert api.post(f"{path}/recover", {"since": before}).body == {
+        "object": "webhook_recovery",
+        "webhookId": made["id"],
+        "since": before,
+        "events": WebhookDelivery.objects.filter(due_at__isnull=False).count(),
+    }
+    waiting = WebhookDelivery.objects.filter(due_at__isnull=False, event__type="content.created")
+    assert {one.event.object_id for one in waiting} == {first, second}
+
+
+def test_recover_leaves_what_was_delivered_and_what_is_too_old(api, account, made):
+    from tests.outbound.receivers import receiver
+
+    factories.content(account)
+    with receiver() as there:
+        WebhookEndpoint.objects.update(url=f"http://127.0.0.1:{there.port}/")
+        deliver()
+    # The creation of the key is from before the endpoint.
+    assert [api.post(f"/v1/webhooks/{made['id']}/recover", {"since": "2020-01-01"})["events"] for _ in "ab"] == [1, 0]
+    assert api.post(f"/v1/webhooks/{made['id']}/recover", {"since": "2999-01-01"})["events"] == 0
+
+
+def test_an_event_is_delivered_once_more_also_to_a_disabled_endpoint(api, account):
+    from tests.outbound.receivers import receiver
+
+    with receiver() as there:
+        endpoint, _ = factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/", events=["policy.*"])
+        factories.content(account)
+        event = api.get("/v1/events", type="content.created")["data"][0]
+        api.patch(f"/v1/webhooks/{endpoint.pk}", {"status": "disabled"})
+        for _ in range(2):
+            assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}).body == event
+            deliver()
+        assert [body["id"] for body in bodies(there.requests)] == [event["id"]] * 2
+
+
+def test_an_event_goes_to_no_endpoint_of_another_account(api, account, other_account):
+    theirs, _ = factories.endpoint(other_account)
+    event = factories.webhook(account)["event"]
+    reply = api.post(f"/v1/events/{event}/redeliver", {"webhookId": theirs.pk})
+    assert (reply.status, reply.error["param"]) == (422, "webhookId")

@@ -1,0 +1,230 @@
+"""Each change has one event, with the object as the API shows it (docs/webhooks.md)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts.events.models import Event
+from accounts.events.types import TYPES
+from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
+from licensing.content.bulk import change_items
+from tests import factories
+from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+
+
+@pytest.fixture
+def new(account):
+    """The events since the test began, oldest first."""
+    known = set(Event.objects.values_list("pk", flat=True))
+    return lambda: [one for one in Event.objects.order_by("created", "pk") if one.pk not in known]
+
+
+def told(event):
+    return event.type, json.loads(event.data), event.previous and json.loads(event.previous)
+
+
+def test_a_created_item_is_told_as_it_was_answered(api, new):
+    made = api.post("/v1/content", {"title": "A", "tags": ["x"], "metadata": {"wordCount": 7}})
+    [event] = new()
+    assert told(event) == ("content.created", made.body, None)
+
+
+def test_an_update_tells_what_the_fields_were(api, new):
+    item = api.post("/v1/content", {"title": "A", "metadata": {"author": "Ada", "category": "x"}})
+    reply = api.patch(f"/v1/content/{item['id']}", {"title": "B", "metadata": {"author": "Bob"}}).body
+    reply.pop("stats")
+    assert told(new()[1]) == ("content.updated", reply, {"title": "A", "metadata": {"author": "Ada"}})
+
+
+def test_an_archived_item_is_told_as_such_and_comes_back_as_updated(api, new):
+    item = factories.content(api_account(api))
+    for status in ("archived", "active"):
+        api.patch(f"/v1/content/{item.pk}", {"status": status})
+    assert [told(event)[::2] for event in new()[1:]] == [
+        ("content.archived", {"status": "active"}),
+        ("content.updated", {"status": "archived"}),
+    ]
+
+
+def api_account(api):
+    from accounts.models import Account
+
+    return Account.objects.get()
+
+
+def test_a_deleted_item_is_told_as_it_was(api, new):
+    item = api.post("/v1/content", {"title": "A"})
+    api.delete(f"/v1/content/{item['id']}")
+    assert told(new()[1]) == ("content.deleted", item.body, None)
+
+
+def test_policies(api, new):
+    first = api.post("/v1/policies", {"name": "A"})
+    path = f"/v1/policies/{first['id']}"
+    second = api.patch(path, {"name": "B"})
+    third = api.post(f"{path}/rollback", {"version": 1})
+    api.delete(path)
+    assert [told(event) for event in new()] == [
+        ("policy.created", first.body, None),
+        ("policy.updated", second.body, {"name": "A", "version": 1}),
+        ("policy.rolled_back", third.body, {"name": "B", "version": 2}),
+        ("policy.deleted", third.body, None),
+    ]
+
+
+def test_licences_and_their_money(api, new):
+    body = {"requesterId": "org", "licenseType": "press", "price": {"amount": "2.50", "currency": "EUR"}}
+    first = api.post("/v1/licenses", body)
+    path = f"/v1/licenses/{first['id']}"
+    second = api.patch(path, {"price": {"amount": 3, "currency": "USD"}, "pricePerAccess": None})
+    third = api.post(f"{path}/revoke")
+    assert [told(event) for event in new()] == [
+        ("license.created", first.body, None),
+        ("license.updated", second.body, {"price": first["price"]}),
+        ("license.revoked", third.body, {"status": "active", "revokedAt": None}),
+    ]
+
+
+def test_keys_are_told_without_their_text(api, new):
+    made = api.post("/v1/api-keys", {"name": "A", "type": "secret"})
+    rotated = api.post(f"/v1/api-keys/{made['id']}/rotate", {"overlapSeconds": 60})
+    api.delete(f"/v1/api-keys/{rotated['id']}")
+    assert [event.type for event in new()] == [
+        "api_key.created",
+        "api_key.created",
+        "api_key.rotated",
+        "api_key.revoked",
+    ]
+    shown = api.get(f"/v1/api-keys/{made['id']}").body
+    assert told(new()[2]) == ("api_key.rotated", shown, {"expiresAt": None})
+    for event in new():
+        assert made["key"][13:] not in event.data
+        assert rotated["key"][13:] not in event.data
+
+
+def test_an_adjustment(api, new):
+    made = api.post("/v1/revenue", {"amount": "-12.345678", "currency": "EUR"})
+    assert told(new()[0]) == ("revenue.adjusted", made.body, None)
+
+
+def test_many_items_changed_at_once_have_an_event_each(api, account, new):
+    items = [factories.content(account) for _ in range(3)]
+    change_items(account.pk, [item.pk for item in items], {"status": "archived"})
+    assert [event.type for event in new()][3:] == ["content.archived"] * 3
+
+
+def test_an_import_is_told_of_item_by_item_and_at_its_end(account, new, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("externalId,title\n1,A\n2,B\n3,\n")
+    call_command("import_content", str(file), "--account", account.pk)
+    assert [event.type for event in new()] == ["content.created", "content.created", "import.finished"]
+    tally = json.loads(new()[2].data)
+    assert (tally["object"], tally["created"], tally["failed"], tally["rows"]) == ("content_import", 2, 1, 3)
+    assert new()[2].object_id == tally["id"]
+
+
+@pytest.mark.parametrize("body", [{"title": "A"}, {"tags": []}, {"metadata": {"author": None}}])
+def test_a_change_that_changes_nothing_has_no_event(api, new, body):
+    item = api.post("/v1/content", {"title": "A"})
+    api.patch(f"/v1/content/{item['id']}", body)
+    assert len(new()) == 1
+
+
+def test_what_is_rolled_back_has_no_event_and_is_not_queued(api, account, new, monkeypatch):
+    factories.endpoint(account)
+
+    def fail(*args):
+        raise RuntimeError
+
+    monkeypatch.setattr("licensing.content.services.epochs.bump", fail)
+    assert api.post("/v1/content", {"title": "A"}).status == 500
+    assert (new(), WebhookDelivery.objects.count()) == ([], 0)
+
+
+def test_a_replayed_request_has_one_event(api, new):
+    for _ in range(2):
+        api.post("/v1/content", {"title": "A"}, headers={"Idempotency-Key": "k"})
+    assert len(new()) == 1
+
+
+def test_the_example_of_each_type_has_the_fields_of_what_is_sent(api, account, new):
+    from accounts.openapi import example_of
+
+    made = factories.webhook(account)
+    api.post("/v1/content", {"title": "A"})
+    api.post("/v1/policies", {"name": "A"})
+    api.post("/v1/licenses", {"requesterId": "org", "licenseType": "press"})
+    api.post("/v1/revenue", {"amount": 1, "currency": "EUR"})
+    api.post(f"/v1/webhooks/{made['webhook']}/ping")
+    sent = {event.type: set(json.loads(event.data)) for event in new()}
+    for one in TYPES:
+        if one.name in sent:
+            assert set(example_of(one)["data"]) == sent[one.name], one.name
+    assert set(sent) == {"content.created", "policy.created", "license.created", "revenue.adjusted", "ping"}
+
+
+# --- The list --------------------------------------------------------------------------------------------------------
+
+EVENTS = {
+    "type": (["content.created", "content.updated", "policy.created", "content.created"], EQUALITY),
+    "objectId": (["{c}", "{c}", "{p}", "{d}"], EQUALITY),
+    "created": (MOMENTS, ORDER),
+}
+
+
+@pytest.fixture
+def rows(api, account):
+    Event.objects.all().delete()
+    known = {"c": factories.content(account).pk}
+    api.patch(f"/v1/content/{known['c']}", {"title": "Other"})
+    known["p"] = factories.policy(account).pk
+    known["d"] = factories.content(account).pk
+    for index, event in enumerate(Event.objects.order_by("created", "pk")):
+        known[f"row{index}"] = event.pk
+        Event.objects.filter(pk=event.pk).update(created=DAYS[index])
+    return known
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_can_be_filtered_by(api, rows, name):
+    check_filter(api, "/v1/events", EVENTS, name, rows)
+
+
+def test_an_event_is_shown_as_the_contract_has_it(api, rows):
+    event = api.get(f"/v1/events/{rows['row1']}").body
+    assert list(event) == ["id", "object", "type", "created", "data", "previous"]
+    assert (event["object"], event["type"], event["created"]) == ("event", "content.updated", MOMENTS[1])
+    assert event["data"]["title"] == "Other"
+    assert "previous" not in api.get(f"/v1/events/{rows['row0']}").body
+
+
+def test_a_type_that_does_not_exist_is_a_typo(api):
+    reply = api.get("/v1/events", type="content.creatd")
+    assert (reply.status, reply.error["param"]) == (400, "type")
+
+
+def test_old_events_are_purged_with_their_deliveries(api, account, clock):
+    clock.now = datetime.now(UTC)
+    made = factories.webhook(account)
+    WebhookAttempt.objects.create(
+        endpoint_id=made["webhook"], event_id=made["event"], number=1, succeeded=True, reply="", duration_ms=1
+    )
+    call_command("purge_webhook_events")
+    assert Event.objects.filter(pk=made["event"]).exists()
+    clock.advance(days=31)
+    call_command("purge_webhook_events", "--keep-days", "40")
+    assert Event.objects.filter(pk=made["event"]).exists()
+    call_command("purge_webhook_events")
+    assert (Event.objects.count(), WebhookDelivery.objects.count(), WebhookAttempt.objects.count()) == (0, 0, 0)
+
+
+def test_the_retention_is_a_setting(account, settings, clock):
+    clock.now = datetime.now(UTC)
+    factories.content(account)
+    clock.advance(days=3)
+    settings.EVENT_RETENTION_DAYS = 2
+    call_command("purge_webhook_events")
+    assert not Event.objects.filter(created__lt=timezone.now() - timedelta(days=2)).exists()

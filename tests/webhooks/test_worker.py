@@ -1,0 +1,101 @@
+"""The worker of `serve` and of `manage.py deliver_webhooks`."""
+
+import threading
+from contextlib import suppress
+
+import pytest
+from django.core.management import call_command
+
+from accounts.webhooks.models import DeliveryState, WebhookDelivery
+from accounts.webhooks.worker import PLACES, start
+from tests import factories
+from tests.faults.harness import eventually
+from tests.outbound.receivers import receiver
+from tests.webhooks.delivering import answering, bodies
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def running():
+    worker, thread = start()
+    yield worker
+    worker.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def at(there, account):
+    return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/")[0]
+
+
+def test_the_command_delivers_what_is_due_and_ends(monkeypatch):
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    account = factories.account()
+    with receiver() as there:
+        at(there, account)
+        for _ in range(40):
+            factories.content(account)
+        call_command("deliver_webhooks", "--until-idle")
+        assert len({body["id"] for body in bodies(there.requests)}) == len(there.requests) == 40
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {DeliveryState.DELIVERED}
+
+
+def test_a_receiver_that_does_not_answer_delays_no_other(running):
+    over = threading.Event()
+    account = factories.account()
+    with receiver(lambda *_: over.wait(30)) as silent, receiver() as live:
+        try:
+            at(silent, account)
+            at(live, account)
+            for _ in range(3 * PLACES):
+                factories.content(account)
+            assert eventually(lambda: len(live.requests) == 3 * PLACES)
+            assert silent.connections <= PLACES
+        finally:
+            over.set()
+
+
+def test_a_failing_endpoint_has_one_place(running, settings):
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
+    account = factories.account()
+    may_answer = threading.Event()
+    may_answer.set()
+
+    def fail(connection, request):
+        may_answer.wait(30)
+        with suppress(OSError):
+            connection.sendall(answering(500))
+
+    with receiver(fail) as there:
+        endpoint = at(there, account)
+        factories.content(account)
+        assert eventually(lambda: running.failing)
+        may_answer.clear()
+        for _ in range(10):
+            factories.content(account)
+        assert eventually(running.active.total)
+        assert running.room() == {endpoint.pk: 0}
+        may_answer.set()
+        assert eventually(lambda: there.connections == 11)
+
+
+def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):
+    from django.db import OperationalError
+
+    from accounts.webhooks import queue
+
+    claim, failures = queue.claim, iter([True])
+
+    def claim_or_fail(*args):
+        if next(failures, False):
+            raise OperationalError
+        return claim(*args)
+
+    monkeypatch.setattr("accounts.webhooks.worker.REST_SECONDS", 0.01)
+    monkeypatch.setattr(queue, "claim", claim_or_fail)
+    account = factories.account()
+    with receiver() as there:
+        at(there, account)
+        factories.content(account)
+        assert eventually(lambda: there.connections)
