@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
+from kit.rest.pagination import KeysetPagination, Order, TextsInOrder
 from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
@@ -19,6 +20,14 @@ from licensing.deletion import DeletedSerializer, deleted
 EXPAND = OpenApiParameter(
     "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
 )
+
+
+class ContentPages(KeysetPagination):
+    orders = {
+        "created": Order("created"),
+        "updated": Order("updated"),
+        "title": Order("title", TextsInOrder),
+    }
 
 
 class ContentViewSet(AccountViewSet):
@@ -31,6 +40,7 @@ class ContentViewSet(AccountViewSet):
     }
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
+    pagination_class = ContentPages
     query_parameters = frozenset({"expand"})
     queryset = Content.objects.kept()
 

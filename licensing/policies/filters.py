@@ -20,7 +20,7 @@ class PolicyFilters(OperatorFilterSet):
         "defaultAction": Operand(choice(Action), "default_action"),
         "version": Operand(integer, operators=ORDER),
         "created": Operand(timestamp, operators=ORDER),
-        "updated": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER, optional=True),
     }
 
     class Meta:
