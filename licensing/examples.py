@@ -66,6 +66,37 @@ CONTENT: dict[str, Any] = {
     "created": CREATED,
     "updated": CREATED,
 }
+BULK: dict[str, Any] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"title": ""}]}
+BULK_OUTCOMES: dict[str, Any] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "content": CONTENT, "error": None},
+        {
+            "index": 1,
+            "status": 409,
+            "content": None,
+            "error": {
+                "code": "resource_already_exists",
+                "message": "Row 0 is about the same item.",
+                "type": "conflict_error",
+                "param": "id",
+            },
+        },
+        {
+            "index": 2,
+            "status": 422,
+            "content": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "Must not be blank.",
+                "type": "validation_error",
+                "param": "title",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
 STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
 
 NEW_LICENSE: dict[str, Any] = {
@@ -192,6 +223,7 @@ MORE = {
 OPERATIONS = {
     "GET /v1/content": Operation("listContent", page(CONTENT, **MORE)),
     "POST /v1/content": Operation("createContent", CONTENT, NEW_CONTENT, codes=("resource_already_exists",)),
+    "POST /v1/content/bulk": Operation("upsertContent", BULK_OUTCOMES, BULK),
     "GET /v1/content/{id}": Operation("getContent", {**CONTENT, "stats": STATS}),
     "PATCH /v1/content/{id}": Operation(
         "updateContent",

@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, Id, Timestamp
+from kit.rest.fields import Choice, ErrorShown, Id, Timestamp
 from licensing.policies.decision import Reason
 from licensing.policies.rules import ACTIONS, PERIODS
 
@@ -46,13 +46,6 @@ class TraceStep(serializers.Serializer):
 class RequesterShown(serializers.Serializer):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
-
-
-class ErrorShown(serializers.Serializer):
-    code = serializers.CharField()
-    message = serializers.CharField()
-    type = serializers.CharField()
-    param = serializers.CharField(required=False)
 
 
 class DecisionSerializer(serializers.Serializer):

@@ -6,13 +6,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
 from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.content.models import Content, ContentType, Status, known_metadata
 from licensing.policies import schemas
 from licensing.policies.serializers import PolicySerializer
 
+MAX_ROWS = 1_000  # of a bulk request
 MAX_METADATA_KEYS = 50
 MAX_METADATA_TEXT = 500
 IS_METADATA_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
@@ -110,3 +111,40 @@ class ContentSerializer(StrictSerializer):
         if "stats" in self.context:
             shown["stats"] = self.context["stats"]
         return shown
+
+
+class BulkRowSerializer(ContentSerializer):
+    """A new item, or what changes of the one that `id` or `externalId` names."""
+
+    id = Id("cnt", required=False, allow_null=True, help_text="The item to change, as by PATCH.")
+    title = Text(max_length=500, required=False, help_text="Required of a new item.")
+
+
+@extend_schema_field(
+    {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": {"$ref": "#/components/schemas/BulkRowRequest"}}
+)
+class RowsField(serializers.Field):
+    """Rows as they came: what is wrong with one is that row's own outcome."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            raise serializers.ValidationError("Must be an array.")
+        if not 1 <= len(data) <= MAX_ROWS:
+            raise serializers.ValidationError(f"Takes 1 to {MAX_ROWS:,} rows.")
+        return data
+
+
+class BulkSerializer(StrictSerializer):
+    items = RowsField()
+
+
+class BulkOutcomeSerializer(serializers.Serializer):
+    """What became of a row."""
+
+    index = serializers.IntegerField(min_value=0, help_text="Its place in `items`.")
+    status = serializers.ChoiceField(
+        choices=[200, 201, 409, 422],
+        help_text="`201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.",
+    )
+    content = ContentSerializer(allow_null=True, help_text="The item, without `stats`; null where there is an error.")
+    error = ErrorShown(allow_null=True, help_text="As the row would be answered alone.")

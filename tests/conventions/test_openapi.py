@@ -81,13 +81,19 @@ def test_every_endpoint_is_in_the_document():
 def test_operation_ids_are_unique_and_read_as_names_of_functions():
     ids = [operation.values[2]["operationId"] for operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
-    verbs = "list|get|create|update|delete|check|revoke|rotate|rollback|simulate|lint"
+    verbs = "list|get|create|update|upsert|delete|check|revoke|rotate|rollback|simulate|lint"
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
 
 
 def test_an_operation_id_begins_with_the_verb_of_its_action():
     verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}
-    verbs |= {"versions": ("list",), "usage": ("get",), "revenue": ("get",), "check_batch": ("check",)}
+    verbs |= {
+        "versions": ("list",),
+        "usage": ("get",),
+        "revenue": ("get",),
+        "check_batch": ("check",),
+        "bulk": ("upsert",),
+    }
     for path, view in endpoints(get_resolver().url_patterns):
         for method, operation in DOCUMENT["paths"].get(path, {}).items():
             action = view.actions[method]
