@@ -6,15 +6,13 @@ SQLite on its one write lock.
 """
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from decimal import Context
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from typing import Any
 
 import orjson
-from cryptography.fernet import Fernet, InvalidToken
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import HttpResponse
 from django.utils import timezone
@@ -26,8 +24,10 @@ from accounts.models import IdempotencyRecord
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
+from kit.storage.sealing import sealer
 
 HEADER = "Idempotency-Key"
+PURPOSE = "idempotent-reply"  # of sealing
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 WAIT_SECONDS = 5
 # Bytes of a reply that is kept: more than all items that a body of 1 MiB can create.
@@ -55,10 +55,6 @@ def fingerprint(request: Request) -> bytes:
 def number(value: Any) -> orjson.Fragment:
     """A Decimal, however many zeros it was written with."""
     return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
-
-
-def sealer() -> Fernet:
-    return Fernet(urlsafe_b64encode(sha256(b"idempotent-reply:" + settings.API_KEY_PEPPER).digest()))
 
 
 def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, bool]:
@@ -113,13 +109,13 @@ def answer_once(
                 param=HEADER,
             )
         record.status = response.status_code
-        record.reply = sealer().encrypt(reply)
+        record.reply = sealer(PURPOSE).encrypt(reply)
         record.save()
         return response
     if bytes(record.fingerprint) != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
     try:
-        reply = sealer().decrypt(bytes(record.reply))
+        reply = sealer(PURPOSE).decrypt(bytes(record.reply))
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None

@@ -43,7 +43,6 @@ class ContentViewSet(AccountViewSet):
         "destroy": "content:write",
         "bulk": "content:write",
     }
-    heavy = frozenset({"bulk"})
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
