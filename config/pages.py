@@ -17,6 +17,7 @@ from config.probes import ALIVE, readiness
 from kit.http.middleware import Address, TrustedProxies
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
+from licensing.access.signing import key_set
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
 CONTENT_SECURITY_POLICY = (
@@ -59,6 +60,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not may_read_metrics(request):
         raise Http404
     return HttpResponse(generate_latest(registry()), content_type=CONTENT_TYPE_LATEST)
+
+
+def jwks(request: HttpRequest) -> JsonResponse:
+    """The public keys that signed decisions verify with. Made anew for each: a key may have been rotated just now."""
+    return JsonResponse(key_set(), content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
 
 
 def may_read_metrics(request: HttpRequest) -> bool:

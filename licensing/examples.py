@@ -146,6 +146,7 @@ ALLOWED: dict[str, Any] = {
     "license": {"id": LICENSE_ID, "licenseType": "commercial", "expiresAt": EXPIRES, "source": "service"},
     "rateLimit": {"requests": 100, "period": "hour", "remaining": 99, "reset": 1771088400, "retryAfter": None},
     "charge": {"amount": 0.05, "currency": "EUR"},
+    "cacheFor": 0,
     "dryRun": False,
     "created": UPDATED,
 }

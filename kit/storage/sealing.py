@@ -8,5 +8,5 @@ from django.conf import settings
 
 
 def sealer(purpose: str) -> Fernet:
-    """What seals and opens secrets of that purpose. Opening raises InvalidToken once the server's secret has changed."""
+    """What seals and opens secrets of that purpose. Raises InvalidToken once the server's secret changed."""
     return Fernet(urlsafe_b64encode(sha256(f"{purpose}:".encode() + settings.API_KEY_PEPPER).digest()))

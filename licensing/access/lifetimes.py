@@ -42,5 +42,5 @@ def cache_seconds(answer: Answer) -> int:
 
 
 def token_seconds(answer: Answer) -> int:
-    """How long the answer's token is valid: as long as it may be kept, and otherwise as long as it takes to deliver."""
+    """How long the answer's token is valid: as long as it may be kept, otherwise as long as delivering it takes."""
     return cache_seconds(answer) or max(1, seconds_until_change(answer, LEAST_TOKEN_SECONDS))

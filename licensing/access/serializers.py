@@ -65,8 +65,15 @@ class DecisionSerializer(serializers.Serializer):
     license = LicenseBehind(allow_null=True)
     rateLimit = RuleRateLimit(allow_null=True)
     charge = serializers.JSONField(allow_null=True)
+    cacheFor = serializers.IntegerField(
+        min_value=0, help_text="Seconds that the answer may be kept; 0 where each access is to be checked."
+    )
     dryRun = serializers.BooleanField()
     created = Timestamp()
+    token = serializers.CharField(
+        required=False,
+        help_text="With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys.",
+    )
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(
         required=False, help_text="True where the trace had too little room for all rules that were tried."

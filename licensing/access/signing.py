@@ -1,10 +1,11 @@
-"""Signed decisions: a compact JWS (RFC 7515, EdDSA) that an edge or a buyer verifies offline (docs/signed-decisions.md).
+"""Signed decisions: compact JWS (RFC 7515, EdDSA) that others verify offline (docs/signed-decisions.md).
 
-The active key is kept in memory for a moment only, so that a rotation reaches every process soon, and no check waits for
-the database but the first of each such moment.
+The active key is kept in memory for some seconds, so that a rotation soon reaches every process, and only the first
+check of such a time waits for the database.
 """
 
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
@@ -33,6 +34,9 @@ class Signer:
 
     kid: str
     private: Ed25519PrivateKey = field(repr=False)
+
+    def by(self, issuer: str) -> Callable[[Answer], str]:
+        return lambda answer: self.token(answer, issuer)
 
     def token(self, answer: Answer, issuer: str) -> str:
         """The decision as a JWS. It was recorded, so it has an id."""

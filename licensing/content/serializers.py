@@ -120,11 +120,10 @@ class BulkRowSerializer(ContentSerializer):
     title = Text(max_length=500, required=False, help_text="Required of a new item.")
 
 
-@extend_schema_field(
-    {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": {"$ref": "#/components/schemas/BulkRowRequest"}}
-)
-class RowsField(serializers.Field):
+class RowsField(serializers.ListField):
     """Rows as they came: what is wrong with one is that row's own outcome."""
+
+    child = BulkRowSerializer()
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
@@ -135,7 +134,7 @@ class RowsField(serializers.Field):
 
 
 class BulkSerializer(StrictSerializer):
-    items = RowsField()
+    items = RowsField(min_length=1, max_length=MAX_ROWS)
 
 
 class BulkOutcomeSerializer(serializers.Serializer):

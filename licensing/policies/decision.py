@@ -1,11 +1,13 @@
 """The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/policies.md)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
+from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import Rule
 
@@ -32,6 +34,7 @@ class CompiledPolicy:
     version: int | None
     default_action: str
     rules: tuple[Rule, ...]
+    boundaries: tuple[datetime, ...] = ()  # the moments of all `before` and `after`, in order
 
     @classmethod
     def of(
@@ -41,7 +44,13 @@ class CompiledPolicy:
         default_action: str,
         rules: tuple[Rule, ...],
     ) -> "CompiledPolicy":
-        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)))
+        moments = {
+            parse_timestamp(condition.wanted)
+            for rule in rules
+            for condition in rule.conditions
+            if condition.name in ("before", "after")
+        }
+        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)), tuple(sorted(moments)))
 
     @property
     def size(self) -> int:

@@ -7,12 +7,11 @@ alone can make no code.
 
 import hmac
 import secrets
-from base64 import b32encode, urlsafe_b64encode
+from base64 import b32encode
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
@@ -20,15 +19,13 @@ from django.utils import timezone
 
 from accounts import audit
 from accounts.models import Authenticator, RecoveryCode
+from kit.storage.sealing import sealer
 from operators.base.audited import AuditedOperator
 from operators.login import totp
 from operators.login.sessions import end_sessions
 
 RECOVERY_CODES = 10
-
-
-def sealer() -> Fernet:
-    return Fernet(urlsafe_b64encode(sha256(b"authenticator:" + settings.API_KEY_PEPPER).digest()))
+PURPOSE = "authenticator"  # of sealing
 
 
 def is_set_up(user: Any) -> bool:
@@ -46,7 +43,7 @@ def set_up(user: Any, secret: bytes, code: str, *, session_key: str | None = Non
     if step is None:
         return None
     Authenticator.objects.update_or_create(
-        user=user, defaults={"secret": sealer().encrypt(secret), "last_step": step, "created": timezone.now()}
+        user=user, defaults={"secret": sealer(PURPOSE).encrypt(secret), "last_step": step, "created": timezone.now()}
     )
     note_change(user, "on")
     end_sessions(user, keep=session_key)
@@ -87,7 +84,7 @@ def accepts_of_app(user: Any, code: str) -> bool:
     if authenticator is None:
         return False
     try:
-        secret = sealer().decrypt(bytes(authenticator.secret))
+        secret = sealer(PURPOSE).decrypt(bytes(authenticator.secret))
     except InvalidToken:  # sealed under another API_KEY_PEPPER
         return False
     step = totp.step_of(secret, code)

@@ -10,7 +10,7 @@ from tests.endpoints.test_content_create import A_TIMESTAMP
 
 FIELDS = {
     "object", "id", "allowed", "reason", "message", "contentId", "requester", "permissions", "policyId",
-    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "dryRun", "created",
+    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "cacheFor", "dryRun", "created",
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from kit.telemetry.observing import log_access
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
 from licensing.access.event_loop.gateway import Gateway, Sender
 from licensing.access.event_loop.metrics import BATCH, CHECK, count_answers, count_request
-from licensing.access.rendering import present, present_batch
+from licensing.access.rendering import present_batch, present_check
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 MAX_HOST = 300  # characters: a name of 253, and a port
@@ -98,6 +98,10 @@ class Request(Sender):
         if b"host" not in self.headers and self.scope.get("server"):  # HTTP/1.0 needs none
             return str(self.scope["server"][0])
         return self.header(b"host")
+
+    @property
+    def base_url(self) -> str:
+        return f"{'https' if self.is_secure else 'http'}://{self.host}"
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -214,14 +218,17 @@ class CheckApplication:
         check_length(len(request.body))
         is_single = request.path == CHECK
         checks = await self.parse(grant.account_id, request.body, parse_one if is_single else parse_batch)
+        sign = None
+        if any(check.sign for check in checks):  # before anything is recorded: without a key there is no answer
+            sign = (await self.gateway.signers.current()).by(settings.BASE_URL or request.base_url)
         answers = await self.gateway.check(request, checks, timezone.now())
         count_answers(answers)
         if not is_single:
-            return present_batch(answers, checks)
+            return present_batch(answers, checks, sign)
         [answer], [check] = answers, checks
         if isinstance(answer, ApiError):
             raise answer
-        return present(answer, explain=check.explain)
+        return present_check(answer, check, sign)
 
     async def parse(self, account_id: str, body: bytes, parse: Callable[[dict[str, Any]], list[Check]]) -> list[Check]:
         """The checks of a body: on the event loop if that takes next to nothing, otherwise in a thread."""

@@ -39,6 +39,7 @@ from licensing.access.event_loop.blocking_calls import (
 )
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up, observed
+from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
 from licensing.access.subjects import KnownRequester
@@ -91,6 +92,7 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
+        self.signers = Signers()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
 
     # --- Who asks ----------------------------------------------------------------------------------------------------
