@@ -82,7 +82,7 @@ def may_read_metrics(request: HttpRequest) -> bool:
 @cache
 def openapi_document() -> dict[str, Any]:
     """The document, made once per process: it changes with the code alone."""
-    document: dict[str, Any] = SchemaGenerator(api_version="v1").get_schema(request=None, public=True)
+    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return document
 
 

@@ -66,7 +66,7 @@ CONTENT: dict[str, Any] = {
     "created": CREATED,
     "updated": CREATED,
 }
-BULK: dict[str, Any] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"title": ""}]}
+BULK: dict[str, Any] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"type": "report"}]}
 BULK_OUTCOMES: dict[str, Any] = {
     "object": "list",
     "data": [
@@ -88,7 +88,7 @@ BULK_OUTCOMES: dict[str, Any] = {
             "content": None,
             "error": {
                 "code": "invalid_request",
-                "message": "Must not be blank.",
+                "message": "This field is required.",
                 "type": "validation_error",
                 "param": "title",
             },

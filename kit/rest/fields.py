@@ -120,7 +120,6 @@ class Parsed(serializers.Field):
         return value
 
 
-@extend_schema_field(OpenApiTypes.DATETIME)
 class Timestamp(Parsed):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(parse_timestamp, **kwargs)

@@ -80,7 +80,7 @@ integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "ma
 boolean = Kind(parse_boolean, {"type": "boolean"})
 timestamp = Kind(
     parse_timestamp,
-    {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]},
+    {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
     parse_day_end,
 )
 day = Kind(parse_date, {"type": "string", "format": "date"})
@@ -171,10 +171,9 @@ class OperatorFilter(django_filters.Filter):
         if kind.parse_last:
             description += OF_A_DAY.get(operator, "")
         super().__init__(field_name=operand.field_name or name, parse=kind.parser(operator), many=many)
-        self.extra["help_text"] = description
         one = kind.schema
         many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}
-        extend_schema_field(many_of if many else one)(self)
+        extend_schema_field({**(many_of if many else one), "description": description})(self)
 
     def filter(self, qs: QuerySet, value: Any) -> QuerySet:
         if value is None:

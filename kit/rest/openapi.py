@@ -16,6 +16,7 @@ from kit.rest.export import CSV, FORMATS, JSONL
 from kit.values import ids
 
 JSON = "application/json"
+COMPONENT = "x-component"  # in a schema: the name of the component that it becomes
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -126,6 +127,17 @@ class IdExtension(OpenApiSerializerFieldExtension):
         return {"type": "string", "pattern": f"^{self.target.prefix}_{ids.TEXT}$"}
 
 
+class TimestampExtension(OpenApiSerializerFieldExtension):
+    """In requests a bare date will do, too."""
+
+    target_class = "kit.rest.fields.Timestamp"
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        if direction == "request":
+            return {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+        return {"type": "string", "format": "date-time"}
+
+
 class ApiSchema(AutoSchema):
     view: Any  # an ApiViewSet
 
@@ -151,7 +163,7 @@ class ApiSchema(AutoSchema):
             if parameter["in"] == "path":
                 parameter |= {"schema": self.path_id(), "description": "The resource's id."}
             elif parameter["schema"].get("type") == "array":
-                parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
+                parameter |= {"style": "form", "explode": False}
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
         needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
@@ -276,7 +288,33 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         told = tuple(codes.split("_or_")) if codes else tuple(ERRORS[status]["codes"])
         components["responses"][name] = error_response(status, told)
     without_internal_marks(result)
+    result["paths"] = hoisted(result["paths"], schemas)
+    for name in list(schemas):
+        schemas[name] = hoisted(schemas[name], schemas)
+    components["schemas"] = dict(sorted(schemas.items()))
     return result
+
+
+def hoisted(value: Any, schemas: dict[str, Any]) -> Any:
+    """The value, in which each schema that is marked as a component is a reference to it; patterns in ECMA's words."""
+    if isinstance(value, list):
+        return [hoisted(member, schemas) for member in value]
+    if not isinstance(value, dict):
+        return value
+    made = {name: hoisted(member, schemas) for name, member in value.items() if name != COMPONENT}
+    if isinstance(made.get("pattern"), str):
+        made["pattern"] = made["pattern"].replace(r"\Z", "$")  # Python's $ would let a final newline pass; ECMA's not
+    if made.get("nullable") is True and "type" not in made:
+        if "allOf" in made:
+            made["type"] = "object"
+        else:
+            del made["nullable"]  # any value: null is one
+    if COMPONENT not in value:
+        return made
+    nullable = {"nullable": made.pop("nullable")} if "nullable" in made else {}
+    schemas.setdefault(value[COMPONENT], made)
+    reference = {"$ref": f"#/components/schemas/{value[COMPONENT]}"}
+    return {"type": "object", **nullable, "allOf": [reference]} if nullable else reference
 
 
 def without_internal_marks(value: Any) -> None:

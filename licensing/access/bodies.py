@@ -72,11 +72,11 @@ class CheckFields(Body, kw_only=True):
     dry_run: Annotated[bool | None, Meta(description="Decide, and record and count nothing.")] = None
     explain: Annotated[bool | None, Meta(description="Add the `trace` of the rules.")] = None
     sign: Annotated[bool | None, Meta(description="Add `token`, the decision as a signed JWS.")] = None
-    policy: DraftBody | None = None
+    policy: Annotated[DraftBody | None, Meta(description="With `dryRun`: decides instead of the item's own.")] = None
 
 
 class CheckBody(CheckFields, kw_only=True):
-    """May this requester have this item?"""
+    """May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it."""
 
 
 class BatchItem(CheckFields, kw_only=True):

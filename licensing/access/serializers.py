@@ -48,6 +48,11 @@ class RequesterShown(serializers.Serializer):
     name = serializers.CharField(allow_null=True)
 
 
+class ChargeShown(serializers.Serializer):
+    amount = serializers.FloatField(help_text="An exact decimal.")
+    currency = serializers.CharField(help_text="ISO 4217, such as `EUR`.")
+
+
 class DecisionSerializer(serializers.Serializer):
     """What was decided, and why."""
 
@@ -64,7 +69,7 @@ class DecisionSerializer(serializers.Serializer):
     matchedRule = MatchedRule(allow_null=True, help_text="Null for the default action.")
     license = LicenseBehind(allow_null=True)
     rateLimit = RuleRateLimit(allow_null=True)
-    charge = serializers.JSONField(allow_null=True)
+    charge = ChargeShown(allow_null=True, help_text="What the access costs; null if nothing.")
     cacheFor = serializers.IntegerField(
         min_value=0, help_text="Seconds that the answer may be kept; 0 where each access is to be checked."
     )

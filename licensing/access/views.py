@@ -26,7 +26,7 @@ from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present, present_batch, present_check
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.signing import current_signer
-from licensing.policies.schemas import ONE_SELECTOR, body_schema
+from licensing.policies.schemas import body_schema
 
 
 class AccessViewSet(AccountViewSet):
@@ -53,7 +53,7 @@ class AccessViewSet(AccountViewSet):
 
     @extend_schema(
         summary="Check access",
-        request=body_schema(CheckBody, required=["requester"], oneOf=ONE_SELECTOR),
+        request=body_schema(CheckBody, required=["requester"]),
         responses=DecisionSerializer,
     )
     @action(detail=False, methods=["post"])

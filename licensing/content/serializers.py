@@ -134,6 +134,8 @@ class RowsField(serializers.ListField):
 
 
 class BulkSerializer(StrictSerializer):
+    """Many items at once."""
+
     items = RowsField(min_length=1, max_length=MAX_ROWS)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from kit.rest.openapi import COMPONENT
 from licensing.policies import conditions, rules
 
 
@@ -30,6 +31,7 @@ IP_RANGE = {
 }
 
 CONDITIONS: dict[str, Any] = {
+    COMPONENT: "Conditions",
     "description": "All must hold; of several values any. What is not known matches nothing.",
     "oneOf": [
         {
@@ -103,6 +105,8 @@ def rule(action: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 RULE: dict[str, Any] = {
+    COMPONENT: "Rule",
+    "description": "Allows or denies where its conditions hold.",
     "oneOf": [rule("allow", RULE_FIELDS | ALLOW_FIELDS), rule("deny", RULE_FIELDS)],
     "example": {
         "action": "allow",
@@ -138,30 +142,14 @@ METADATA: dict[str, Any] = {
         "wordCount": {"type": "integer", "minimum": 0, "maximum": 2_147_483_647, "nullable": True},
     },
     "additionalProperties": {
-        "oneOf": [{"type": "string", "maxLength": 500}, {"type": "number"}, {"type": "boolean"}],
-        "nullable": True,
+        "anyOf": [
+            {"type": "string", "maxLength": 500, "nullable": True},
+            {"type": "number", "nullable": True},
+            {"type": "boolean", "nullable": True},
+        ],
     },
     "description": "Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
     "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
-}
-
-REQUESTER: dict[str, Any] = {
-    "description": "Who asks: an object, or just the id.",
-    "oneOf": [
-        text(255),
-        {
-            "type": "object",
-            "required": ["id"],
-            "additionalProperties": False,
-            "properties": {
-                "id": text(255),
-                "name": {"type": "string", "minLength": 1, "maxLength": 255, "nullable": True},
-                "licenseType": {**text(100), "nullable": True, "description": "What the caller vouches for."},
-                "hasValidLicense": {"type": "boolean", "nullable": True, "description": "Likewise."},
-            },
-        },
-    ],
-    "example": {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True},
 }
 
 
@@ -178,20 +166,21 @@ def openapi(schema: Any) -> Any:
         del worded["required"]
     if "anyOf" in worded:
         members = [member for member in worded.pop("anyOf") if member != {"type": "null"}]
-        worded |= members[0] if len(members) == 1 else {"oneOf": members}
-        worded["nullable"] = True
+        if len(members) == 1 and COMPONENT in members[0]:
+            worded |= {"type": "object", "nullable": True, "allOf": members}
+        elif len(members) == 1:
+            worded = members[0] | {"nullable": True} | worded
+        else:  # null means what absence does, and there is no type to say it beside
+            worded["oneOf"] = members
     return worded
 
 
 def body_schema(body: type[msgspec.Struct], **keywords: Any) -> dict[str, Any]:
     """The request of an operation whose body is a structure; `keywords` say what its types cannot."""
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
+    for name, component in components.items():
+        component[COMPONENT] = name.removesuffix("Body")
     return {"application/json": openapi(inlined(schema, components)) | keywords}
-
-
-ONE_SELECTOR = [
-    {"required": [name], "properties": {name: {"type": "string"}}} for name in ("contentId", "externalId", "source")
-]
 
 
 def inlined(schema: Any, components: dict[str, Any]) -> Any:

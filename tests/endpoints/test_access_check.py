@@ -55,6 +55,7 @@ def test_an_allowed_check_says_on_what_grounds(check, item, policy):
         "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
         "rateLimit": None,
         "charge": None,
+        "cacheFor": 60,
         "dryRun": False,
     }
 
