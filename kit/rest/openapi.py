@@ -11,30 +11,13 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 
-from kit.rest.error_examples import ERRORS, TYPES, error_example
+from kit.rest.components import hoisted
+from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.values import ids
 
 JSON = "application/json"
-COMPONENT = "x-component"  # in a schema: the name of the component that it becomes
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-ERROR_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "type"],
-            "properties": {
-                "code": {"type": "string", "description": "Machine-readable and stable."},
-                "message": {"type": "string", "description": "For people; names what is wrong."},
-                "type": {"type": "string", "enum": sorted(set(TYPES.values()))},
-                "param": {"type": "string", "description": "The offending field, parameter or header."},
-                "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
-            },
-        }
-    },
-}
 HEADERS: dict[str, Any] = {
     "X-RateLimit-Limit": {
         "description": "Requests allowed in the window that has the least left, the UTC minute or the UTC day.",
@@ -204,7 +187,10 @@ class ApiSchema(AutoSchema):
             possible |= {"request_too_large", "unsupported_media_type"}
         if self.has_idempotency:
             possible |= {"idempotency_conflict", "idempotency_mismatch"}
-        codes = {status: tuple(code for code in told["codes"] if code in possible) for status, told in ERRORS.items()}
+        codes = {
+            status: tuple(code for code in of_status if code in possible)
+            for status, of_status in documented_errors().items()
+        }
         if method not in ("POST", "PATCH"):
             del codes["422"]
         return {status: of_status for status, of_status in codes.items() if of_status}
@@ -234,8 +220,28 @@ def only_v1(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, 
 
 
 def response_name(status: str, codes: tuple[str, ...]) -> str:
-    everything = codes == tuple(ERRORS[status]["codes"])
+    everything = codes == tuple(documented_errors()[status])
     return f"Error{status}" if everything else f"Error{status}_{'_or_'.join(codes)}"
+
+
+def error_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "type"],
+                "properties": {
+                    "code": {"type": "string", "description": "Machine-readable and stable."},
+                    "message": {"type": "string", "description": "For people; names what is wrong."},
+                    "type": {"type": "string", "enum": error_types()},
+                    "param": {"type": "string", "description": "The offending field, parameter or header."},
+                    "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
+                },
+            }
+        },
+    }
 
 
 def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
@@ -245,12 +251,12 @@ def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
         "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}},
     }
     return {
-        "description": ERRORS[status]["description"],
+        "description": DESCRIPTIONS[int(status)],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {
             JSON: {
                 "schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, of_status]},
-                "examples": {code: {"value": error_example(status, code)} for code in codes},
+                "examples": {code: {"value": error_example(documented_errors()[status][code])} for code in codes},
             }
         },
     }
@@ -274,7 +280,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         if component.name.endswith("Request"):
             # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
             schema.setdefault("additionalProperties", False)
-    schemas["Error"] = ERROR_SCHEMA
+    schemas["Error"] = error_schema()
     components["headers"] = HEADERS
     components["responses"] = {
         reference["$ref"].rpartition("/")[2]: None
@@ -285,7 +291,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
     }
     for name in components["responses"]:
         status, _, codes = name.removeprefix("Error").partition("_")
-        told = tuple(codes.split("_or_")) if codes else tuple(ERRORS[status]["codes"])
+        told = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
         components["responses"][name] = error_response(status, told)
     without_internal_marks(result)
     result["paths"] = hoisted(result["paths"], schemas)
@@ -293,28 +299,6 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         schemas[name] = hoisted(schemas[name], schemas)
     components["schemas"] = dict(sorted(schemas.items()))
     return result
-
-
-def hoisted(value: Any, schemas: dict[str, Any]) -> Any:
-    """The value, in which each schema that is marked as a component is a reference to it; patterns in ECMA's words."""
-    if isinstance(value, list):
-        return [hoisted(member, schemas) for member in value]
-    if not isinstance(value, dict):
-        return value
-    made = {name: hoisted(member, schemas) for name, member in value.items() if name != COMPONENT}
-    if isinstance(made.get("pattern"), str):
-        made["pattern"] = made["pattern"].replace(r"\Z", "$")  # Python's $ would let a final newline pass; ECMA's not
-    if made.get("nullable") is True and "type" not in made:
-        if "allOf" in made:
-            made["type"] = "object"
-        else:
-            del made["nullable"]  # any value: null is one
-    if COMPONENT not in value:
-        return made
-    nullable = {"nullable": made.pop("nullable")} if "nullable" in made else {}
-    schemas.setdefault(value[COMPONENT], made)
-    reference = {"$ref": f"#/components/schemas/{value[COMPONENT]}"}
-    return {"type": "object", **nullable, "allOf": [reference]} if nullable else reference
 
 
 def without_internal_marks(value: Any) -> None:

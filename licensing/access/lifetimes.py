@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from licensing.access.checks import Answer
+from licensing.access.decisions import Answer
 from licensing.policies.decision import Reason
 
 LEAST_TOKEN_SECONDS = 5  # of one whose answer is not to be kept: enough to be carried to who verifies it

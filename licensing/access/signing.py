@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from kit.http.errors import ServiceUnavailable
 from kit.storage.sealing import sealer
-from licensing.access.checks import Answer
+from licensing.access.decisions import Answer
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import SigningKey
 
