@@ -13,11 +13,9 @@ LAST = "\U0010ffff"
 class ByCodePoint(Func):
     """A text column for ORDER BY, comparisons and indexes."""
 
+    template = "%(expressions)s"
     output_field = CharField()
     arity = 1
-
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return super().as_sql(compiler, connection, template="%(expressions)s", **context)
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return super().as_sql(compiler, connection, template='(%(expressions)s COLLATE "C")', **context)

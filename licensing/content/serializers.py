@@ -128,7 +128,8 @@ class ContentSerializer(StrictSerializer):
 
     def embedded(self, policy: Policy) -> orjson.Fragment:
         """The policy, rendered once for all items of a page that it governs: it may have 64 KiB."""
-        rendered: dict[str, orjson.Fragment] = self.context.setdefault("embedded", {})
+        context: Any = self.context
+        rendered: dict[str, orjson.Fragment] = context.setdefault("embedded", {})
         if policy.pk not in rendered:
             rendered[policy.pk] = orjson.Fragment(render_json(PolicySerializer(policy).data))
         return rendered[policy.pk]
