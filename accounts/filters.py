@@ -7,7 +7,7 @@ from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, ti
 class AuditFilters(OperatorFilterSet):
     operands = {
         "action": Operand(text),
-        "actorId": Operand(text, "actor_id"),
+        "actorId": Operand(text, "actor_id", optional=True),
         "actorType": Operand(choice(ActorType), "actor_type"),
         "resourceId": Operand(text, "resource_id"),
         "resourceType": Operand(text, "resource_type"),

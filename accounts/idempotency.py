@@ -31,7 +31,8 @@ PURPOSE = "idempotent-reply"  # of what is sealed
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 KEPT_HEADERS = ("ETag", "Location")
 WAIT_SECONDS = 5
-MAX_REPLY = 1024 * 1024  # bytes of a reply that is kept
+# Bytes of a reply that is kept: more than all items that a body of 1 MiB can create.
+MAX_REPLY = 2 * 1024 * 1024
 
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
@@ -105,7 +106,7 @@ def answer_once(
         if len(reply) > MAX_REPLY:  # whatever was written is rolled back
             raise ValidationFailed(
                 f"The reply is larger than the {MAX_REPLY >> 20} MiB that are kept for a retry, so nothing was done. "
-                f"Ask for less at once, such as fewer checks or no explanations, or leave out the {HEADER}.",
+                f"Ask for less at once, such as fewer checks or rows, or no explanations, or leave out the {HEADER}.",
                 param=HEADER,
             )
         record.status = response.status_code

@@ -17,12 +17,12 @@ from accounts.serializers import (
     RotationSerializer,
 )
 from accounts.viewsets import AccountViewSet
-from kit.rest.pagination import KeysetPagination
+from kit.rest.pagination import KeysetPagination, Order
 from kit.values.timestamps import parse_timestamp
 
 
 class NewestKeysFirst(KeysetPagination):
-    created_field = "created_at"
+    orders = {"created": Order("created_at")}
 
 
 class ApiKeyViewSet(AccountViewSet):

@@ -4,7 +4,7 @@ from typing import Any
 
 SPECTACULAR: dict[str, Any] = {
     "TITLE": "Content Access Licensing API",
-    "VERSION": "1.0.0",
+    "VERSION": "0.1.0",  # as in pyproject.toml
     "DESCRIPTION": (
         "Registers content, keeps the policies that say who may use it, and decides each use.\n\n"
         "Send `Authorization: Bearer <API_KEY>` with every request, and `Idempotency-Key` with a POST that may be "
@@ -31,5 +31,10 @@ SPECTACULAR: dict[str, Any] = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "PREPROCESSING_HOOKS": ["kit.rest.openapi.only_v1"],
-    "POSTPROCESSING_HOOKS": ["kit.rest.openapi.shared_components", "accounts.openapi.add_webhooks"],
+    "POSTPROCESSING_HOOKS": [
+        "kit.rest.openapi.shared_components",
+        "accounts.openapi.add_webhooks",
+        "config.openapi_descriptions.describe",
+    ],
+    "SERVERS": [{"url": "/", "description": "The service that this document came from."}],
 }

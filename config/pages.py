@@ -18,6 +18,7 @@ from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
+from licensing.access.signing import key_set
 
 CONTENT_SECURITY_POLICY = content_security_policy()
 
@@ -58,6 +59,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(registry()), content_type=CONTENT_TYPE_LATEST)
 
 
+def jwks(request: HttpRequest) -> JsonResponse:
+    """The public keys that signed decisions verify with. Made anew for each: a key may have been rotated just now."""
+    return JsonResponse(key_set(), content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
+
+
 def may_read_metrics(request: HttpRequest) -> bool:
     """Whoever has METRICS_TOKEN. Where none is set, this machine; but not somebody whom a proxy on it lets in."""
     if settings.METRICS_TOKEN:
@@ -73,7 +79,7 @@ def may_read_metrics(request: HttpRequest) -> bool:
 @cache
 def openapi_document() -> dict[str, Any]:
     """The document, made once per process: it changes with the code alone."""
-    document: dict[str, Any] = SchemaGenerator(api_version="v1").get_schema(request=None, public=True)
+    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return document
 
 

@@ -68,6 +68,9 @@ STATEMENT_SECONDS = server_settings.STATEMENT_SECONDS
 HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
 PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
+DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)  # that an answer may be kept at most
+BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # who issued a signed decision; without it as asked for
+
 SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
 LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address

@@ -15,6 +15,7 @@ urlpatterns = [
     path("livez", pages.livez),
     path("readyz", pages.readyz),
     path("metrics", pages.metrics),
+    path(".well-known/jwks.json", pages.jwks),
     path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
     path("v1/", include("accounts.urls")),
     path("v1/", include("analytics.urls")),

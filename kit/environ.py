@@ -12,10 +12,10 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
 
-def env_int(name: str, default: int, most: int) -> int:
+def env_int(name: str, default: int, most: int, least: int = 1) -> int:
     text = env(name) or str(default)
-    if not text.isdecimal() or not 1 <= int(text) <= most:
-        sys.exit(f"The environment variable {name} must be a whole number from 1 to {most}, not {text!r}.")
+    if not text.isdecimal() or not least <= int(text) <= most:
+        sys.exit(f"The environment variable {name} must be a whole number from {least} to {most}, not {text!r}.")
     return int(text)
 
 

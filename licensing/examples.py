@@ -67,6 +67,37 @@ CONTENT: dict[str, Any] = {
     "created": CREATED,
     "updated": CREATED,
 }
+BULK: dict[str, Any] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"type": "report"}]}
+BULK_OUTCOMES: dict[str, Any] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "content": CONTENT, "error": None},
+        {
+            "index": 1,
+            "status": 409,
+            "content": None,
+            "error": {
+                "code": "resource_already_exists",
+                "message": "Row 0 is about the same item.",
+                "type": "conflict_error",
+                "param": "id",
+            },
+        },
+        {
+            "index": 2,
+            "status": 422,
+            "content": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "This field is required.",
+                "type": "validation_error",
+                "param": "title",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
 STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
 
 NEW_LICENSE: dict[str, Any] = {
@@ -150,6 +181,7 @@ ALLOWED: dict[str, Any] = {
     "license": {"id": LICENSE_ID, "licenseType": "commercial", "expiresAt": EXPIRES, "source": "service"},
     "rateLimit": {"requests": 100, "period": "hour", "remaining": 99, "reset": 1771088400, "retryAfter": None},
     "charge": {"amount": 0.05, "currency": "EUR"},
+    "cacheFor": 0,
     "dryRun": False,
     "created": UPDATED,
 }
@@ -227,6 +259,7 @@ MORE = {
 OPERATIONS = {
     "GET /v1/content": Operation("listContent", page(CONTENT, **MORE)),
     "POST /v1/content": Operation("createContent", CONTENT, NEW_CONTENT, codes=("resource_already_exists",)),
+    "POST /v1/content/bulk": Operation("upsertContent", BULK_OUTCOMES, BULK),
     "GET /v1/content/{id}": Operation("getContent", {**CONTENT, "stats": STATS}),
     "PATCH /v1/content/{id}": Operation(
         "updateContent",

@@ -1,10 +1,11 @@
 """The app's models, in one place for Django; the rest of the code imports them from where they are."""
 
 from licensing import database_lookups  # noqa: F401 - registers the lookup `has`
+from licensing.access.models import SigningKey
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site, SiteRule
 
-__all__ = ["Content", "License", "Policy", "PolicyRevision", "Requester", "Site", "SiteRule"]
+__all__ = ["Content", "License", "Policy", "PolicyRevision", "Requester", "SigningKey", "Site", "SiteRule"]

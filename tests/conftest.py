@@ -11,6 +11,7 @@ from django.db import connection
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
+from licensing.access.signing import forget_signer
 from tests import append_only, factories
 from tests.client import ApiClient
 
@@ -45,6 +46,7 @@ def _what_is_append_only_can_be_emptied() -> None:
 def _limits_begin_at_zero() -> None:
     """Each test counts from nothing, in Redis too."""
     limiter.forget_all()
+    forget_signer()
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def metadata() -> str:
 def filters() -> str:
     from accounts.filters import AuditFilters
     from analytics.ledger.filters import LedgerFilters
+    from kit.rest.filters import OperatorFilterSet
     from licensing.access.filters import DecisionFilters
     from licensing.content.filters import ContentFilters
     from licensing.licenses.filters import LicenseFilters
@@ -72,7 +73,13 @@ def filters() -> str:
         "decisions": DecisionFilters,
         "audit log": AuditFilters,
     }
-    return table(["list", "fields"], ([name, quoted(one.operands)] for name, one in lists.items()))
+
+    def fields(one: type[OperatorFilterSet]) -> str:
+        return ", ".join(
+            f"`{name}`{'?' if 'exists' in operand.operators else ''}" for name, operand in one.operands.items()
+        )
+
+    return table(["list", "fields"], ([name, fields(one)] for name, one in lists.items()))
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {

@@ -19,10 +19,10 @@ class LedgerFilters(OperatorFilterSet):
     operands = {
         "type": Operand(choice(EntryType)),
         "currency": Operand(Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})),
-        "requesterId": Operand(text, "requester__requester_id"),
-        "contentId": Operand(identifier("cnt"), "content_id"),
-        "licenseId": Operand(identifier("lic"), "license_id"),
-        "licenseType": Operand(text, "license_type"),
+        "requesterId": Operand(text, "requester__requester_id", optional=True),
+        "contentId": Operand(identifier("cnt"), "content_id", optional=True),
+        "licenseId": Operand(identifier("lic"), "license_id", optional=True),
+        "licenseType": Operand(text, "license_type", optional=True),
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),
     }

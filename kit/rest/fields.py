@@ -120,7 +120,6 @@ class Parsed(serializers.Field):
         return value
 
 
-@extend_schema_field(OpenApiTypes.DATETIME)
 class Timestamp(Parsed):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(parse_timestamp, **kwargs)
@@ -162,3 +161,12 @@ class StrictSerializer(serializers.Serializer):
                 if name not in self.fields and name not in self.owned:
                     raise serializers.ValidationError({name: ["There is no such field."]})
         return super().to_internal_value(data)
+
+
+class ErrorShown(serializers.Serializer):
+    """An error of a part of the request, in a reply that is a success as a whole."""
+
+    code = serializers.CharField(help_text="Machine-readable and stable.")
+    message = serializers.CharField(help_text="For people; names what is wrong.")
+    type = serializers.CharField(help_text="The kind of error.")
+    param = serializers.CharField(required=False, help_text="The offending field.")

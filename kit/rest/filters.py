@@ -1,4 +1,4 @@
-"""List filters: `field=value` and `field[op]=value` with eq, ne, gt, gte, lt, lte, in (docs/api-guide.md).
+"""List filters: `field=value` and `field[op]=value` (docs/api-guide.md, Lists and filters).
 
 A list declares its operands; everything else in the query is refused, for a typo must never return everything.
 """
@@ -10,25 +10,56 @@ from typing import Any, ClassVar
 import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
+from django.db.models.lookups import GreaterThanOrEqual, LessThan
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema_field
 
 from kit.http.errors import InvalidRequest
+from kit.storage.code_points import after_prefix, by_code_point
 from kit.values import ids
-from kit.values.timestamps import parse_date, parse_timestamp
+from kit.values.timestamps import parse_date, parse_day_end, parse_timestamp
 
 MAX_MEMBERS = 100
 EQUALITY = ("eq", "ne", "in")
 ORDER = ("eq", "ne", "gt", "gte", "lt", "lte", "in")
+PREFIX = (*EQUALITY, "startsWith")
 LOOKUPS = {"eq": "exact", "ne": "exact", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte"}
+DESCRIPTIONS = {
+    "eq": "`{name}` equals this value.",
+    "ne": "`{name}` differs from this value or is null.",
+    "in": "`{name}` equals one of these values: separated by commas, or the parameter repeated.",
+    "gt": "`{name}` is greater than this value.",
+    "gte": "`{name}` is at least this value.",
+    "lt": "`{name}` is less than this value.",
+    "lte": "`{name}` is at most this value.",
+    "exists": "`true`: `{name}` has a value; `false`: it has none.",
+    "startsWith": "`{name}` begins with this text, case-sensitive.",
+}
+MIDNIGHT = " A date without a time is its midnight UTC."
+OF_A_DAY = {
+    "eq": MIDNIGHT,
+    "ne": MIDNIGHT,
+    "in": MIDNIGHT,
+    "gt": " A date without a time: later than that UTC day.",
+    "gte": " A date without a time: from that UTC day on.",
+    "lt": " A date without a time: before that UTC day.",
+    "lte": " A date without a time: up to and with that UTC day.",
+}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a parameter's text is read (`parse` raises ValueError), and how the OpenAPI document describes it."""
+    """How a parameter's text is read (`parse` raises ValueError), and how the OpenAPI document describes it.
+
+    `parse_last` reads the operand of `gt` and `lte` where the text names a stretch, such as a day: its last value.
+    """
 
     parse: Callable[[str], Any]
     schema: dict[str, Any]
+    parse_last: Callable[[str], Any] | None = None
+
+    def parser(self, operator: str) -> Callable[[str], Any]:
+        return self.parse_last if self.parse_last and operator in ("gt", "lte") else self.parse
 
 
 def parse_integer(value: str) -> int:
@@ -47,7 +78,11 @@ def parse_boolean(value: str) -> bool:
 text = Kind(str, {"type": "string"})
 integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
 boolean = Kind(parse_boolean, {"type": "boolean"})
-timestamp = Kind(parse_timestamp, {"type": "string", "format": "date-time"})
+timestamp = Kind(
+    parse_timestamp,
+    {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
+    parse_day_end,
+)
 day = Kind(parse_date, {"type": "string", "format": "date"})
 
 
@@ -71,8 +106,17 @@ def identifier(prefix: str) -> Kind:
     return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
 
 
+class Texts(forms.Widget):
+    """All texts that a query has for a parameter, in one."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
+        return ",".join(data.getlist(name)) if name in data else None
+
+
 class OperandField(forms.Field):
     """The text of a query parameter as a value, or for `in` as a list of values."""
+
+    widget = Texts
 
     def __init__(self, *, parse: Callable[[str], Any] = str, many: bool = False, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "required": False})
@@ -92,12 +136,24 @@ class OperandField(forms.Field):
 
 
 class Operand:
-    """What a list can be filtered by: a model field, how its values are read, and the operators that make sense."""
+    """What a list can be filtered by: a model field, how its values are read, and the operators that make sense.
+
+    An optional one takes `exists`; `absent` is what its column holds instead of a value. `startsWith` is for columns
+    with an index by code points or with varchar_pattern_ops.
+    """
 
     def __init__(
-        self, kind: Kind, field_name: str | None = None, operators: tuple[str, ...] = EQUALITY, lookup: str = ""
+        self,
+        kind: Kind,
+        field_name: str | None = None,
+        operators: tuple[str, ...] = EQUALITY,
+        lookup: str = "",
+        *,
+        optional: bool = False,
+        absent: Any = None,
     ) -> None:
-        self.kind, self.field_name, self.operators, self.lookup = kind, field_name, operators, lookup
+        self.kind, self.field_name, self.lookup, self.absent = kind, field_name, lookup, absent
+        self.operators = (*operators, "exists") if optional else operators
 
     def filters(self, name: str) -> dict[str, django_filters.Filter]:
         made = {f"{name}[{op}]": OperatorFilter(self, name, op) for op in self.operators}
@@ -110,24 +166,48 @@ class OperatorFilter(django_filters.Filter):
     def __init__(self, operand: Operand, name: str, operator: str) -> None:
         self.operand, self.operator = operand, operator
         many = operator == "in"
-        super().__init__(field_name=operand.field_name or name, parse=operand.kind.parse, many=many)
-        one = operand.kind.schema
+        kind = boolean if operator == "exists" else operand.kind
+        description = DESCRIPTIONS[operator].format(name=name)
+        if kind.parse_last:
+            description += OF_A_DAY.get(operator, "")
+        super().__init__(field_name=operand.field_name or name, parse=kind.parser(operator), many=many)
+        one = kind.schema
         many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}
-        extend_schema_field(many_of if many else one)(self)
+        extend_schema_field({**(many_of if many else one), "description": description})(self)
 
     def filter(self, qs: QuerySet, value: Any) -> QuerySet:
         if value is None:
             return qs
+        match self.operator:
+            case "exists":
+                absent = self.operand.absent
+                nothing = Q(**{f"{self.field_name}__isnull": True} if absent is None else {self.field_name: absent})
+                return qs.exclude(nothing) if value else qs.filter(nothing)
+            case "startsWith":
+                return self.starting_with(qs, value)
+            case "ne":
+                return qs.exclude(self.condition(value))
+        return qs.filter(self.condition(value))
+
+    def condition(self, value: Any) -> Q:
         if self.operand.lookup:  # a lookup of its own, such as "has this tag"
             condition = Q()
             for member in value if self.operator == "in" else [value]:
                 condition |= Q(**{f"{self.field_name}__{self.operand.lookup}": member})
-        else:
-            condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
-            if self.operator in ORDER and self.operator not in EQUALITY:
-                # For a number past the column's range Django drops the comparison, and null would match.
-                condition &= Q(**{f"{self.field_name}__isnull": False})
-        return qs.exclude(condition) if self.operator == "ne" else qs.filter(condition)
+            return condition
+        condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
+        if self.operator in ORDER and self.operator not in EQUALITY:
+            # For a number past the column's range Django drops the comparison, and null would match.
+            condition &= Q(**{f"{self.field_name}__isnull": False})
+        return condition
+
+    def starting_with(self, qs: QuerySet, prefix: str) -> QuerySet:
+        # LIKE is for an index with varchar_pattern_ops, the range for one by code points. SQLite's LIKE is not
+        # case-sensitive, and finds more than the range.
+        text = by_code_point(self.field_name)
+        found = qs.filter(GreaterThanOrEqual(text, prefix), **{f"{self.field_name}__startswith": prefix})
+        end = after_prefix(prefix)
+        return found if end is None else found.filter(LessThan(text, end))
 
 
 class OperatorFilterSet(django_filters.FilterSet):

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 
 from kit.http.parsing import JSON, PATCH_TYPES
+from kit.rest import openapi_fields  # noqa: F401 - registers how fields are described
+from kit.rest.components import hoisted
 from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
@@ -42,38 +43,6 @@ class Operation:
     codes: tuple[str, ...] = ()
 
 
-class TextExtension(OpenApiSerializerFieldExtension):
-    """A text that must not be blank says so in requests by a pattern."""
-
-    target_class = "kit.rest.fields.Text"
-    match_subclasses = True
-
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
-        schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
-        for name in ("nullable", "readOnly", "description", "minLength"):  # added by the caller again
-            schema.pop(name, None)
-        if direction == "request" and not self.target.allow_blank:
-            schema["pattern"] = r"\S"
-        return schema
-
-
-class UrlExtension(TextExtension):
-    target_class = "kit.rest.fields.Url"
-    priority = 1
-
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
-        schema = super().map_serializer_field(auto_schema, direction)
-        return {**schema, "format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"}
-
-
-class IdExtension(OpenApiSerializerFieldExtension):
-    target_class = "kit.rest.fields.Id"
-    priority = 1
-
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^{self.target.prefix}_{ids.TEXT}$"}
-
-
 class ApiSchema(AutoSchema):
     view: Any  # an ApiViewSet
 
@@ -102,7 +71,7 @@ class ApiSchema(AutoSchema):
             if parameter["in"] == "path":
                 parameter |= {"schema": self.path_id(), "description": "The resource's id."}
             elif parameter["schema"].get("type") == "array":
-                parameter |= {"style": "form", "explode": False, "description": "Comma-separated."}
+                parameter |= {"style": "form", "explode": False}
         if "requestBody" in operation:
             self.complete_body(operation["requestBody"])
         needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
@@ -269,6 +238,10 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         told = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
         components["responses"][name] = error_response(status, told)
     without_internal_marks(result)
+    result["paths"] = hoisted(result["paths"], schemas)
+    for name in list(schemas):
+        schemas[name] = hoisted(schemas[name], schemas)
+    components["schemas"] = dict(sorted(schemas.items()))
     return result
 
 

@@ -1,4 +1,4 @@
-"""Lists: newest first, walked by a signed keyset cursor (docs/api-guide.md, Lists and filters).
+"""Lists: newest first or as `sort` says, walked by a signed keyset cursor (docs/api-guide.md, Lists and filters).
 
 A page starts where the last one ended, by value: `(created, id) < (…)`. So no row is skipped or repeated while others
 are inserted, and page 1,000 costs what page 1 does.
@@ -6,25 +6,28 @@ are inserted, and page 1,000 costs what page 1 does.
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
 from django.db.models import F
-from django.db.models.fields.tuple_lookups import Tuple, TupleLessThan
+from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from rest_framework.pagination import BasePagination
 from rest_framework.response import Response
 
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
+from kit.storage.code_points import by_code_point
 from kit.values import ids
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 SIGNATURE_BYTES = 16
+ID_BYTES = 16
 MAX_LIMIT = 100
 MAX_PAGE = 1024 * 1024  # bytes of its rows as JSON; a row that is larger makes a page by itself
 READ_FIRST = 20  # rows: the default limit
@@ -39,13 +42,62 @@ def as_text(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def encode_cursor(scope: str, created: datetime, raw_id: bytes) -> str:
-    payload = ((created - EPOCH) // MICROSECOND).to_bytes(8, signed=True) + raw_id
+class Moments:
+    """A column of timestamps to sort by."""
+
+    column = staticmethod(F)
+
+    @staticmethod
+    def encode(value: datetime) -> bytes:
+        return ((value - EPOCH) // MICROSECOND).to_bytes(8, signed=True)
+
+    @staticmethod
+    def decode(raw: bytes) -> datetime:
+        return EPOCH + int.from_bytes(raw, signed=True) * MICROSECOND
+
+
+class TextsInOrder:
+    """A column of text to sort by, in the order of code points."""
+
+    column = staticmethod(by_code_point)
+    encode = staticmethod(str.encode)
+    decode = staticmethod(bytes.decode)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a list is sorted by: a column that is never null, then the id, both in one direction.
+
+    An index of both in either direction serves it.
+    """
+
+    field: str
+    kind: type[Moments] | type[TextsInOrder] = Moments
+    descending: bool = True
+
+    def sorted(self, queryset: Any) -> Any:
+        keys = (self.kind.column(self.field), F("id"))
+        return queryset.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
+
+    def after(self, queryset: Any, value: Any, key: str) -> Any:
+        """The rows behind the one with that value and id."""
+        is_behind = TupleLessThan if self.descending else TupleGreaterThan
+        return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), (value, key)))
+
+    def after_row(self, queryset: Any, row: Any) -> Any:
+        return self.after(queryset, getattr(row, self.field), row.pk)
+
+
+def encode_cursor(scope: str, value: bytes, raw_id: bytes) -> str:
+    payload = value + raw_id
     return as_text(payload + sign(scope, payload))
 
 
-def decode_cursor(scope: str, text: str) -> tuple[datetime, bytes]:
-    """Raises InvalidRequest for everything but a cursor that was made for this scope."""
+def decode_cursor(scope: str, text: str) -> tuple[bytes, bytes]:
+    """The value and the id of the row it points behind.
+
+    Raises InvalidRequest for everything but a cursor that was made for this scope.
+    """
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:
@@ -53,11 +105,12 @@ def decode_cursor(scope: str, text: str) -> tuple[datetime, bytes]:
     if as_text(raw) != text:  # the decoder skips what is no digit, and the last digit's spare bits
         raw = b""
     payload, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
-    if len(payload) != 24 or not hmac.compare_digest(sign(scope, payload), signature):
+    if not hmac.compare_digest(sign(scope, payload), signature):
         raise InvalidRequest(
-            "This is no cursor of this list. Use nextCursor as it came, with the same filters.", param="cursor"
+            "This is not a cursor of this list. Use nextCursor as it came, with the same filters and sort.",
+            param="cursor",
         )
-    return EPOCH + int.from_bytes(payload[:8], signed=True) * MICROSECOND, payload[8:]
+    return payload[:-ID_BYTES], payload[-ID_BYTES:]
 
 
 def parse_limit(text: str | None) -> int:
@@ -69,47 +122,57 @@ def parse_limit(text: str | None) -> int:
 
 
 class KeysetPagination(BasePagination):
-    """Pages a queryset over a model with `created` and `id`, the two by which its index is ordered.
+    """Pages a queryset by one of `orders`, each named as `sort` names it, ascending; the default is `-created`.
 
     A page ends at its limit or before MAX_PAGE bytes, whichever comes first.
     """
 
-    parameters = frozenset({"limit", "cursor"})
-    created_field = "created"
+    parameters = frozenset({"limit", "cursor", "sort"})
+    orders: ClassVar[Mapping[str, Order]] = {"created": Order("created")}
+
+    @property
+    def sorts(self) -> list[str]:
+        return [f"{sign}{name}" for name in self.orders for sign in ("-", "")]
+
+    def order(self, request: Any) -> tuple[str, Order]:
+        """The order asked for, and its name."""
+        name = request.query_params.get("sort", "-created")
+        if name not in self.sorts:
+            raise InvalidRequest(f"sort must be one of: {', '.join(self.sorts)}.", param="sort")
+        return name, replace(self.orders[name.removeprefix("-")], descending=name.startswith("-"))
 
     def page(self, queryset: Any, request: Any, show: Callable[[list[Any]], Iterable[Any]]) -> Response:
         """The page that the request asks for; `show` makes of rows what is sent of them."""
         query = request.query_params
         limit = parse_limit(query.get("limit"))
-        filters = sorted((name, value) for name, value in query.items() if name not in self.parameters)
-        scope = f"{request.auth.account_id} {request.path} {filters!r}"
+        sort, order = self.order(request)
+        filters = sorted((name, ",".join(values)) for name, values in query.lists() if name not in self.parameters)
+        scope = f"{request.auth.account_id} {request.path} {sort} {filters!r}"
         total = queryset.count()
-        created, prefix = self.created_field, queryset.model._meta.pk.prefix
+        prefix = queryset.model._meta.pk.prefix
         if "cursor" in query:
-            moment, raw_id = decode_cursor(scope, query["cursor"])
-            queryset = self.after(queryset, moment, ids.encode(prefix, raw_id))
-        shown, last = self.fill(queryset.order_by(f"-{created}", "-id"), limit, show)
+            value, raw_id = decode_cursor(scope, query["cursor"])
+            queryset = order.after(queryset, order.kind.decode(value), ids.encode(prefix, raw_id))
+        shown, last = self.fill(queryset, order, limit, show)
         page = {"object": "list", "data": shown, "hasMore": last is not None, "totalCount": total}
         if last is not None:
-            page["nextCursor"] = encode_cursor(scope, getattr(last, created), ids.decode(prefix, last.pk) or b"")
+            value = order.kind.encode(getattr(last, order.field))
+            page["nextCursor"] = encode_cursor(scope, value, ids.decode(prefix, last.pk) or b"")
         return Response(page)
 
     def fill(
-        self, ordered: Any, limit: int, show: Callable[[list[Any]], Iterable[Any]]
+        self, queryset: Any, order: Order, limit: int, show: Callable[[list[Any]], Iterable[Any]]
     ) -> tuple[list[orjson.Fragment], Any]:
         """The rows of a page as JSON, and the last of them if there are more.
 
         Where the first rows are so large that a page of them would be too, no more are read than can be sent.
         """
+        ordered = order.sorted(queryset)
         shown: list[orjson.Fragment] = []
         size, last, step = 0, None, READ_FIRST
         while True:
             step = min(step, limit - len(shown))
-            rows = list(
-                (ordered if last is None else self.after(ordered, getattr(last, self.created_field), last.pk))[
-                    : step + 1
-                ]
-            )
+            rows = list((ordered if last is None else order.after_row(ordered, last))[: step + 1])
             for row, told in zip(rows[:step], show(rows[:step]), strict=True):
                 encoded = render_json(told)
                 if shown and size + len(encoded) > MAX_PAGE:
@@ -123,18 +186,14 @@ class KeysetPagination(BasePagination):
                 return shown, last
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
-    def after(self, queryset: Any, created: datetime, key: str) -> Any:
-        """What stands behind that row in the list."""
-        return queryset.filter(TupleLessThan(Tuple(F(self.created_field), F("id")), (created, key)))
-
-    def walk(self, queryset: Any, size: int) -> Iterator[list[Any]]:
-        """All rows in the order of the list, `size` of them in memory at a time."""
-        ordered = queryset.order_by(f"-{self.created_field}", "-id")
+    def walk(self, queryset: Any, request: Any, size: int) -> Iterator[list[Any]]:
+        """All rows in the order that the request asks for, `size` of them in memory at a time."""
+        _, order = self.order(request)
+        ordered = order.sorted(queryset)
         rows = list(ordered[:size])
         while rows:
             yield rows
-            last = rows[-1]
-            rows = list(self.after(ordered, getattr(last, self.created_field), last.pk)[:size])
+            rows = list(order.after_row(ordered, rows[-1])[:size])
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         return [
@@ -147,8 +206,14 @@ class KeysetPagination(BasePagination):
             {
                 "name": "cursor",
                 "in": "query",
-                "description": "`nextCursor` of the page before, with the same filters.",
+                "description": "`nextCursor` of the page before, with the same filters and `sort`.",
                 "schema": {"type": "string"},
+            },
+            {
+                "name": "sort",
+                "in": "query",
+                "description": "The order of the list; `-` is descending. Equal values are in the order of their ids.",
+                "schema": {"type": "string", "enum": self.sorts, "default": "-created"},
             },
         ]
 

@@ -19,7 +19,7 @@ from kit.http.parsing import PATCH_TYPES, read_object
 from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
-from kit.rest.pagination import KeysetPagination
+from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -37,13 +37,13 @@ def check_utf8(query: str) -> None:
 
 
 def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
-    """Refuses a parameter that the endpoint does not know, and one given twice."""
+    """Refuses a parameter that the endpoint does not know, and one given twice, except for `field[in]`."""
     for name, values in parameters:
         if name not in known:
             raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
-        if len(values) > 1:
+        if len(values) > 1 and not name.endswith("[in]"):
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
-        if "\0" in values[0]:
+        if any("\0" in value for value in values):
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
 
 
@@ -261,11 +261,12 @@ class ApiViewSet(Steps, GenericViewSet):
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         paginator: Any = self.paginator
         if name and form != "json":
-            for parameter in KeysetPagination.parameters & set(self.request.query_params):
-                raise InvalidRequest(
-                    f"A file has everything that matches: {parameter} has no place here.", param=parameter
-                )
-            chunks = (self.shown(chunk, context) for chunk in paginator.walk(rows, CHUNK))
+            # A file has everything that matches. Clients send their default `limit` with every list, and it must not
+            # cut a file short; a cursor nobody sends by accident.
+            parse_limit(self.request.query_params.get("limit"))
+            if "cursor" in self.request.query_params:
+                raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
+            chunks = (self.shown(chunk, context) for chunk in paginator.walk(rows, self.request, CHUNK))
             return export(self.request, form, name, columns_of(self.serializer_class), chunks)
         return paginator.page(rows, self.request, lambda some: self.shown(some, context))
 

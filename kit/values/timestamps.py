@@ -26,6 +26,13 @@ def parse_date(text: str) -> date:
     raise ValueError("Must be a date such as 2026-01-31.")
 
 
+def parse_day_end(text: str) -> datetime:
+    """As parse_timestamp, but of a bare date the last microsecond in UTC."""
+    if IS_DATE(text):
+        return datetime.combine(parse_date(text), datetime.max.time(), UTC)
+    return parse_timestamp(text)
+
+
 def parse_timestamp(text: str) -> datetime:
     """Any ISO 8601 date-time with an offset, or a bare date: its midnight UTC. ValueError says what is wrong."""
     if IS_DATE(text):

@@ -71,11 +71,12 @@ class CheckFields(Body, kw_only=True):
     context: ContextBody | None = None
     dry_run: Annotated[bool | None, Meta(description="Decide, and record and count nothing.")] = None
     explain: Annotated[bool | None, Meta(description="Add the `trace` of the rules.")] = None
-    policy: DraftBody | None = None
+    sign: Annotated[bool | None, Meta(description="Add `token`, the decision as a signed JWS.")] = None
+    policy: Annotated[DraftBody | None, Meta(description="With `dryRun`: decides instead of the item's own.")] = None
 
 
 class CheckBody(CheckFields, kw_only=True):
-    """May this requester have this item?"""
+    """May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it."""
 
 
 class BatchItem(CheckFields, kw_only=True):
@@ -102,6 +103,7 @@ class Check(Struct, frozen=True, gc=False):
     user_agent: str | None = None
     dry_run: bool = False
     explain: bool = False
+    sign: bool = False
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
@@ -182,7 +184,7 @@ def names_its_item_alone(item: BatchItem) -> bool:
     return (
         (item.content_id is not None)
         and (item.external_id is item.source is item.requester is item.permission is item.context is None)
-        and (item.dry_run is item.explain is item.policy is None)
+        and (item.dry_run is item.explain is item.sign is item.policy is None)
     )
 
 
@@ -209,23 +211,22 @@ def complete(
     if selector[0] == "source" and not is_http_url(selector[1]):
         raise ValidationFailed(URL_RULE, param=f"{path}source")
 
-    requester, context, permission, dry_run, explain = (
-        own.requester,
-        own.context,
-        own.permission,
-        own.dry_run,
-        own.explain,
-    )
+    requester, context, permission = own.requester, own.context, own.permission
+    dry_run, explain, sign = own.dry_run, own.explain, own.sign
     if defaults is not None:
         requester = defaults.requester if requester is None else requester
         context = defaults.context if context is None else context
         permission = defaults.permission if permission is None else permission
         dry_run = defaults.dry_run if dry_run is None else dry_run
         explain = defaults.explain if explain is None else explain
+        sign = defaults.sign if sign is None else sign
     draft = default_draft if own.policy is None else compiled(own.policy, path)
     if draft is not None and not dry_run:
         param = "policy" if own.policy is None else f"{path}policy"
         raise ValidationFailed("Only a dry run can be decided by a draft: set dryRun to true.", param=param)
+    if sign and dry_run:
+        param = "sign" if own.sign is None else f"{path}sign"
+        raise ValidationFailed("Only a decision that is recorded is signed, and a dry run is not.", param=param)
     if requester is None:
         raise ValidationFailed("This field is required.", param=f"{path}requester")
     if isinstance(requester, str):
@@ -247,6 +248,7 @@ def complete(
         user_agent=context.user_agent if context is not None else None,
         dry_run=bool(dry_run),
         explain=bool(explain),
+        sign=bool(sign),
         policy=draft,
         correlation_id=getattr(own, "correlation_id", None),
     )

@@ -18,9 +18,9 @@ class DecisionFilters(OperatorFilterSet):
     operands = {
         "contentId": Operand(identifier("cnt"), "content_id"),
         "requesterId": Operand(text, "requester__requester_id"),
-        "policyId": Operand(identifier("pol"), "policy_id"),
+        "policyId": Operand(identifier("pol"), "policy_id", optional=True),
         "allowed": Operand(boolean),
-        "reason": Operand(choice(Reason)),
+        "reason": Operand(choice(Reason), optional=True),
         "created": Operand(timestamp, operators=ORDER),
     }
 

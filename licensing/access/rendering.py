@@ -1,6 +1,6 @@
 """Decision objects, as they are sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from analytics.models import AccessEvent
@@ -10,8 +10,10 @@ from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.decisions import Answer, Shared
+from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
 
+Sign = Callable[[Answer], str]
 # Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
 MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
 
@@ -42,6 +44,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         },
         "rateLimit": present_rate(answer),
         "charge": present_charge(decision),
+        "cacheFor": cache_seconds(answer),
         "dryRun": answer.dry_run,
         "created": answer.created,
     }
@@ -90,7 +93,17 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check]) -> dict[str, Any]:
+def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, Any]:
+    """The reply to a check; `sign` where its decision is to be signed."""
+    shown = present(answer, explain=check.explain)
+    if check.sign and sign is not None:
+        shown["token"] = sign(answer)
+    return shown
+
+
+def present_batch(
+    answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
+) -> dict[str, Any]:
     """The list of a batch's decisions. What those that share a decision have in common is put together once."""
     made: dict[Shared, dict[str, Any]] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
@@ -105,6 +118,8 @@ def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check])
                 if answer.shared is not None:
                     made[answer.shared] = common
             shown = {**common, "id": answer.id, "contentId": answer.content_id}
+            if check.sign and sign is not None:
+                shown["token"] = sign(answer)
         if check.correlation_id is not None:
             shown["correlationId"] = check.correlation_id
         data.append(shown)

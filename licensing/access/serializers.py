@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, Id, Timestamp
+from kit.rest.fields import Choice, ErrorShown, Id, Timestamp
 from licensing.policies.decision import Reason
 from licensing.policies.rules import ACTIONS, PERIODS
 
@@ -57,11 +57,9 @@ class ContextShown(serializers.Serializer):
     userAgent = serializers.CharField(required=False)
 
 
-class ErrorShown(serializers.Serializer):
-    code = serializers.CharField()
-    message = serializers.CharField()
-    type = serializers.CharField()
-    param = serializers.CharField(required=False)
+class ChargeShown(serializers.Serializer):
+    amount = serializers.FloatField(help_text="An exact decimal.")
+    currency = serializers.CharField(help_text="ISO 4217, such as `EUR`.")
 
 
 class ObservedDenial(serializers.Serializer):
@@ -88,13 +86,20 @@ class DecisionSerializer(serializers.Serializer):
     matchedRule = MatchedRule(allow_null=True, help_text="Null for the default action.")
     license = LicenseBehind(allow_null=True)
     rateLimit = RuleRateLimit(allow_null=True)
-    charge = serializers.JSONField(allow_null=True)
+    charge = ChargeShown(allow_null=True, help_text="What the access costs; null if nothing.")
+    cacheFor = serializers.IntegerField(
+        min_value=0, help_text="Seconds that the answer may be kept; 0 where each access is to be checked."
+    )
     dryRun = serializers.BooleanField()
     created = Timestamp()
     context = ContextShown(  # type: ignore[assignment]
         required=False, help_text="Of a recorded decision: what was given of the requester."
     )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
+    token = serializers.CharField(
+        required=False,
+        help_text="With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys.",
+    )
     trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
     traceTruncated = serializers.BooleanField(
         required=False, help_text="True where the trace had too little room for all rules that were tried."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -24,9 +25,10 @@ from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import present, present_batch, present_recorded
+from licensing.access.rendering import Sign, present_batch, present_check, present_recorded
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
-from licensing.policies.schemas import ONE_SELECTOR, body_schema
+from licensing.access.signing import current_signer
+from licensing.policies.schemas import body_schema
 
 
 class AccessViewSet(AccountViewSet):
@@ -45,19 +47,27 @@ class AccessViewSet(AccountViewSet):
         caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
         return check_access(self.account_id, checks, timezone.now(), caller)
 
+    def sign(self, checks: Sequence[Check]) -> Sign | None:
+        """What signs their decisions, if any of them is to be signed. Raises ServiceUnavailable."""
+        if not any(check.sign for check in checks):
+            return None
+        request = self.request._request
+        return current_signer().by(settings.BASE_URL or f"{request.scheme}://{request.get_host()}")
+
     @extend_schema(
         summary="Check access",
-        request=body_schema(CheckBody, required=["requester"], oneOf=ONE_SELECTOR),
+        request=body_schema(CheckBody, required=["requester"]),
         responses=DecisionSerializer,
     )
     @action(detail=False, methods=["post"])
     def check(self, request: Request) -> Response:
         """May this requester have this item? Answers 200 for allow and for deny, when the decision is on disk."""
         check = parse_check(read_object(request._request))
+        sign = self.sign([check])
         [answer] = self.decide([check])
         if isinstance(answer, ApiError):
             raise answer
-        return Response(present(answer, explain=check.explain))
+        return Response(present_check(answer, check, sign))
 
     @extend_schema(
         summary="Check access to many items",
@@ -76,7 +86,8 @@ class AccessViewSet(AccountViewSet):
     def check_batch(self, request: Request) -> Response:
         """One request for the plan limit. The decisions come in the order of `checks`."""
         checks = parse_batch(read_object(request._request))
-        return Response(present_batch(self.decide(checks), checks))
+        sign = self.sign(checks)
+        return Response(present_batch(self.decide(checks), checks, sign))
 
 
 class DecisionViewSet(AccountViewSet):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from kit.rest.fields import is_http_url
 from kit.rest.filters import (
     ORDER,
+    PREFIX,
     Operand,
     OperatorFilterSet,
     choice,
@@ -22,8 +23,8 @@ from licensing.policies.facts import ContentType
 
 def operand_of(attribute: Attribute) -> Operand:
     if attribute.kind == Kind.TEXT:
-        return Operand(text, attribute.column)
-    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER)
+        return Operand(text, attribute.column, optional=True)
+    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER, optional=True)
 
 
 def key_of_url(value: str) -> bytes | None:
@@ -36,11 +37,11 @@ class ContentFilters(OperatorFilterSet):
         "id": Operand(identifier("cnt")),
         "type": Operand(choice(ContentType)),
         "status": Operand(choice(Status)),
-        "externalId": Operand(text, "external_id"),
-        "policyId": Operand(identifier("pol"), "policy_id"),
-        "title": Operand(text),
-        "source": Operand(replace(text, parse=key_of_url), "source_key"),
-        "tags": Operand(text, lookup="has"),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "policyId": Operand(identifier("pol"), "policy_id", optional=True),
+        "title": Operand(text, operators=PREFIX),
+        "source": Operand(replace(text, parse=key_of_url), "source_key", optional=True),
+        "tags": Operand(text, lookup="has", optional=True, absent=[]),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
         **{f"metadata.{one.name}": operand_of(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},

@@ -65,8 +65,11 @@ SCHEMA: dict[str, Any] = {
     "nullable": True,
     "properties": {one.name: one.schema for one in ATTRIBUTES},
     "additionalProperties": {
-        "oneOf": [{"type": "string", "maxLength": MAX_FURTHER_TEXT}, {"type": "number"}, {"type": "boolean"}],
-        "nullable": True,
+        "anyOf": [
+            {"type": "string", "maxLength": MAX_FURTHER_TEXT, "nullable": True},
+            {"type": "number", "nullable": True},
+            {"type": "boolean", "nullable": True},
+        ],
     },
     "description": f"Up to {MAX_FURTHER_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
     "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},

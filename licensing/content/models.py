@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from accounts.models import Account
+from kit.storage.code_points import ByCodePoint
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
 from licensing.content.metadata import shown_metadata
@@ -59,6 +60,14 @@ class Content(models.Model):
         indexes = [
             models.Index(
                 fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="content_newest_first"
+            ),
+            models.Index(fields=["account", "updated", "id"], condition=Q(deleted_at=None), name="content_by_updated"),
+            models.Index(
+                F("account"),
+                ByCodePoint("title"),
+                F("id"),
+                condition=Q(deleted_at=None),
+                name="content_title_order",
             ),
             models.Index(fields=["account", "source_key"], condition=Q(deleted_at=None), name="content_by_source"),
             # Counted by it alone: the rows are not looked at.

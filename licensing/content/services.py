@@ -1,5 +1,6 @@
 """What can be done with content; endpoints, commands and the admin all call these."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -13,6 +14,10 @@ from licensing.content.metadata import COLUMNS, MAX_FURTHER_KEYS
 from licensing.content.models import Content
 from licensing.content.url_key import source_key
 from licensing.policies.models import Policy
+
+# What a change of many items writes of each.
+WRITTEN = ["external_id", "title", "type", "source", "source_key", "policy", *COLUMNS.values(), "metadata_extra",
+           "tags", "status", "updated"]  # fmt: skip
 
 
 def apply_content(item: Content, fields: dict[str, Any]) -> None:
@@ -51,6 +56,20 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
         if policy is not None:
             return policy
     raise ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param="policyId")
+
+
+def lock_policies(account_id: str, policy_ids: set[Any]) -> set[str]:
+    """Which of these the account has; none of them can be deleted before the transaction ends."""
+    possible = [one for one in policy_ids if ids.decode("pol", one) is not None]
+    if not possible:
+        return set()
+    owned = Policy.objects.of(account_id).filter(pk__in=possible).order_by("pk")
+    return set(owned.select_for_update().values_list("pk", flat=True))
+
+
+def write_items(items: Sequence[Content]) -> None:
+    """Inserts the items that are new and updates the others, in one statement. Raises IntegrityError."""
+    Content.objects.bulk_create(items, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
 
 
 def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Content:

@@ -4,22 +4,35 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
+from kit.rest.fields import Choice
+from kit.rest.pagination import KeysetPagination, Order, TextsInOrder
 from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
-from licensing.content.serializers import ContentSerializer
+from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
+from licensing.content.upserts import read_rows, upsert
 from licensing.deletion import DeletedSerializer, deleted
 
 EXPAND = OpenApiParameter(
     "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
 )
+
+
+class ContentPages(KeysetPagination):
+    orders = {
+        "created": Order("created"),
+        "updated": Order("updated"),
+        "title": Order("title", TextsInOrder),
+    }
 
 
 class ContentViewSet(AccountViewSet):
@@ -29,9 +42,11 @@ class ContentViewSet(AccountViewSet):
         "create": "content:write",
         "partial_update": "content:write",
         "destroy": "content:write",
+        "bulk": "content:write",
     }
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
+    pagination_class = ContentPages
     query_parameters = frozenset({"expand"})
     queryset = Content.objects.kept()
 
@@ -61,6 +76,40 @@ class ContentViewSet(AccountViewSet):
         fields.pop("status", None)  # the service's to set at creation
         given = {name: value for name, value in fields.items() if value is not None}
         return self.answer(services.create_content(self.account_id, given), 201)
+
+    @extend_schema(
+        summary="Create and update content in bulk",
+        request=BulkSerializer,
+        responses=inline_serializer(
+            "BulkOutcomes",
+            {
+                "object": Choice(choices=["list"]),
+                "data": BulkOutcomeSerializer(many=True),
+                "hasMore": serializers.BooleanField(help_text="Always false."),
+                "totalCount": serializers.IntegerField(min_value=1, help_text="How many rows were sent."),
+            },
+        ),
+    )
+    @action(detail=False, methods=["post"])
+    def bulk(self, request: Request) -> Response:
+        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+
+        A row with `id`, or with an `externalId` that an item has, updates that item as PATCH does; any other creates
+        one. The outcomes are in the order of the rows. All of them are one transaction and one request for the plan
+        limit.
+        """
+        outcomes = upsert(self.account_id, read_rows(self.validated(BulkSerializer)["items"]))
+        shown = ContentSerializer()
+        data = [
+            {
+                "index": index,
+                "status": outcome.status,
+                "content": shown.to_representation(outcome.item) if outcome.item else None,
+                "error": outcome.error.as_dict() if outcome.error else None,
+            }
+            for index, outcome in enumerate(outcomes)
+        ]
+        return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

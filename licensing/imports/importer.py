@@ -21,20 +21,15 @@ from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_er
 from kit.http.parsing import check_values
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
-from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import apply_content, linked_policy
+from licensing.content.services import apply_content, linked_policy, lock_policies, write_items
 from licensing.imports.mapping import Mapping, from_text, is_target
 from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
-from licensing.policies.models import Policy
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
-# What an import writes of an item that is there already.
-WRITTEN = ["title", "type", "source", "source_key", "policy", *COLUMNS.values(), "metadata_extra", "tags", "status",
-           "updated"]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -205,7 +200,7 @@ class Import:
         external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
         known = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
         items = {item.external_id: item for item in known.select_for_update()}
-        policies = self.lock_policies({entry.fields.get("policy_id") for entry in entries})
+        policies = lock_policies(self.account_id, {entry.fields.get("policy_id") for entry in entries})
         now = timezone.now()
         created: list[Content] = []
         updated: list[Content] = []
@@ -226,18 +221,10 @@ class Import:
                 changes.append(change)
         if (created or updated) and not self.dry_run:
             # In one order: of two imports that insert the same items, one just waits for the other.
-            rows = sorted([*created, *updated], key=lambda item: item.external_id or "")
-            Content.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
+            write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
             audit.record_all(changes)
             epochs.bump(self.account_id)
         return len(created), len(updated)
-
-    def lock_policies(self, policy_ids: set[Any]) -> set[str]:
-        real = [one for one in policy_ids if ids.decode("pol", one) is not None]
-        if not real:
-            return set()
-        owned = Policy.objects.of(self.account_id).filter(pk__in=real).order_by("pk")
-        return set(owned.select_for_update().values_list("pk", flat=True))
 
 
 def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None:

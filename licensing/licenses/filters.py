@@ -20,7 +20,7 @@ class LicenseFilters(OperatorFilterSet):
         "licenseType": Operand(text, "license_type"),
         "status": Operand(choice(STATES), "derived_status"),
         "startsAt": Operand(timestamp, "starts_at", ORDER),
-        "expiresAt": Operand(timestamp, "expires_at", ORDER),
+        "expiresAt": Operand(timestamp, "expires_at", ORDER, optional=True),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
     }

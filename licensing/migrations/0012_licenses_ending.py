@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0006_events_and_webhooks'),
+        ('accounts', '0007_events_and_webhooks'),
         ('licensing', '0008_requesters_by_account_once'),
     ]
 

@@ -1,12 +1,14 @@
 """The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/policies.md)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
@@ -43,6 +45,7 @@ class CompiledPolicy:
     default_action: str
     rules: tuple[Rule, ...]
     mode: str = Mode.ENFORCE
+    boundaries: tuple[datetime, ...] = ()  # the moments of all `before` and `after`, in order
 
     @classmethod
     def of(
@@ -53,7 +56,13 @@ class CompiledPolicy:
         rules: tuple[Rule, ...],
         mode: str = Mode.ENFORCE,
     ) -> "CompiledPolicy":
-        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)), mode)
+        moments = {
+            parse_timestamp(condition.wanted)
+            for rule in rules
+            for condition in rule.conditions
+            if condition.name in ("before", "after")
+        }
+        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)), mode, tuple(sorted(moments)))
 
     @property
     def size(self) -> int:

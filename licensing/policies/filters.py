@@ -23,7 +23,7 @@ class PolicyFilters(OperatorFilterSet):
         "mode": Operand(choice(MODES)),
         "version": Operand(integer, operators=ORDER),
         "created": Operand(timestamp, operators=ORDER),
-        "updated": Operand(timestamp, operators=ORDER),
+        "updated": Operand(timestamp, operators=ORDER, optional=True),
     }
 
     class Meta:

@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 
+from kit.rest.components import COMPONENT
 from licensing.policies import conditions, rules
 from licensing.policies.condition_values import PERMISSION_SCHEMA
 
 CONDITIONS: dict[str, Any] = {
+    COMPONENT: "Conditions",
     "description": "All must hold; of several values any. What is not known matches nothing.",
     "oneOf": [
         {
@@ -70,6 +72,8 @@ def rule(action: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 RULE: dict[str, Any] = {
+    COMPONENT: "Rule",
+    "description": "Allows or denies where its conditions hold.",
     "oneOf": [rule("allow", RULE_FIELDS | ALLOW_FIELDS), rule("deny", RULE_FIELDS)],
     "example": {
         "action": "allow",
@@ -102,20 +106,21 @@ def openapi(schema: Any) -> Any:
         del worded["required"]
     if "anyOf" in worded:
         members = [member for member in worded.pop("anyOf") if member != {"type": "null"}]
-        worded |= members[0] if len(members) == 1 else {"oneOf": members}
-        worded["nullable"] = True
+        if len(members) == 1 and COMPONENT in members[0]:
+            worded |= {"type": "object", "nullable": True, "allOf": members}
+        elif len(members) == 1:
+            worded = members[0] | {"nullable": True} | worded
+        else:  # null means what absence does, and there is no type to say it beside
+            worded["oneOf"] = members
     return worded
 
 
 def body_schema(body: type[msgspec.Struct], **keywords: Any) -> dict[str, Any]:
     """The request of an operation whose body is a structure; `keywords` say what its types cannot."""
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
+    for name, component in components.items():
+        component[COMPONENT] = name.removesuffix("Body")
     return {"application/json": openapi(inlined(schema, components)) | keywords}
-
-
-ONE_SELECTOR = [
-    {"required": [name], "properties": {name: {"type": "string"}}} for name in ("contentId", "externalId", "source")
-]
 
 
 def inlined(schema: Any, components: dict[str, Any]) -> Any:

@@ -89,12 +89,12 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
     load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both_have_looked = Barrier(2)
-    look_up = importer.Import.lock_policies
+    look_up = importer.lock_policies
 
-    def together(self: importer.Import, policy_ids: set[Any]) -> set[str]:
+    def together(account_id: str, policy_ids: set[Any]) -> set[str]:
         with suppress(BrokenBarrierError):  # SQLite lets the second one look only when the first has written
             both_have_looked.wait(0.3)
-        return look_up(self, policy_ids)
+        return look_up(account_id, policy_ids)
 
     def run(number: int) -> Run:
         try:
@@ -102,7 +102,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
         finally:
             connection.close()
 
-    monkeypatch.setattr(importer.Import, "lock_policies", together)
+    monkeypatch.setattr(importer, "lock_policies", together)
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(run, range(2)))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]

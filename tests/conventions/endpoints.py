@@ -61,6 +61,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/openapi.json", None),
     Endpoint("GET", "/v1/content", "content:read"),
     Endpoint("POST", "/v1/content", "content:write", {"title": "New"}, 201),
+    Endpoint("POST", "/v1/content/bulk", "content:write", {"items": [{"title": "New"}]}),
     Endpoint("GET", "/v1/content/{content}", "content:read"),
     Endpoint("PATCH", "/v1/content/{content}", "content:write", {"title": "Changed"}),
     Endpoint("DELETE", "/v1/content/{content}", "content:write"),

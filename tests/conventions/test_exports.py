@@ -62,9 +62,24 @@ def test_an_error_is_json_whatever_was_asked_for(api, anonymous, path):
 
 
 @pytest.mark.parametrize("path", EXPORTS[:2])
-@pytest.mark.parametrize("name", ["limit", "cursor"])
-def test_a_file_is_not_cut_into_pages(api, path, name):
-    assert api.get(f"{path}?format=csv&{name}=1").error["param"] == name
+def test_a_file_begins_at_no_cursor(api, path):
+    assert api.get(f"{path}?format=csv&cursor=1").error["param"] == "cursor"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_the_limit_that_clients_send_with_every_list_does_not_cut_a_file(api, decisions, form):
+    whole = api.get("/v1/access/decisions", format=form)
+    assert api.get("/v1/access/decisions", format=form, limit=2).content == whole.content
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "x"])
+def test_a_limit_that_is_none_is_refused_of_a_file_too(api, limit):
+    assert api.get("/v1/access/decisions", format="csv", limit=limit).error["param"] == "limit"
+
+
+def test_a_file_is_sorted_as_the_list_is(api, decisions):
+    rows = table(api.get("/v1/access/decisions", format="csv", sort="created"))
+    assert [row["id"] for row in rows] == [one["id"] for one in decisions][::-1]
 
 
 def test_other_lists_are_json_alone(api):

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.conventions.test_audit_filters import AUDIT
-from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES
+from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},
@@ -43,6 +43,23 @@ def test_only_dates_and_numbers_have_an_order(api, path):
             assert is_refused(api.get(f"{path}?{name}[{op}]=1"), f"{name}[{op}]")
 
 
+@pytest.mark.parametrize("path", LISTS)
+def test_only_what_may_be_absent_can_be_asked_whether_it_exists(api, path):
+    for name, (values, _) in LISTS[path].items():
+        if values and not is_optional(values):
+            assert is_refused(api.get(f"{path}?{name}[exists]=true"), f"{name}[exists]")
+
+
+@pytest.mark.parametrize("name", ["type[startsWith]", "source[startsWith]", "tags[startsWith]", "id[startsWith]"])
+def test_only_what_an_index_serves_can_be_found_by_its_beginning(api, name):
+    assert is_refused(api.get(f"/v1/content?{name}=a"), name)
+
+
+@pytest.mark.parametrize("query", ["type=image&type=image", "type[ne]=image&type[ne]=report", "title=a&title=b"])
+def test_only_in_can_be_repeated(api, query):
+    assert is_refused(api.get(f"/v1/content?{query}"), query.partition("=")[0])
+
+
 @pytest.mark.parametrize(
     ("path", "name", "value"),
     [
@@ -56,6 +73,10 @@ def test_only_dates_and_numbers_have_an_order(api, path):
         ("/v1/content", "id", "pol_" + "0" * 26),
         ("/v1/content", "id[in]", "x"),
         ("/v1/content", "policyId", "null"),
+        ("/v1/content", "policyId[exists]", ""),
+        ("/v1/content", "policyId[exists]", "1"),
+        ("/v1/content", "policyId[exists]", "True"),
+        ("/v1/content", "title[startsWith]", "a\0"),
         ("/v1/content", "created", "yesterday"),
         ("/v1/content", "created[gte]", ""),
         ("/v1/content", "created[gte]", "2026-01-01T00:00:00"),
@@ -105,6 +126,14 @@ def test_in_takes_up_to_100_values(api):
 
     assert answer(100).status == 200
     assert is_refused(answer(101), "title[in]")
+    repeated = "&".join(f"title[in]=t{n}" for n in range(101))
+    assert is_refused(api.get(f"/v1/content?{repeated}"), "title[in]")
+
+
+def test_each_of_repeated_values_is_read(api):
+    assert is_refused(api.get("/v1/content?type[in]=image&type[in]=book"), "type[in]")
+    assert is_refused(api.get("/v1/content?type[in]=book&type[in]=image"), "type[in]")
+    assert is_refused(api.get("/v1/content?title[in]=%00&title[in]=a"), "title[in]")
 
 
 @pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/policies/{policy}/versions"])

@@ -183,6 +183,10 @@ def rows_of_the_ledger(account):
     return known
 
 
+def is_optional(values: list[Any]) -> bool:
+    return None in values
+
+
 def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -217,6 +221,12 @@ def check_filter(api, path, fields, name, known):
         for spelling in [f"{name}[{op}]", f"{name}%5B{op}%5D", *([name] if op == "eq" else [])]:
             query = f"{spelling}={quote(text)}"
             assert (query, found_by(api, path, query, known)) == (query, expected)
+    repeated = "&".join(f"{name}[in]={quote(text_of(value))}" for value in values[1:3])
+    assert found_by(api, path, repeated, known) == [row for row in (3, 2, 1, 0) if values[row] in values[1:3]]
+    if is_optional(values):
+        for asked in (True, False):
+            expected = [row for row in (3, 2, 1, 0) if (values[row] is not None) == asked]
+            assert found_by(api, path, f"{name}[exists]={text_of(asked)}", known) == expected
 
 
 @pytest.mark.parametrize("name", CONTENT)
@@ -259,6 +269,8 @@ def test_ledger_entries_can_be_filtered_by(api, rows_of_the_ledger, name):
         ("tags=Y", []),
         ('tags="y"', []),
         ("tags=%25", []),
+        ("tags[exists]=true", [2, 1, 0]),
+        ("tags[exists]=false", [3]),
     ],
 )
 def test_content_can_be_filtered_by_a_tag_that_it_has(api, rows_of_content, query, indices):
@@ -282,3 +294,85 @@ def test_content_can_be_filtered_by_a_tag_that_it_has(api, rows_of_content, quer
 )
 def test_filters_are_joined_by_and(api, rows_of_content, query, indices):
     assert found_by(api, "/v1/content", query, rows_of_content) == indices
+
+
+@pytest.mark.parametrize(
+    ("query", "indices"),
+    [
+        ("created[lte]=2026-01-02", [1, 0]),
+        ("created[gt]=2026-01-02", [3, 2]),
+        ("created[lt]=2026-01-02", [0]),
+        ("created[gte]=2026-01-02", [3, 2, 1]),
+        ("created[gt]=2026-01-02&created[lte]=2026-01-03", [2]),
+        ("created[lte]=2026-01-02T00:00:00Z", [0]),
+        ("created[gt]=2026-01-02T00:00:00Z", [3, 2, 1]),
+        ("created[lte]=9999-12-31", [3, 2, 1, 0]),
+        ("created[gt]=9999-12-31", []),
+        ("updated[lte]=2026-01-02", [1, 0]),
+        ("metadata.publishedAt[lte]=2021-06-15", [1, 0]),
+        ("metadata.publishedAt[gt]=2021-06-15", [2]),
+    ],
+)
+def test_a_date_without_a_time_is_that_whole_day_to_lte_and_gt(api, rows_of_content, query, indices):
+    assert found_by(api, "/v1/content", query, rows_of_content) == indices
+
+
+def test_a_day_ends_with_its_last_microsecond(api, rows_of_content):
+    Content.objects.filter(pk=rows_of_content["row0"]).update(created=datetime(2026, 3, 1, 23, 59, 59, 999_999, UTC))
+    Content.objects.filter(pk=rows_of_content["row1"]).update(created=datetime(2026, 3, 2, tzinfo=UTC))
+    assert found_by(api, "/v1/content", "created[lte]=2026-03-01&created[gte]=2026-03-01", rows_of_content) == [0]
+    assert found_by(api, "/v1/content", "created[gt]=2026-03-01", rows_of_content) == [1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "type[in]=image,article&type[in]=report",
+        "type[in]=report&type[in]=image&type[in]=article",
+        "type[in]=article,report,image",
+    ],
+)
+def test_in_takes_commas_repetition_and_both(api, rows_of_content, query):
+    assert found_by(api, "/v1/content", query, rows_of_content) == [3, 2, 1, 0]
+
+
+def test_items_without_a_policy_can_be_found(api, rows_of_content):
+    assert found_by(api, "/v1/content", "policyId[exists]=false", rows_of_content) == [3]
+
+
+@pytest.fixture
+def titled(api):
+    """Items by their titles, which are prefixes of each other and of unlike case."""
+
+    def made(*titles):
+        for title in titles:
+            assert api.post("/v1/content", {"title": title, "externalId": f"ext {title}"}).status == 201
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        ("Mar", ["Mars", "Markets", "Mar"]),
+        ("mar", ["margin"]),
+        ("Mark", ["Markets"]),
+        ("M%", []),
+        ("M_", ["M_x"]),
+        ("é", ["été"]),
+        ("\ud7ff", ["\ud7ffx"]),
+        ("\U0010ffff", ["\U0010ffff!"]),
+        ("Zebras", []),
+    ],
+)
+def test_a_text_can_be_found_by_its_beginning(api, titled, prefix, found):
+    titled("Mar", "margin", "Markets", "Mars", "M_x", "été", "\ud7ffx", "\ue000x", "\U0010ffff!")
+    reply = api.get(f"/v1/content?title[startsWith]={quote(prefix)}")
+    assert [item["title"] for item in reply["data"]] == found
+    reply = api.get(f"/v1/content?externalId[startsWith]={quote('ext ' + prefix)}")
+    assert [item["title"] for item in reply["data"]] == found
+
+
+def test_an_empty_beginning_is_everythings(api, titled):
+    titled("a", "b")
+    assert api.get("/v1/content?title[startsWith]=")["totalCount"] == 2

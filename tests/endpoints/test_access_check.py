@@ -10,7 +10,7 @@ from tests.endpoints.test_content_create import A_TIMESTAMP
 
 FIELDS = {
     "object", "id", "allowed", "reason", "message", "contentId", "requester", "permission", "permissions", "policyId",
-    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "dryRun", "created",
+    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "cacheFor", "dryRun", "created",
 }  # fmt: skip
 
 
@@ -56,6 +56,7 @@ def test_an_allowed_check_says_on_what_grounds(check, item, policy):
         "license": {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "caller"},
         "rateLimit": None,
         "charge": None,
+        "cacheFor": 60,
         "dryRun": False,
     }
 

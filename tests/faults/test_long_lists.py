@@ -108,6 +108,66 @@ def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserte
         assert "temp b-tree" not in plan.lower()
 
 
+def is_read_in_order(plan: str, index: str) -> bool:
+    return index in plan and "sort" not in plan.lower() and "temp b-tree" not in plan.lower()
+
+
+@pytest.fixture
+def long_list(account: Account) -> None:
+    """So many items that no planner would sort them; a second account has some, too."""
+    begin = timezone.now() - timedelta(days=30)
+    for owner, count in ((account, 4_000), (factories.account(name="Other"), 500)):
+        moments = [begin + timedelta(seconds=number * 7919 % count) for number in range(count)]
+        Content.objects.bulk_create(
+            Content(
+                account=owner,
+                title=f"Item {number * 7919 % count:05}",
+                external_id=f"ext-{number:05}",
+                created=begin + timedelta(seconds=number),
+                updated=moments[number],
+            )
+            for number in range(count)
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE licensing_content")
+
+
+@pytest.mark.parametrize("direction", ["", "-"])
+@pytest.mark.parametrize(
+    ("key", "index"),
+    [
+        ("created", "content_newest_first"),
+        ("updated", "content_by_updated"),
+        ("title", "content_title_order"),
+    ],
+)
+def test_a_page_in_any_order_is_read_from_an_index(
+    api: ApiClient, long_list: None, key: str, index: str, direction: str
+) -> None:
+    path = f"/v1/content?sort={direction}{key}&limit=50"
+    first = api.get(path)
+    for page in (path, f"{path}&cursor={first['nextCursor']}"):
+        plans = plans_of_page(api, page)
+        assert plans
+        for plan in plans:
+            assert is_read_in_order(plan, index), plan
+
+
+@pytest.mark.parametrize(
+    ("query", "indexes"),
+    [
+        ("title[startsWith]=Item 0012", ["content_title_order"]),
+        ("externalId[startsWith]=ext-0012", ["content_by_external_id", "external_id_is_unique"]),
+    ],
+)
+def test_a_beginning_is_looked_up_in_an_index(api: ApiClient, long_list: None, query: str, indexes: list[str]) -> None:
+    assert api.get(f"/v1/content?{query}")["totalCount"] == 10
+    plans = plans_of_page(api, f"/v1/content?{query}&limit=20")
+    if connection.vendor == "postgresql":
+        for plan in plans:
+            assert any(index in plan for index in indexes), plan
+
+
 def test_a_cursor_within_one_microsecond_goes_on_at_the_next_id(api: ApiClient, account: Account) -> None:
     moment = timezone.now() - timedelta(days=1)
     made = [ids.new_id("cnt") for _ in range(250)]

@@ -27,7 +27,7 @@ from licensing.access.decisions import Answer
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
-from licensing.access.rendering import present, present_batch
+from licensing.access.rendering import present_batch, present_check
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 MAX_HOST = 300  # characters: a name of 253, and a port
@@ -95,6 +95,10 @@ class Head:
         if b"host" not in self.headers and self.scope.get("server"):  # HTTP/1.0 needs none
             return str(self.scope["server"][0])
         return self.header(b"host")
+
+    @property
+    def base_url(self) -> str:
+        return f"{'https' if self.is_secure else 'http'}://{self.host}"
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -202,14 +206,17 @@ class CheckApplication:
         is_single = request.head.path == CHECK
         parse = parse_one if is_single else parse_batch
         checks = await self.parse(request.grant.account_id, request.head.body or b"", parse)
+        sign = None
+        if any(check.sign for check in checks):  # before anything is recorded: without a key there is no answer
+            sign = (await self.gateway.signers.current()).by(settings.BASE_URL or request.head.base_url)
         answers = await self.gateway.check(request, checks, timezone.now())
         count_checks(outcomes_of(answers))
         if not is_single:
-            return present_batch(answers, checks)
+            return present_batch(answers, checks, sign)
         [answer], [check] = answers, checks
         if isinstance(answer, ApiError):
             raise answer
-        return present(answer, explain=check.explain)
+        return present_check(answer, check, sign)
 
     async def parse(self, account_id: str, body: bytes, parse: Callable[[dict[str, Any]], list[Check]]) -> list[Check]:
         """The checks of a body: on the event loop if that takes next to nothing, otherwise in a thread."""

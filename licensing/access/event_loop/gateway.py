@@ -33,6 +33,7 @@ from licensing.access.event_loop.blocking_calls import (
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
+from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
 from licensing.access.subjects import RequesterSnapshot
@@ -67,6 +68,7 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
+        self.signers = Signers()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
 
     # --- What is asked -----------------------------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+"""Many items created and changed at once (POST /v1/content/bulk): each row by the rules of its own POST or PATCH.
+
+The statements are as many for a thousand rows as for one. Rows take effect in their order, so what a row changed is
+what the next one meets: an externalId that one row gave up another may take.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from accounts import audit, epochs
+from accounts.models import AuditEntry
+from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
+from kit.values import ids
+from licensing.content.models import Content
+from licensing.content.serializers import ContentSerializer
+from licensing.content.services import apply_content, lock_policies, write_items
+
+ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class Row:
+    """The fields of a row by their Python names, and the id of the item it is about, if it names one."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+    error: ApiError | None = None  # what is wrong with it by itself
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a row: 201 or 200 with its item, otherwise an error."""
+
+    status: int
+    item: Content | None = None
+    error: ApiError | None = None
+
+
+def read_rows(bodies: Sequence[Any]) -> list[Row]:
+    serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
+    return [read_row(serializer, body) for body in bodies]
+
+
+def read_row(serializer: ContentSerializer, body: Any) -> Row:
+    try:
+        fields = serializer.run_validation(body)
+        named = body.get("id")
+        if named is not None and ids.decode("cnt", named) is None:
+            raise unknown_item(named)
+    except (ApiError, ValidationError) as error:
+        return Row(error=as_api_error(error))
+    return Row(fields, named)
+
+
+def unknown_item(named: Any) -> ValidationFailed:
+    return ValidationFailed(f"There is no content item {str(named)[:100]!r}.", param="id")
+
+
+def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome]:
+    """The outcome of each row. All that they write is one transaction."""
+    for attempt in range(ATTEMPTS):
+        try:
+            with transaction.atomic():
+                return Upsert(account_id, rows).run()
+        except IntegrityError:
+            # Since the look-up somebody has taken one of the externalIds: this time the row finds their item.
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+class Upsert:
+    """One attempt at the rows, in a transaction."""
+
+    def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
+        self.account_id, self.rows = account_id, rows
+        self.now = timezone.now()
+        # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
+        self.by_id: dict[str, Content] = {}
+        self.by_external_id: dict[str, Content] = {}
+        for item in self.lock_items():
+            self.remember(item)
+        self.policies = lock_policies(account_id, {row.fields.get("policy_id") for row in rows})
+        self.row_of: dict[str, int] = {}  # the row that an item was created or changed by
+        self.created: list[Content] = []
+        self.updated: list[Content] = []
+        self.released: list[str] = []  # items that give up their externalId
+        self.changes: list[AuditEntry] = []
+
+    def lock_items(self) -> list[Content]:
+        """The account's items that rows name by id or externalId."""
+        owned = Content.objects.of(self.account_id)
+        by_id = owned.filter(pk__in={row.id for row in self.rows} - {None})
+        by_external_id = owned.filter(external_id__in={row.fields.get("external_id") for row in self.rows} - {None})
+        found = {*by_id.values_list("pk", flat=True), *by_external_id.values_list("pk", flat=True)}
+        return list(owned.filter(pk__in=found).order_by("pk").select_for_update())
+
+    def remember(self, item: Content) -> None:
+        self.by_id[item.pk] = item
+        if item.external_id is not None:
+            self.by_external_id[item.external_id] = item
+
+    def run(self) -> list[Outcome]:
+        outcomes = [self.outcome(index, row) for index, row in enumerate(self.rows)]
+        if self.changes:
+            if self.released:
+                Content.objects.filter(pk__in=self.released).update(external_id=None)
+            # In one order: of two requests that insert the same items, one just waits for the other.
+            write_items(sorted([*self.created, *self.updated], key=lambda item: item.external_id or ""))
+            audit.record_all(self.changes)
+            epochs.bump(self.account_id)
+        return outcomes
+
+    def outcome(self, index: int, row: Row) -> Outcome:
+        try:
+            if row.error is not None:
+                raise row.error
+            return self.act(index, row)
+        except ApiError as error:
+            return Outcome(error.status_code, error=error)
+
+    def act(self, index: int, row: Row) -> Outcome:
+        """Carries the row out in memory. Raises ApiError, and then has changed nothing."""
+        external_id = row.fields.get("external_id")
+        holder = self.by_external_id.get(external_id) if external_id is not None else None
+        item = holder if row.id is None else self.by_id.get(row.id)
+        if row.id is not None and item is None:
+            raise unknown_item(row.id)
+        if item is not None and item.pk in self.row_of:
+            param = "externalId" if row.id is None else "id"
+            raise AlreadyExists(f"Row {self.row_of[item.pk]} is about the same item.", param=param)
+        if holder is not None and holder is not item:
+            raise AlreadyExists(f"There is an item with the externalId {external_id!r} already.", param="externalId")
+        policy_id = row.fields.get("policy_id")
+        if policy_id is not None and policy_id not in self.policies:
+            raise ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param="policyId")
+        made = self.create(row.fields) if item is None else self.change(item, row.fields)
+        self.row_of[made.pk] = index
+        return Outcome(201 if item is None else 200, made)
+
+    def create(self, fields: dict[str, Any]) -> Content:
+        if "title" not in fields:
+            raise ValidationFailed("This field is required.", param="title")
+        made = Content(account_id=self.account_id, created=self.now, updated=self.now)
+        apply_content(made, of_a_new_item(fields))
+        self.created.append(made)
+        self.note("content.created", made, {})
+        return made
+
+    def change(self, item: Content, fields: dict[str, Any]) -> Content:
+        changed = copy(item)
+        apply_content(changed, fields)
+        if not self.note("content.updated", changed, item.audited()):
+            return item
+        changed.updated = self.now
+        if item.external_id != changed.external_id and item.external_id is not None:
+            del self.by_external_id[item.external_id]
+            self.released.append(item.pk)
+        self.updated.append(changed)
+        return changed
+
+    def note(self, action: str, item: Content, before: dict[str, Any]) -> bool:
+        """Whether that changes anything; if so, it has an audit entry."""
+        entry = audit.entry(action, item, before)
+        if entry is not None:
+            self.changes.append(entry)
+            self.remember(item)
+        return entry is not None
+
+
+def of_a_new_item(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that count at creation: a null is as good as none, and the status is the service's to set."""
+    return {name: value for name, value in fields.items() if value is not None and name != "status"}

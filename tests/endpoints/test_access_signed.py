@@ -1,0 +1,329 @@
+"""Signed decisions and `cacheFor` (docs/signed-decisions.md)."""
+
+import base64
+import json
+import shutil
+import subprocess
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from kit.values.timestamps import render_timestamp
+from licensing.access import signing
+from licensing.access.models import SigningKey
+from licensing.access.signing import current_signer, forget_signer
+from tests import factories
+
+ISSUERS = ["http://testserver", "http://localhost"]  # what the clients of the tests call the service
+
+VERIFY = """
+const [keys, token] = JSON.parse(require("fs").readFileSync(0));
+const [head, body, signature] = token.split(".");
+const bytes = (text) => Buffer.from(text, "base64url");
+const { kid } = JSON.parse(bytes(head));
+const jwk = keys.find((key) => key.kid === kid);
+(async () => {
+  const key = await crypto.subtle.importKey("jwk", jwk, { name: "Ed25519" }, false, ["verify"]);
+  const signed = new TextEncoder().encode(`${head}.${body}`);
+  console.log(await crypto.subtle.verify("Ed25519", key, bytes(signature), signed));
+})();
+"""
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account).pk)
+
+
+@pytest.fixture
+def check(api, item):
+    def send(**fields: Any):
+        named = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER, "sign": True}
+        return api.post("/v1/access/check", {**named, **fields})
+
+    return send
+
+
+def published() -> list[dict[str, str]]:
+    reply = Client().get("/.well-known/jwks.json")
+    assert reply.status_code == 200
+    return json.loads(reply.content)["keys"]
+
+
+def verified(token: str, audience: str, **options: Any) -> dict[str, Any]:
+    kid = jwt.get_unverified_header(token)["kid"]
+    [key] = [one for one in published() if one["kid"] == kid]
+    return jwt.decode(token, jwt.PyJWK(key), algorithms=["EdDSA"], audience=audience, issuer=ISSUERS, **options)
+
+
+def test_an_allow_is_signed_with_what_it_says(check, item):
+    reply = check(permission="commercial_use")
+    claims = verified(reply["token"], item.pk)
+    assert claims == {
+        "iss": claims["iss"],
+        "sub": "org_acme",
+        "aud": item.pk,
+        "jti": reply["id"],
+        "allowed": True,
+        "permissions": ["full_access"],
+        "policyId": item.policy_id,
+        "iat": int(datetime.fromisoformat(reply["created"]).timestamp()),
+        "exp": claims["iat"] + reply["cacheFor"],
+    }
+    assert jwt.get_unverified_header(reply["token"])["alg"] == "EdDSA"
+
+
+def test_a_denial_is_signed_too(check, item):
+    reply = check(requester="org_other")
+    claims = verified(reply["token"], item.pk)
+    assert (reply["allowed"], claims["allowed"], claims["permissions"], claims["sub"]) == (
+        False,
+        False,
+        [],
+        "org_other",
+    )
+
+
+def test_only_what_is_asked_for_is_signed(check):
+    assert "token" not in check(sign=False).body
+    assert "token" not in check(sign=None).body
+    assert SigningKey.objects.count() == 0
+
+
+def test_each_check_of_a_batch_can_be_signed(api, item):
+    checks = [{}, {"sign": False}, {"requester": "org_b"}, {"contentId": "cnt_" + "0" * 26}]
+    body = {"contentId": item.pk, "requester": "org_a", "sign": True, "checks": checks}
+    data = api.post("/v1/access/check/batch", body)["data"]
+    assert ["token" in one for one in data] == [True, False, True, False]
+    assert [verified(data[n]["token"], item.pk)["jti"] for n in (0, 2)] == [data[0]["id"], data[2]["id"]]
+
+
+def test_a_dry_run_is_not_signed(check, api, item):
+    reply = check(dryRun=True)
+    assert (reply.status, reply.error["param"]) == (422, "sign")
+    body = {"contentId": item.pk, "requester": "org", "dryRun": True, "checks": [{}, {"sign": True}]}
+    assert api.post("/v1/access/check/batch", body).error["param"] == "checks[1].sign"
+
+
+def test_sign_is_true_or_false(check):
+    assert check(sign="true").error["param"] == "sign"
+
+
+def test_a_retry_gets_the_same_token(check, api, item):
+    body = {"contentId": item.pk, "requester": "org", "sign": True}
+    first, again = (api.post("/v1/access/check", body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert first["token"] == again["token"]
+    assert verified(first["token"], item.pk)["jti"] == first["id"]
+
+
+def test_the_issuer_is_the_setting_where_there_is_one(check, item, settings):
+    settings.BASE_URL = "https://licensing.example"
+    token = check()["token"]
+    assert jwt.decode(token, options={"verify_signature": False})["iss"] == "https://licensing.example"
+
+
+def altered(token: str, part: int, change: Any) -> str:
+    parts = token.split(".")
+    raw = json.loads(base64.urlsafe_b64decode(parts[part] + "=="))
+    parts[part] = base64.urlsafe_b64encode(json.dumps({**raw, **change}).encode()).decode().rstrip("=")
+    return ".".join(parts)
+
+
+def test_a_changed_token_is_refused(check, item):
+    token = check(requester="org_other")["token"]
+    for changed in (altered(token, 1, {"allowed": True}), altered(token, 1, {"exp": 2**40}), token[:-6] + "AAAAAA"):
+        with pytest.raises(jwt.InvalidSignatureError):
+            verified(changed, item.pk)
+
+
+def test_an_unsigned_token_is_refused(check, item):
+    token = check()["token"]
+    bare = altered(token, 0, {"alg": "none"}).rpartition(".")[0] + "."
+    with pytest.raises(jwt.InvalidTokenError):
+        verified(bare, item.pk)
+
+
+def test_an_expired_token_is_refused(check, item, monkeypatch):
+    late = timezone.now() - timedelta(seconds=61)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: late)
+    token = check()["token"]
+    monkeypatch.undo()
+    with pytest.raises(jwt.ExpiredSignatureError):
+        verified(token, item.pk)
+
+
+def test_a_token_for_another_item_or_of_another_issuer_is_refused(check, item, settings):
+    with pytest.raises(jwt.InvalidAudienceError):
+        verified(check()["token"], "cnt_" + "0" * 26)
+    settings.BASE_URL = "https://elsewhere.example"
+    with pytest.raises(jwt.InvalidIssuerError):
+        verified(check()["token"], item.pk)
+
+
+def test_a_foreign_key_is_refused(check, item):
+    token = check()["token"]
+    claims = jwt.decode(token, options={"verify_signature": False})
+    headers = {"kid": jwt.get_unverified_header(token)["kid"]}
+    foreign = jwt.encode(claims, Ed25519PrivateKey.generate(), algorithm="EdDSA", headers=headers)
+    with pytest.raises(jwt.InvalidSignatureError):
+        verified(foreign, item.pk)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node, whose WebCrypto verifies")
+def test_webcrypto_verifies_a_token_and_refuses_a_changed_one(check):
+    def says(token: str) -> str:
+        done = subprocess.run(
+            ["node", "-e", VERIFY], input=json.dumps([published(), token]), capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    token = check()["token"]
+    assert (says(token), says(altered(token, 1, {"allowed": False}))) == ("true", "false")
+
+
+def rotate(*arguments: str) -> dict[str, str]:
+    out = StringIO()
+    call_command("rotate_signing_key", *arguments, "--json", stdout=out)
+    forget_signer()
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def test_after_a_rotation_tokens_of_both_keys_verify_for_the_overlap(check, item):
+    before = check()["token"]
+    key = rotate("--overlap-seconds", "3600")
+    after = check()["token"]
+    assert jwt.get_unverified_header(after)["kid"] == key["kid"] == published()[0]["kid"]
+    assert jwt.get_unverified_header(before)["kid"] != key["kid"]
+    assert verified(before, item.pk)["allowed"] == verified(after, item.pk)["allowed"] is True
+    SigningKey.objects.filter(active=False).update(retires_at=timezone.now())
+    assert [one["kid"] for one in published()] == [key["kid"]]
+
+
+def test_without_an_overlap_the_old_key_is_gone_at_once(check):
+    check()
+    key = rotate("--overlap-seconds", "0")
+    assert [one["kid"] for one in published()] == [key["kid"]]
+
+
+def test_a_rotation_before_the_first_signature_makes_the_key(check):
+    key = rotate()
+    assert jwt.get_unverified_header(check()["token"])["kid"] == key["kid"]
+
+
+def test_an_overlap_has_bounds(db):
+    with pytest.raises(CommandError, match="overlap-seconds"):
+        rotate("--overlap-seconds", "-1")
+
+
+def test_all_sign_with_one_key(check):
+    kids = {jwt.get_unverified_header(check()["token"])["kid"] for _ in range(3)}
+    assert kids == {row.pk for row in SigningKey.objects.all()}
+    assert len(kids) == 1
+
+
+def test_who_makes_the_first_key_too_late_takes_the_one_that_is_there(db):
+    first = signing.make_first()
+    assert signing.make_first().pk == first.pk
+    assert SigningKey.objects.count() == 1
+
+
+def test_the_private_key_is_sealed(check, settings):
+    check()
+    [row] = SigningKey.objects.all()
+    assert current_signer().private.private_bytes_raw() not in bytes(row.private)
+    assert "private" not in repr(current_signer())
+    assert set(published()[0]) == {"kty", "crv", "x", "kid", "use", "alg"}
+
+
+def test_a_key_that_cannot_be_opened_is_a_503_and_leaves_no_decision(check, api, settings):
+    check()
+    SigningKey.objects.update(private=b"sealed by another secret")
+    forget_signer()
+    recorded = api.get("/v1/access/decisions")["totalCount"]
+    assert check().status == 503
+    assert api.get("/v1/access/decisions")["totalCount"] == recorded
+    rotate()
+    assert check().status == 200
+
+
+# --- How long an answer may be kept ----------------------------------------------------------------------------------
+
+
+def kept_for(api, account, rules, *, default_action="deny", requester="org", **fields: Any) -> int:
+    policy = factories.policy(account, *rules, default_action=default_action).pk
+    body = {"contentId": factories.content(account, policy_id=policy).pk, "requester": requester, **fields}
+    reply = api.post("/v1/access/check", body)
+    assert reply.status == 200, reply
+    return reply["cacheFor"]
+
+
+def at(**ahead: float) -> str:
+    return render_timestamp(timezone.now() + timedelta(**ahead)) or ""
+
+
+def rule(action: str = "allow", **conditions: Any) -> dict[str, Any]:
+    return {"action": action, "conditions": conditions or {"default": True}}
+
+
+def test_an_answer_may_be_kept_for_the_setting(api, account, settings):
+    assert kept_for(api, account, [rule()]) == 60
+    assert kept_for(api, account, [rule("deny")]) == 60
+    settings.DECISION_CACHE_SECONDS = 5
+    assert kept_for(api, account, [rule()]) == 5
+    settings.DECISION_CACHE_SECONDS = 0
+    assert kept_for(api, account, [rule()]) == 0
+
+
+@pytest.mark.parametrize("conditions", ["before", "after"])
+@pytest.mark.parametrize("action", ["allow", "deny"])
+def test_it_ends_with_the_next_boundary_of_the_policy(api, account, action, conditions):
+    rules = [rule(action, **{conditions: at(seconds=30)}), rule(before=at(days=-1)), rule("deny", after=at(days=9))]
+    assert 20 <= kept_for(api, account, rules) <= 30
+    assert kept_for(api, account, [rule(action, **{conditions: at(seconds=-30)}), rule()]) == 60
+    assert kept_for(api, account, [rule(action, **{conditions: at(hours=2)}), rule()]) == 60
+
+
+def test_it_ends_with_the_licence(api, account):
+    factories.license(account, "org_soon", expires_at=timezone.now() + timedelta(seconds=30))
+    factories.license(account, "org_late", expires_at=timezone.now() + timedelta(days=30))
+    rules = [factories.ALLOW_LICENSED]
+    assert 20 <= kept_for(api, account, rules, requester="org_soon") <= 30
+    assert kept_for(api, account, rules, requester="org_late") == 60
+
+
+def test_it_is_0_where_each_access_counts(api, account):
+    limited = {**rule(), "rateLimit": {"requests": 1, "period": "month"}}
+    policy = factories.policy(account, limited).pk
+    body = {"contentId": factories.content(account, policy_id=policy).pk, "requester": "org"}
+    allowed, denied = (api.post("/v1/access/check", body) for _ in range(2))
+    assert (allowed["allowed"], denied["reason"]) == (True, "rate_limit_exceeded")
+    assert (allowed["cacheFor"], denied["cacheFor"]) == (0, 0)
+    factories.license(account, "org_pays", per_access="0.05")
+    assert kept_for(api, account, [factories.ALLOW_LICENSED], requester="org_pays") == 0
+
+
+def test_it_is_0_for_a_dry_run(api, account):
+    assert kept_for(api, account, [rule()], dryRun=True) == 0
+
+
+def test_what_is_not_to_be_kept_is_signed_for_5_seconds(api, account):
+    policy = factories.policy(account, {**rule(), "rateLimit": {"requests": 1, "period": "month"}}).pk
+    item = factories.content(account, policy_id=policy).pk
+    reply = api.post("/v1/access/check", {"contentId": item, "requester": "org", "sign": True})
+    claims = verified(reply["token"], item)
+    assert (reply["cacheFor"], claims["exp"] - claims["iat"]) == (0, 5)
+
+
+def test_a_batch_says_it_of_each(api, account, item):
+    limited = factories.policy(account, {**rule(), "rateLimit": {"requests": 1, "period": "month"}}).pk
+    other = factories.content(account, policy_id=limited).pk
+    checks = [{"contentId": item.pk}, {"contentId": other}]
+    data = api.post("/v1/access/check/batch", {"requester": "org", "checks": checks})["data"]
+    assert [one["cacheFor"] for one in data] == [60, 0]

@@ -1,0 +1,275 @@
+"""POST /v1/content/bulk (docs/api-guide.md, Content): each row by itself, all of them in one transaction."""
+
+import json
+
+import pytest
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
+
+from licensing.content import upserts
+from licensing.content.models import Content
+from tests import auditlog, factories
+from tests.client import ApiClient
+from tests.endpoints.test_content_create import FIELDS
+
+FULL = {
+    "externalId": "a-1",
+    "title": "Alpha",
+    "type": "image",
+    "source": "https://example.com/a",
+    "metadata": {"author": "Ada", "wordCount": 3, "edition": "late"},
+    "tags": ["x"],
+}
+
+
+def send(api, *rows, **options):
+    return api.post("/v1/content/bulk", {"items": list(rows)}, **options)
+
+
+def statuses(reply):
+    assert reply.status == 200, reply
+    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
+    for one in reply["data"]:
+        assert set(one) == {"index", "status", "content", "error"}
+        assert (one["content"] is None) == (one["status"] > 299) == (one["error"] is not None)
+    return [one["status"] for one in reply["data"]]
+
+
+def params(reply):
+    return [one["error"] and one["error"].get("param") for one in reply["data"]]
+
+
+def test_a_row_creates_an_item_as_a_post_does(api, other_api):
+    [made] = send(api, FULL)["data"]
+    alone = other_api.post("/v1/content", FULL).body
+    assert set(made["content"]) == FIELDS
+    own = {"id", "created", "updated"}
+    assert {k: v for k, v in made["content"].items() if k not in own} == {
+        k: v for k, v in alone.items() if k not in own
+    }
+    assert api.get("/v1/content")["data"] == [made["content"]]
+
+
+def test_a_row_with_an_id_updates_as_a_patch_does(api):
+    item = api.post("/v1/content", FULL).body
+    reply = send(api, {"id": item["id"], "metadata": {"author": None, "x": 1}, "tags": ["y"], "status": "archived"})
+    assert statuses(reply) == [200]
+    changed = api.get(f"/v1/content/{item['id']}").body
+    changed.pop("stats")
+    assert reply["data"][0]["content"] == changed
+    assert changed["metadata"] == {"wordCount": 3, "edition": "late", "x": 1}
+    assert (changed["title"], changed["tags"], changed["status"]) == ("Alpha", ["y"], "archived")
+    assert changed["updated"] > item["updated"]
+
+
+def test_a_row_with_an_external_id_that_exists_updates_that_item(api):
+    item = api.post("/v1/content", FULL).body
+    reply = send(api, {"externalId": "a-1", "title": "Beta", "source": None}, {"externalId": "a-2", "title": "New"})
+    assert statuses(reply) == [200, 201]
+    assert (reply["data"][0]["content"]["id"], reply["data"][0]["content"]["title"]) == (item["id"], "Beta")
+    assert reply["data"][0]["content"]["source"] is None
+    assert api.get("/v1/content")["totalCount"] == 2
+
+
+def test_the_same_rows_again_make_no_duplicate_and_change_nothing(api):
+    rows = [{**FULL, "externalId": f"a-{n}"} for n in range(30)]
+    first, again = send(api, *rows), send(api, *rows)
+    assert (statuses(first), statuses(again)) == ([201] * 30, [200] * 30)
+    assert [one["content"] for one in again["data"]] == [one["content"] for one in first["data"]]
+    assert Content.objects.count() == 30
+
+
+@pytest.mark.parametrize(
+    ("row", "param"),
+    [
+        ({}, "title"),
+        ({"title": ""}, "title"),
+        ({"title": None}, "title"),
+        ({"title": "x", "type": "book"}, "type"),
+        ({"title": "x", "nonsense": 1}, "nonsense"),
+        ({"title": "x", "policyId": "pol_" + "0" * 26}, "policyId"),
+        ({"title": "x", "policyId": "x"}, "policyId"),
+        ({"title": "x", "tags": ["a", 1]}, "tags[1]"),
+        ({"title": "x", "metadata": {"wordCount": "many"}}, "metadata.wordCount"),
+        ({"title": "x", "metadata": {f"k{n}": n for n in range(51)}}, "metadata"),
+        ({"id": "cnt_" + "0" * 26, "title": "x"}, "id"),
+        ({"id": "x", "title": "x"}, "id"),
+        ({"id": 7, "title": "x"}, "id"),
+        ("text", None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_a_rows_fault_is_its_own(api, row, param):
+    reply = send(api, {"title": "Before"}, row, {"title": "After"})
+    assert statuses(reply) == [201, 422, 201]
+    error = reply["data"][1]["error"]
+    assert (error["code"], error["type"], error.get("param")) == ("invalid_request", "validation_error", param)
+    assert sorted(Content.objects.values_list("title", flat=True)) == ["After", "Before"]
+
+
+def test_a_fault_is_the_one_that_the_row_would_have_alone(api):
+    for row in ({"title": "x", "type": "book"}, {"title": "x" * 501}, {}, {"title": "x", "policyId": "pol_x"}):
+        assert send(api, row)["data"][0]["error"] == api.post("/v1/content", row).error
+
+
+def test_the_same_item_twice_is_a_conflict_of_the_later_row(api):
+    item = api.post("/v1/content", {"title": "x", "externalId": "known"}).body
+    rows = [
+        {"externalId": "new", "title": "first"},
+        {"externalId": "new", "title": "second"},
+        {"id": item["id"], "title": "by id"},
+        {"externalId": "known", "title": "by externalId"},
+        {"id": item["id"], "title": "by id again"},
+    ]
+    reply = send(api, *rows)
+    assert statuses(reply) == [201, 409, 200, 409, 409]
+    assert params(reply) == [None, "externalId", None, "externalId", "id"]
+    assert {one["error"]["code"] for one in reply["data"] if one["error"]} == {"resource_already_exists"}
+    assert set(Content.objects.values_list("title", flat=True)) == {"first", "by id"}
+
+
+def test_a_row_that_failed_does_not_stand_in_the_way_of_a_later_one(api):
+    item = api.post("/v1/content", {"title": "x"})
+    many = {f"k{n}": n for n in range(51)}
+    rows = [{"id": item["id"], "title": "bad", "metadata": many}, {"id": item["id"], "tags": ["y"]}]
+    reply = send(api, *rows, {"externalId": "e", "type": "image"}, {"externalId": "e", "title": "good"})
+    assert statuses(reply) == [422, 200, 422, 201]
+    assert api.get(f"/v1/content/{item['id']}")["title"] == "x"
+
+
+def test_an_external_id_that_another_item_has_is_a_conflict(api):
+    one, _ = (api.post("/v1/content", {"title": name, "externalId": name}).body for name in "ab")
+    reply = send(api, {"id": one["id"], "externalId": "b"}, {"title": "x"})
+    assert (statuses(reply), params(reply)) == ([409, 201], ["externalId", None])
+
+
+def test_an_external_id_that_one_row_gives_up_the_next_may_take(api):
+    ids = [api.post("/v1/content", {"title": name, "externalId": name})["id"] for name in ("a", "b", "c")]
+    rows = [
+        {"id": ids[2], "externalId": "d"},
+        {"id": ids[1], "externalId": "c"},
+        {"id": ids[0], "externalId": "b"},
+        {"externalId": "a", "title": "new"},
+    ]
+    assert statuses(send(api, *rows)) == [200, 200, 200, 201]
+    found = dict(Content.objects.values_list("external_id", "title"))
+    assert found == {"a": "new", "b": "a", "c": "b", "d": "c"}
+
+
+def test_two_items_cannot_change_places_in_the_wrong_order(api):
+    ids = [api.post("/v1/content", {"title": name, "externalId": name})["id"] for name in ("a", "b")]
+    assert statuses(send(api, {"id": ids[0], "externalId": "b"}, {"id": ids[1], "externalId": "c"})) == [409, 200]
+
+
+def test_the_items_of_others_are_out_of_reach(api, other_api):
+    theirs = other_api.post("/v1/content", {"title": "theirs", "externalId": "a"}).body
+    policy = other_api.post("/v1/policies", {"name": "theirs"})["id"]
+    rows = [
+        {"id": theirs["id"], "title": "mine"},
+        {"externalId": "a", "title": "mine"},
+        {"title": "x", "policyId": policy},
+    ]
+    reply = send(api, *rows)
+    assert statuses(reply) == [422, 201, 422]
+    assert other_api.get(f"/v1/content/{theirs['id']}")["title"] == "theirs"
+
+
+def test_a_deleted_item_is_gone_and_its_external_id_free(api):
+    item = api.post("/v1/content", {"title": "x", "externalId": "a"})["id"]
+    api.delete(f"/v1/content/{item}")
+    reply = send(api, {"id": item, "title": "y"}, {"externalId": "a", "title": "z"})
+    assert statuses(reply) == [422, 201]
+    assert reply["data"][1]["content"]["id"] != item
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "items"),
+        ({"items": None}, "items"),
+        ({"items": {}}, "items"),
+        ({"items": []}, "items"),
+        ({"items": [{"title": "x"}] * 1001}, "items"),
+        ({"items": [{"title": "x"}], "more": 1}, "more"),
+    ],
+)
+def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, body, param):
+    reply = api.post("/v1/content/bulk", body)
+    assert (reply.status, reply.error["param"]) == (422, param)
+    assert Content.objects.count() == 0
+
+
+def test_a_thousand_rows_take_as_many_statements_as_ten(api, account):
+    policy = factories.policy(account).pk
+
+    def statements(prefix, count):
+        rows = [{"externalId": f"{prefix}{n}", "title": "x", "policyId": policy} for n in range(count)]
+        send(api, *rows[: count // 2])
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert statuses(send(api, *rows)) == [200] * (count // 2) + [201] * (count - count // 2)
+        return [query["sql"] for query in captured if not query["sql"].startswith(("INSERT", "SAVEPOINT", "RELEASE"))]
+
+    statements("warm", 2)
+    assert len(statements("a", 10)) == len(statements("b", 1000))
+
+
+def test_a_body_of_exactly_1_mib_is_taken_and_one_byte_more_is_not(api):
+    def body(size):
+        rows = [{"title": "x" * 500, "metadata": {"k1": "y" * 500, "k2": ""}} for _ in range(900)]
+        raw = json.dumps({"items": rows}).encode()
+        return raw + b" " * (size - len(raw))
+
+    assert statuses(api.post("/v1/content/bulk", body(1024 * 1024), headers={"Idempotency-Key": "k"})) == [201] * 900
+    assert api.post("/v1/content/bulk", body(1024 * 1024 + 1)).status == 413
+
+
+def test_a_retry_with_the_same_key_is_answered_alike_and_writes_nothing(api):
+    first = send(api, FULL, {"title": "no name"}, {"type": "x"}, headers={"Idempotency-Key": "k"})
+    again = send(api, FULL, {"title": "no name"}, {"type": "x"}, headers={"Idempotency-Key": "k"})
+    assert statuses(first) == [201, 201, 422]
+    assert (again.body, again.headers["Idempotent-Replayed"]) == (first.body, "true")
+    assert Content.objects.count() == 2
+
+
+def test_each_row_that_changes_something_leaves_an_audit_entry(api):
+    api.post("/v1/content", FULL)
+    begun = len(auditlog.entries())
+    send(api, FULL, {"externalId": "a-1", "title": "twice"}, {"title": "new"}, {"title": ""})
+    [entry] = auditlog.entries()[begun:]
+    assert (entry.action, entry.resource_title) == ("content.created", "new")
+    send(api, {**FULL, "title": "changed"})
+    entry = auditlog.entries()[-1]
+    assert (entry.action, entry.changes) == ("content.updated", {"title": ["Alpha", "changed"]})
+
+
+def test_a_check_that_begins_after_the_reply_sees_the_change(api, account):
+    allow = factories.policy(account, factories.ALLOW_ALL).pk
+    item = api.post("/v1/content", {"title": "x"})["id"]
+    check = {"contentId": item, "requester": "org"}
+    assert api.post("/v1/access/check", check)["reason"] == "no_policy"
+    send(api, {"id": item, "policyId": allow, "source": "https://example.com/new"})
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    by_url = {"source": "https://example.com/new", "requester": "org"}
+    assert api.post("/v1/access/check", by_url)["contentId"] == item
+
+
+def test_an_item_that_somebody_else_creates_meanwhile_is_found_by_the_next_attempt(api, account, monkeypatch):
+    write, calls = upserts.write_items, []
+
+    def late(items):
+        calls.append(len(items))
+        if len(calls) == 1:
+            raise IntegrityError("external_id_is_unique")
+        write(items)
+
+    monkeypatch.setattr(upserts, "write_items", late)
+    assert statuses(send(api, FULL, {"title": "x"})) == [201, 201]
+    assert (calls, Content.objects.count(), len(auditlog.entries(action="content.created"))) == ([2, 2], 2, 2)
+
+
+def test_it_takes_content_write(account):
+    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+    assert send(reader, {"title": "x"}).error["code"] == "insufficient_permissions"
