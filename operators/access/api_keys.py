@@ -3,19 +3,24 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html_join
+from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts import key_states, services
 from accounts.models import ApiKey
+from kit.http.errors import ApiError
 from operators.access.api_key_forms import NewKeyForm, RotationForm, checked
-from operators.access.one_time_key import show_key
+from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.confirmation import confirm
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -84,22 +89,45 @@ class ApiKeyAdmin(ServiceAdmin):
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> ApiKey:
         key, request.key_text = services.create_api_key(  # type: ignore[attr-defined]
-            fields["account"].pk, key_id=fields["id"], **checked(fields)
+            fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked(fields)
         )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         return show_key(request, self, obj, request.key_text)  # type: ignore[attr-defined]
 
+    def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
+        return key_shown_again(request, self) or super().made_already(request, pk)
+
+    def get_urls(self) -> list[URLPattern]:
+        seen = self.admin_site.admin_view(self.seen)
+        return [path("<path:object_id>/seen/", seen, name="accounts_apikey_seen"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def seen(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Called by the page with the key's text, once it is shown."""
+        note_seen(request, self.found(request, object_id))
+        return HttpResponse(status=204)
+
     # --- Ending ------------------------------------------------------------------------------------------------------
 
     @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
+        if again := key_shown_again(request, self):
+            return again
 
         def perform(fields: dict[str, Any]) -> HttpResponse:
-            overlap = fields["overlap_seconds"]
-            new, text = services.rotate_api_key(key, overlap_seconds=overlap, key_id=fields["ticket"])
+            overlap, new_id = fields["overlap_seconds"], fields["ticket"]
+            try:
+                with transaction.atomic():
+                    new, text = services.rotate_api_key(
+                        key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request)
+                    )
+            except (IntegrityError, ApiError):  # the same form, sent twice at the same moment
+                if again := key_shown_again(request, self):
+                    return again
+                raise
             self.log_addition(request, new, f"In place of {key.pk}.")
             self.log_change(request, key, f"Rotated: {new.pk} takes its place.")
             end = dict(RotationForm.base_fields["overlap_seconds"].choices)[overlap]  # type: ignore[attr-defined]
