@@ -24,7 +24,6 @@ from operators.base import tickets
 from operators.base.frame import page
 from operators.base.links import change_url
 
-
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
 SEEN = "seen_keys"  # in the session: ids of the newest keys that were on a page
 MOST_SEEN = 20

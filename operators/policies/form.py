@@ -17,6 +17,7 @@ from kit.http.parsing import DECODER, check_values
 from licensing.policies.conditions import CONTENT_TYPES
 from licensing.policies.models import Policy
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, check_size, parse_rule, parse_rules
+from operators.policies.rule_order import evaluated, in_order
 from operators.policies.rule_rows import LISTS, MOMENTS, NEW_ROW, Row, edited, field_at, row_of, rows_of, rule_of
 
 # What a list condition is called, and what helps to fill it in.
@@ -37,6 +38,11 @@ EDIT = "_edit"  # the name of the buttons that do not save; their values say wha
 EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
 
 
+def rows_shown(rules: Any) -> list[Row]:
+    """The rows of valid rules, in the order in which they are tried."""
+    return [row_of(rule) for _, rule in evaluated(rules)]
+
+
 class RulesWidget(forms.Widget):
     """Rows of fields, or a text area with JSON. Its value is (rows, None) or (None, text)."""
 
@@ -53,7 +59,7 @@ class RulesWidget(forms.Widget):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         if "rules-json" in data:
             return None, data["rules-json"]
-        return edited(rows_of(data), data.get(EDIT, "")), None
+        return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
         return False
@@ -65,7 +71,7 @@ class RulesWidget(forms.Widget):
         return value
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        rows, text = value if isinstance(value, tuple) else ([row_of(rule) for rule in value or []], None)
+        rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
         context = super().get_context(name, None, attrs)
         context |= {
             "text": text,
@@ -160,10 +166,12 @@ class RulesField(forms.Field):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         rows, text = data
+        shown = [rule for _, rule in evaluated(initial or [])]
         try:
-            return initial != ([rule_of(row) for row in rows] if text is None else orjson.loads(text))
+            given = [rule_of(row) for row in rows] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
+        return given not in (initial, shown)
 
 
 class PolicyForm(forms.ModelForm):
@@ -201,7 +209,7 @@ class PolicyForm(forms.ModelForm):
     def clean_rules(self) -> Any:
         """Rules that were stored before there was a bound on their size can stay as they are."""
         rules = self.cleaned_data["rules"]
-        if rules != self.initial.get("rules"):
+        if "rules" in self.changed_data:
             try:
                 check_size(rules)
             except RuleError as error:
@@ -228,7 +236,7 @@ class PolicyForm(forms.ModelForm):
             if rules is None and step == "rows":
                 return  # the JSON has to be right first: its errors are shown
             if rules is not None:
-                self.set_rules([row_of(rule) for rule in rules], None)
+                self.set_rules(rows_shown(rules), None)
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 

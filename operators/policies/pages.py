@@ -27,6 +27,7 @@ from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.policies.form import EDIT, PolicyForm
 from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.rule_order import evaluated
 from operators.policies.rules_in_words import differences, told
 from operators.policies.simulator import PolicySimulator
 from operators.policies.versions import PolicyVersions
@@ -211,7 +212,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
     @display(description="Rules")
     def rules_in_words(self, policy: Policy) -> str:
-        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in enumerate(policy.rules)))
+        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in evaluated(policy.rules)))
 
 
 def carried(request: HttpRequest) -> list[tuple[str, str]]:
