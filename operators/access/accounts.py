@@ -53,6 +53,9 @@ class AccountAdmin(ServiceAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
         return ("identifier", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
 
+    def grantable(self) -> frozenset[str]:
+        return super().grantable() - {"add"}  # which superusers alone do
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Who sees some accounts only would not see the new one."""
         return super().has_add_permission(request) and request.user.is_superuser

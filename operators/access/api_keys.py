@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
@@ -174,6 +175,12 @@ class ApiKeyAdmin(ServiceAdmin):
             danger=True,
             perform=perform,
         )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """None for a key that has ended."""
+        key = self.get_object(request, unquote(str(object_id)))
+        works = key is not None and key_states.state_of(key, timezone.now()) == key_states.State.ACTIVE
+        return super().get_actions_detail(request, object_id) if works else []
 
     def facts(self, key: ApiKey) -> list[tuple[str, str]]:
         return [

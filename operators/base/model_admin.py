@@ -135,6 +135,10 @@ class ScopedAdmin(ModelAdmin):
             for title, options in super().get_fieldsets(request, obj)
         ]
 
+    def grantable(self) -> frozenset[str]:
+        """The rights to the model that some page asks for: "view", "add", "change", "delete"."""
+        return frozenset({"view"})
+
     # For actions. Named by itself ("accounts.change_apikey") a permission would be looked for in the database by the
     # system checks, which run before there is one.
 
@@ -159,6 +163,18 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
     # The last are the fields that the operator changed alone. What somebody else changed while the form was open is
     # refused before: see operators.base.stale_forms.
     update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
+
+    def grantable(self) -> frozenset[str]:
+        names = {"view"}
+        if getattr(self, "create", None) is not None:
+            names.add("add")
+        asked = {"change"} if self.update is not None else set()
+        for action in (*self.actions_detail, *self.actions_list, *self.actions):
+            asked.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
+        names |= {
+            right for right, words in (("change", {"change", "changing"}), ("delete", {"deleting"})) if words & asked
+        }
+        return frozenset(names)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super(ScopedAdmin, self).has_add_permission(request)

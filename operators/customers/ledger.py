@@ -15,6 +15,7 @@ from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry
 from kit.values import ids
 from kit.values.amounts import plain
+from operators.base.asking import AskingAdmin, Question
 from operators.base.fields import Amount, Currency, as_told
 from operators.base.filters import MomentFilter, RelatedFilter
 from operators.base.links import change_url
@@ -71,7 +72,7 @@ class AdjustmentForm(forms.ModelForm):
 
 
 @admin.register(LedgerEntry)
-class LedgerAdmin(ServiceAdmin):
+class LedgerAdmin(AskingAdmin, ServiceAdmin):
     list_display = (
         "when",
         "type",
@@ -126,6 +127,26 @@ class LedgerAdmin(ServiceAdmin):
         }
         body["amount"] = plain(fields["amount"])
         return adjust(account.pk, {**AdjustmentSerializer().run_validation(body), "id": fields["id"]})
+
+    def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
+        about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
+        return Question(
+            title=f"Book {self.sum(saved)}?",
+            facts=[
+                ("Account", str(saved.account)),
+                ("Amount", self.sum(saved)),
+                ("Reason", saved.description or "–"),
+                ("Counts at (UTC)", self.when(saved)),
+                ("About", ", ".join(str(one) for one in about) or "–"),
+                ("Licence type", saved.license_type or "–"),
+            ],
+            effects=[
+                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {plain(abs(saved.amount))} {saved.currency} "
+                f"on {saved.occurred_at:%Y-%m-%d}.",
+                "The ledger keeps every entry: what is wrong can only be balanced by another one.",
+            ],
+            button="Book it",
+        )
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from kit.http.parsing import DECODER, check_values
 from licensing.policies.conditions import CONTENT_TYPES
 from licensing.policies.models import Policy
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, check_size, parse_rule, parse_rules
+from operators.base.asking import EDIT
 from operators.policies.rule_order import evaluated, in_order
 from operators.policies.rule_rows import LISTS, MOMENTS, NEW_ROW, Row, edited, field_at, row_of, rows_of, rule_of
 
@@ -34,7 +35,6 @@ LABELS = {
 # Without those that mark every field within a field that has an error.
 CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
 FURTHER = [name for name in LISTS if name not in ("licenseType", "contentType")]  # out of sight until they are used
-EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
 EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
 
 

@@ -1,4 +1,4 @@
-"""The order in which a policy's rules are tried (licensing.policies.decision.precedence), in which the editor has them.
+"""The order in which a policy's rules are tried (licensing.policies.decision.precedence), and the editor shows them.
 
 What stands in the editor is what is evaluated: a rule without a priority gets one where its place asks for it, and a
 rule whose priority says otherwise moves to its place. Pure.

@@ -119,8 +119,8 @@ def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
 def edited(rows: list[Row], step: str) -> list[Row]:
     """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them.
 
-    A new row comes before a last one that matches everything. One that is moved loses its priority, to be given another
-    by its place (operators.policies.rule_order).
+    A new row comes before a last one that matches everything. One that is moved loses its priority, to be given
+    another by its place (operators.policies.rule_order).
     """
     rows = list(rows)
     if step == "add" and len(rows) < MAX_ROWS:

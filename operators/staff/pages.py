@@ -23,6 +23,7 @@ from operators.base.model_admin import without_window
 from operators.login import second_factor
 from operators.login.sessions import end_sessions
 from operators.staff.operator_form import OperatorForm
+from operators.staff.roles import asked_for
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -138,7 +139,8 @@ class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
         names = [
             When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
         ]
-        permissions = Permission.objects.filter(content_type__in=types.values()).annotate(plural=Case(*names))
+        permissions = Permission.objects.filter(content_type__in=types.values(), codename__in=asked_for())
+        permissions = permissions.annotate(plural=Case(*names))
         return PermissionsField(
             permissions.order_by("content_type__model", "pk"),
             required=False,

@@ -112,7 +112,11 @@ def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, ac
     first = admin.post(address, fields)
     looks = iter([lambda *about: None])
     monkeypatch.setattr(tickets, "is_used", lambda *about: False)
-    monkeypatch.setattr(api_keys, "key_shown_again", lambda *about: next(looks, one_time_key.key_shown_again)(*about))
+
+    def look(*about):
+        return next(looks, one_time_key.key_shown_again)(*about)
+
+    monkeypatch.setattr(api_keys, "key_shown_again", look)
     assert shown_key(admin.post(address, fields)) == shown_key(first)
     assert ApiKey.objects.count() == 2
 
@@ -169,6 +173,15 @@ def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, acc
     reply = act(admin, key, "rotate")
     assert "nothing to rotate" in reply.content.decode()
     assert ApiKey.objects.count() == 1
+
+
+def test_a_key_that_has_ended_offers_nothing_to_press(admin, account):
+    key, _ = factories.api_key(account)
+    assert "Rotate" in admin.get(change_url(key)).content.decode()
+    act(admin, key, "revoke")
+    html = admin.get(change_url(key)).content.decode()
+    assert reverse("admin:accounts_apikey_rotate", args=[key.pk]) not in html
+    assert reverse("admin:accounts_apikey_revoke", args=[key.pk]) not in html
 
 
 def test_each_step_is_in_the_history(admin, account):

@@ -290,6 +290,10 @@ def test_another_accounts_policy_is_not_there(staff, sign_in, other_account, pol
 
 def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
     address = reverse("admin:licensing_policy_delete_it", args=[policy.pk])
+    html = html_of(admin.get(address))
+    assert "Delete it" not in html
+    [way] = re.findall(r'href="([^"]+)">1 item links to it', html)
+    assert "Markets" in html_of(admin.get(way.replace("&amp;", "&")))
     assert "1 content item still link" in html_of(submit(admin, address))
     content_services.delete_content(item)
     assert submit(admin, address).status_code == 302

@@ -12,12 +12,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Account
+from accounts.models import Account, ApiKey
 from analytics.models import AccessEvent
 from licensing.content.models import Content
 from licensing.demo import account as demo_account
 from licensing.policies.decision import Reason
 from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
 from operators.staff.services import create_operator
 from tests import factories
 from tests.client import ApiClient
@@ -69,6 +70,15 @@ def test_its_account_has_something_of_everything() -> None:
     assert api.get("/v1/policies")["totalCount"] == 3
     assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
+
+
+def test_its_keys_are_as_old_as_they_are_and_its_requesters_as_their_first_decision() -> None:
+    begun = timezone.now()
+    seed()
+    assert all(key.created_at >= begun for key in ApiKey.objects.all())
+    for requester in Requester.objects.all():
+        first = AccessEvent.objects.filter(requester=requester).order_by("created").first()
+        assert first is None or requester.created <= first.created
 
 
 def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
