@@ -65,7 +65,7 @@ def seed_demo(
     opened = now - timedelta(days=days)
     ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
     account = accounts.create_account(
-        PUBLISHER, plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000
+        name_of_next(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
     )
     _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
@@ -76,6 +76,12 @@ def seed_demo(
     record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
     note_first_visits(account)
     return Demo(account, secret_key, public_key)
+
+
+def name_of_next() -> str:
+    """The demo's name, with a number from the second on."""
+    there = Account.objects.filter(is_demo=True).count()
+    return f"{PUBLISHER} {there + 1}" if there else PUBLISHER
 
 
 def load(account: Account, path: str) -> list[str]:
