@@ -199,7 +199,10 @@ def create_account(
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
-    """A new account. `account_id` is an id for it that none has yet; a demo can be removed. Raises Django's ValidationError by the field."""
+    """A new account. `account_id` is an id for it that none has yet; a demo can be removed.
+
+    Raises Django's ValidationError by the field.
+    """
     account = Account(
         **({} if account_id is None else {"pk": account_id}),
         name=name,

@@ -171,9 +171,10 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
         asked = {"change"} if self.update is not None else set()
         for action in (*self.actions_detail, *self.actions_list, *self.actions):
             asked.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
-        names |= {
-            right for right, words in (("change", {"change", "changing"}), ("delete", {"deleting"})) if words & asked
-        }
+        if asked & {"change", "changing"}:
+            names.add("change")
+        if "deleting" in asked:
+            names.add("delete")
         return frozenset(names)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
