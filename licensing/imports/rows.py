@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER
+from licensing.imports.spreadsheets import delimiter_of
 
 FORMATS = ("csv", "jsonl")
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -29,14 +30,15 @@ MAX_ROWS = 10_000_000
 MAX_RATIO = 100
 LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any file may have inside
 BLANK = b" \t\r\n\v\f"
-DELIMITERS = (",", ";", "\t")  # of equals the first
 GZIP_MAGIC = b"\x1f\x8b"
 NOT_UTF8 = "Is not UTF-8."
 
 
 class Row(NamedTuple):
-    """A row by column names: text from CSV, JSON values from JSON Lines. A bad one has a problem instead, and its cells
-    as they stand where those could be told apart."""
+    """A row by column names: text from CSV, JSON values from JSON Lines.
+
+    A bad one has a problem instead, and its cells as they stand where those could be told apart.
+    """
 
     line: int
     values: dict[str, Any]
@@ -145,18 +147,6 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def delimiter_of(header: str) -> str:
-    """What separates the cells: of what spreadsheets write (in Europe semicolons) that which makes most columns."""
-
-    def columns(delimiter: str) -> int:
-        try:
-            return len(next(csv.reader([header], delimiter=delimiter, strict=True), []))
-        except csv.Error:
-            return 0
-
-    return max(DELIMITERS, key=columns)
 
 
 def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:

@@ -15,8 +15,8 @@ from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
-from licensing.imports.encodings import NAMES, encoding_of
 from licensing.imports.preview import MOST_SHOWN, TARGETS, Outcome, Plan, carry_out, columns_by_name, columns_of
+from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.scope import request_scope
@@ -150,7 +150,7 @@ def read_as(file: Any, kind: str) -> tuple[Iterable[bytes], str | None]:
 
 
 def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
-    """What was chosen last in this session for the account, as far as the file has the columns; else by their names."""
+    """What was chosen last in this session for the account; what the file lacks of it, by the names of its columns."""
     last = request.session.get(CHOSEN)
     if not last or (last["account_id"], last["format"]) != (account_id, kind):
         return Plan(account_id, kind, columns_by_name(columns))

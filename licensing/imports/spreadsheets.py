@@ -1,7 +1,9 @@
-"""What spreadsheets write where they do not write UTF-8: UTF-16 with its mark, and Windows-1252 in Western Europe."""
+"""What spreadsheets write in place of UTF-8 and commas: UTF-16, Windows-1252 in Western Europe, semicolons, tabs."""
 
+import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 
+DELIMITERS = (",", ";", "\t")  # of equals the first
 NAMES = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 
 
@@ -22,3 +24,15 @@ def decodes(raw: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def delimiter_of(header: str) -> str:
+    """What separates the cells: of what spreadsheets write (in Europe semicolons) that which makes most columns."""
+
+    def columns(delimiter: str) -> int:
+        try:
+            return len(next(csv.reader([header], delimiter=delimiter, strict=True), []))
+        except csv.Error:
+            return 0
+
+    return max(DELIMITERS, key=columns)
