@@ -177,11 +177,11 @@ def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, acc
 
 def test_a_key_that_has_ended_offers_nothing_to_press(admin, account):
     key, _ = factories.api_key(account)
-    assert "Rotate" in admin.get(change_url(key)).content.decode()
+    html = admin.get(change_url(key)).content.decode()
+    assert ("/rotate" in html, "/revoke" in html) == (True, True)
     act(admin, key, "revoke")
     html = admin.get(change_url(key)).content.decode()
-    assert reverse("admin:accounts_apikey_rotate", args=[key.pk]) not in html
-    assert reverse("admin:accounts_apikey_revoke", args=[key.pk]) not in html
+    assert ("/rotate" in html, "/revoke" in html) == (False, False)
 
 
 def test_each_step_is_in_the_history(admin, account):

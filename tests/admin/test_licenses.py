@@ -1,13 +1,16 @@
 """Licences are issued, changed and revoked in the admin, and decide the next check; the ledger is added to."""
 
+import csv
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
-from analytics.models import LedgerEntry
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
@@ -190,9 +193,9 @@ def test_revoking_names_what_stops_and_ends_access_in_the_next_check(admin, acco
 def test_a_revoked_licence_offers_no_revoking(admin, account):
     held = factories.license(account)
     address = reverse("admin:licensing_license_revoke", args=[held.pk])
-    assert address in admin.get(change_url(held)).content.decode()
+    assert "/revoke" in admin.get(change_url(held)).content.decode()
     admin.post(address)
-    assert address not in admin.get(change_url(held)).content.decode()
+    assert "/revoke" not in admin.get(change_url(held)).content.decode()
 
 
 @pytest.mark.parametrize("state", ["active", "expired", "revoked"])
@@ -249,6 +252,48 @@ def test_an_adjustment_that_makes_no_sense_is_refused_at_the_field(admin, accoun
     assert reply.status_code == 200
     assert reply.context["adminform"].form.errors[field]
     assert not LedgerEntry.objects.exists()
+
+
+@pytest.fixture
+def entries(account):
+    for requester, amount, currency in (("org_a", 10, "EUR"), ("org_b", 5, "EUR"), ("org_b", 7, "USD")):
+        factories.license(account, requester, price_amount=Decimal(amount), price_currency=currency)
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ({}, "15 EUR, 7 USD"),
+        ({"currency": "EUR"}, "15 EUR"),
+        ({"q": "org_b"}, "5 EUR, 7 USD"),
+        ({"q": "x"}, "nothing"),
+    ],
+)
+def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
+    html = admin.get(list_url(LedgerEntry, **query)).content.decode()
+    told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
+    assert f"Total of these entries: {total}." in " ".join(told.split())
+
+
+def test_the_ledger_is_exported_as_it_is_filtered(admin, entries):
+    page = admin.get(list_url(LedgerEntry, currency="EUR"))
+    [link] = [one["path"] for one in page.context_data["actions_list"] if "/export/" in one["path"]]
+    lines = b"".join(admin.get(link).streaming_content).decode().splitlines()
+    rows = list(csv.DictReader(lines))
+    assert sorted((row["requesterId"], row["amount"], row["currency"]) for row in rows) == [
+        ("org_a", "10", "EUR"),
+        ("org_b", "5", "EUR"),
+    ]
+
+
+def test_decisions_are_found_by_the_requester_and_exported(admin, account, check):
+    decision = check()
+    found = list_url(AccessEvent, q="org_ac")
+    assert [event.pk for event in admin.get(found).context["cl"].result_list] == [decision["id"]]
+    [link] = [one["path"] for one in admin.get(found).context_data["actions_list"] if "/export/" in one["path"]]
+    [row] = csv.DictReader(b"".join(admin.get(link).streaming_content).decode().splitlines())
+    assert (row["id"], row["requesterId"], row["reason"]) == (decision["id"], "org_acme", "no_license")
+    assert not admin.get(list_url(AccessEvent, q="org_zebra")).context["cl"].result_list
 
 
 def test_an_entry_of_the_ledger_is_never_edited_or_deleted(admin, account):
