@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import ssl
 import sys
 import tempfile
@@ -192,7 +193,22 @@ def download(url: str, index: str) -> tuple[bytes, str, str]:
         raise RunError(f"{address} could not be read: {error}") from None
 
 
+def check_port() -> None:
+    """Raises RunError where another program listens already."""
+    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
+    if not port.isdecimal():
+        return  # the settings say what is wrong with it
+    try:
+        kind, _, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise RunError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
+
+
 def serve(*, empty: bool = False) -> None:
+    check_port()
     with setup_lock() as stamp:  # also around the migration: two at once would make the same tables
         install(stamp, RUNTIME)
         must("The migration", PYTHON, "manage.py", "migrate", "--verbosity", "0")

@@ -17,6 +17,7 @@ from config.probes import ALIVE, readiness
 from kit.http.middleware import Address, TrustedProxies
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
+from licensing.demo.story import SHOWN
 
 # Nothing comes from elsewhere and nothing is written inline. Swagger UI draws its icons from data: URLs.
 CONTENT_SECURITY_POLICY = (
@@ -35,7 +36,7 @@ def page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
 
 def home(request: HttpRequest) -> HttpResponse:
     """Where a newcomer lands."""
-    return page(request, "home.html", base=request.build_absolute_uri("/").rstrip("/"))
+    return page(request, "home.html", shown=SHOWN, base=request.build_absolute_uri("/").rstrip("/"))
 
 
 def docs(request: HttpRequest) -> HttpResponse:

@@ -23,7 +23,7 @@ def remove_demo(account: Account) -> int:
     removed = 0
     for model, way in in_order_of_deletion():
         rows = model._base_manager.filter(**{way: account.pk})
-        removed += rows._raw_delete(rows.db)  # type: ignore[attr-defined]
+        removed += rows._raw_delete(rows.db)
     audit.record("account.deleted", account, account.audited(), {})
     Account.objects.filter(pk=account.pk)._raw_delete("default")
     return removed

@@ -143,6 +143,11 @@ class ApiKeyAdmin(ServiceAdmin):
             effects=[
                 "A new key is made, with the same name, permissions, addresses and expiry.",
                 f"The old one, {key.prefix}…, works until the end that you choose. Then it is refused.",
+                *(
+                    [f"The new key too expires on {self.expires(key)} UTC, as this one does."]
+                    if key.expires_at
+                    else []
+                ),
             ],
             button="Make the new key",
             form=RotationForm,

@@ -76,7 +76,7 @@ class AskingAdmin:
         if obj is None:
             if request.new_id is None:  # type: ignore[attr-defined]
                 return None
-            return self.create(request, {**form.cleaned_data, "id": request.new_id})  # type: ignore[attr-defined,no-any-return]
+            return self.create(request, {**form.cleaned_data, "id": request.new_id})  # type: ignore[attr-defined]
         changed = changed_values(form)
         return self.update(request, obj, changed) if changed and self.update else None
 

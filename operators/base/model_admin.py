@@ -107,7 +107,7 @@ class ScopedAdmin(ModelAdmin):
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
-            kwargs.setdefault("initial", request_scope(request).only_account())
+            kwargs.setdefault("initial", request_scope(request).sole_account())
         elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = shown.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -16,6 +16,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.preview import MOST_SHOWN, TARGETS, Outcome, Plan, carry_out, columns_by_name, columns_of
+from licensing.imports.rows import GZIP_MAGIC
 from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page
 from operators.base.links import list_url
@@ -145,7 +146,7 @@ def read_as(file: Any, kind: str) -> tuple[Iterable[bytes], str | None]:
     if kind != "csv" or file.name.lower().endswith(".gz"):
         return file.chunks(), None
     raw = file.read()
-    encoding = encoding_of(raw)
+    encoding = None if raw.startswith(GZIP_MAGIC) else encoding_of(raw)
     return ([raw.decode(encoding).encode()], NAMES[encoding]) if encoding else ([raw], None)
 
 

@@ -210,7 +210,8 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         rate = event.shown["rateLimit"]
         if not rate:
             return "none"
-        return f"{rate['requests']:,} a {rate['period']}; {rate['remaining']:,} were left after it"
+        article = "an" if rate["period"] == "hour" else "a"
+        return f"{rate['requests']:,} {article} {rate['period']}; {rate['remaining']:,} were left after it"
 
     @display(description="Charge")
     def charged(self, event: Any) -> str:

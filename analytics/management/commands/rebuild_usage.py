@@ -37,7 +37,8 @@ class Command(ServiceCommand):
             since = parse_timestamp(f"{options['since']}-01") if options["since"] else None
         except ValueError:
             raise CommandError("--since takes a month such as 2026-01.") from None
-        self.reached, self.found_here, self.verb = "", [], "differ" if options["check"] else "corrected"
+        self.reached, self.verb = "", "differ" if options["check"] else "corrected"
+        self.found_here: list[str] = []
         try:
             found = rebuild(accounts, since=since, apply=not options["check"], show=self.show)
         except KeyboardInterrupt:
