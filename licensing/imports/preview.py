@@ -17,9 +17,10 @@ from rest_framework.exceptions import ValidationError
 
 from kit.http.errors import ApiError, InvalidRequest
 from kit.rest.export import harmless
+from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
 from licensing.imports.mapping import is_target
-from licensing.imports.rows import Bounded, Readable, Row, RowFile, open_rows
+from licensing.imports.rows import Bounded, ImportRow, Readable, RowFile, open_rows
 from licensing.imports.survey import MAX_COLUMNS
 
 MOST_BYTES = 20 * 1024 * 1024  # as sent
@@ -36,11 +37,7 @@ TARGETS = {
     "policyId": "Policy (id)",
     "status": "Status",
     "tags": "Tags",
-    "metadata.author": "Author",
-    "metadata.publishedAt": "Published at",
-    "metadata.category": "Category",
-    "metadata.wordCount": "Word count",
-    "metadata.tags": "Tags in the metadata",
+    **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
 # What columns are called that give a field, likeliest first; capitals, spaces and signs aside.
@@ -96,7 +93,7 @@ class Plan:
 
 
 @dataclass
-class Outcome:
+class PreviewOutcome:
     """What became of the rows, or would; `problem` is what is wrong with the file as a whole."""
 
     tally: dict[str, int] = field(default_factory=dict)
@@ -135,9 +132,9 @@ def bare(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Outcome:
+def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Reads the file and writes what it says, or with `dry_run` nothing. The bad rows go to `bad_rows`, as CSV."""
-    outcome = Outcome()
+    outcome = PreviewOutcome()
     problems: dict[int, str] = {}
     with suppress(ApiError), open_rows(str(path), plan.format) as opened:
         file = BoundedRows(opened)
@@ -170,12 +167,12 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> O
     return outcome
 
 
-def as_it_stands(row: Row) -> list[str]:
+def as_it_stands(row: ImportRow) -> list[str]:
     cells = row.cells or row.values.values() or ([row.problem] if row.problem else [])
     return [text_of(cell)[:200].encode(errors="replace").decode() for cell in cells]
 
 
-def shown(work: Import, row: Row, columns: dict[str, str]) -> list[str]:
+def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
     """What a row gives each field, as text."""
     if row.problem is not None:
         return [row.problem]

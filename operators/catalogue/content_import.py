@@ -15,7 +15,7 @@ from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
-from licensing.imports.preview import MOST_SHOWN, TARGETS, Outcome, Plan, carry_out, columns_by_name, columns_of
+from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_by_name, columns_of
 from licensing.imports.rows import GZIP_MAGIC
 from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page
@@ -96,7 +96,7 @@ class ContentImport:
                 request.session[CHOSEN] = asdict(chosen)
                 preview(upload, chosen)
                 return to_import(upload)
-        outcome = Outcome(**upload.about["outcome"])
+        outcome = PreviewOutcome(**upload.about["outcome"])
         tally = outcome.tally
         context = {
             "account": Account.objects.get(pk=plan.account_id),

@@ -20,24 +20,16 @@ from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
+from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import list_url
 from operators.overview.charts import Chart, draw, share
 from operators.overview.choice import Choice
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
-REASONS = {
-    "content_archived": "the item is archived",
-    "no_policy": "the item has no policy",
-    "permission_not_granted": "the permission is not granted",
-    "rate_limit_exceeded": "the rate limit is used up",
-    "license_expired": "the licence has expired",
-    "no_license": "there is no licence",
-    "policy_denied": "the policy denies it",
-}
 
 
-class Row(Struct, frozen=True):
+class BarRow(Struct, frozen=True):
     """A line of a list: what it is, its figure, how long its bar is (of a hundred), and where it leads."""
 
     name: str
@@ -53,9 +45,9 @@ class UsageFigures:
     summary: dict[str, int]
     chart: Chart | None
     series: list[dict[str, Any]]
-    reasons: list[Row]
-    content: list[Row]
-    requesters: list[Row]
+    reasons: list[BarRow]
+    content: list[BarRow]
+    requesters: list[BarRow]
     group_by: str
 
     @property
@@ -82,9 +74,9 @@ class RevenueFigures:
     chart: Chart | None
     series: list[tuple[str, str]]
     highest: str
-    tiers: list[Row]
-    content: list[Row]
-    requesters: list[Row]
+    tiers: list[BarRow]
+    content: list[BarRow]
+    requesters: list[BarRow]
 
     @property
     def first(self) -> str:
@@ -123,8 +115,8 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         chart=draw(bars),
         series=report["timeSeries"],
         reasons=[
-            Row(
-                REASONS.get(row["reason"], row["reason"]),
+            BarRow(
+                Reason(row["reason"]).words,
                 f"{row['count']:,}",
                 share(row["count"], report["summary"]["denied"]),
                 list_url(AccessEvent, outcome=row["reason"], **shown),
@@ -146,7 +138,7 @@ def days_of(field: str, window: Window) -> dict[str, str]:
 
 def top(
     choice: Choice, shown: dict[str, str], rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]
-) -> list[Row]:
+) -> list[BarRow]:
     largest = rows[0]["requests"] if rows else 0
     link = Links(choice, model, [one["id"] for one in rows], AccessEvent, shown)
     return [link.row(one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows]
@@ -172,12 +164,12 @@ class Links:
         elif listed is AccessEvent:
             self.filters = {api_id: [{"content__id__exact": api_id}] for api_id in api_ids}
 
-    def row(self, api_id: str, name: str | None, figure: str, part: str) -> Row:
+    def row(self, api_id: str, name: str | None, figure: str, part: str) -> BarRow:
         """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
         filters = self.filters.get(api_id, [])
         figure_link = list_url(self.listed, **self.shown, **filters[0]) if len(filters) == 1 else ""
         link = list_url(self.model, q=api_id, **self.choice.account_filter)
-        return Row(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
+        return BarRow(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
@@ -206,7 +198,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
         series=[(label, shown(amount)) for label, amount in labels],
         highest=shown(max(amount for _, amount in labels)),
         tiers=[
-            Row(tier, shown(amount), share(amount, max(report.by_license_type.values())))
+            BarRow(tier, shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
         ],
         content=earners(choice, window, report.by_content, shown, Content),
@@ -225,7 +217,7 @@ def earners(
     ranked: list[Earner],
     shown: Callable[[Decimal], str],
     model: type[Content | Requester],
-) -> list[Row]:
+) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
     filters = {**choice.account_filter, **days_of("occurred_at", window)}
     link = Links(choice, model, [one.id for one in ranked], LedgerEntry, filters)
