@@ -25,7 +25,7 @@ class Found(Struct, frozen=True):
 def find(site: Any, request: HttpRequest, term: str) -> list[Found]:
     """Of each kind the first few that the member of staff may see."""
     term = term.strip()[:LONGEST]
-    if not term:
+    if not term or "\0" in term:  # which no text in PostgreSQL can have
         return []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [Found(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
