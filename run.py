@@ -1,6 +1,7 @@
 """Sets the project up, starts it and tests it, with nothing but Python's standard library.
 
 python3 run.py                    set up, migrate, make a demo account in an empty database, serve
+python3 run.py --empty            the same without the demo account
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey
     --leg sqlite|postgresql       on one of the two alone
@@ -16,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import ssl
 import sys
 import tempfile
@@ -194,12 +196,28 @@ def download(url: str, index: str) -> tuple[bytes, str, str]:
         raise RunError(f"{address} could not be read: {error}") from None
 
 
-def serve() -> None:
+def check_port() -> None:
+    """Raises RunError where another program listens already."""
+    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
+    if not port.isdecimal():
+        return  # the settings say what is wrong with it
+    try:
+        kind, _, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise RunError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
+
+
+def serve(*, empty: bool = False) -> None:
+    check_port()
     with setup_lock() as stamp:  # also around the migration: two at once would make the same tables
         install(stamp, RUNTIME)
         must("The migration", PYTHON, "manage.py", "migrate", "--verbosity", "0")
         seed = (PYTHON, "manage.py", "seed_demo", "--if-empty", "--json")
-        demo = json.loads(must("Making the demo account", *seed, piped=True).strip().splitlines()[-1])
+        made = "{}" if empty else must("Making the demo account", *seed, piped=True).strip().splitlines()[-1]
+        demo = json.loads(made)
     address = f"http://{os.environ.get('HOST') or '127.0.0.1'}:{os.environ.get('PORT') or '8000'}"
     if "curl" in demo:
         print(f"\nA demo account with sample data was made. Try, once this serves:\n\n    {demo['curl']}\n")
@@ -258,6 +276,8 @@ def main(arguments: list[str]) -> int:
     if arguments in (["setup"], ["setup", "--dev"]):
         with setup_lock() as stamp:
             install(stamp, DEV if arguments[1:] else RUNTIME)
+    elif arguments == ["--empty"]:
+        serve(empty=True)
     elif arguments:
         asked = arguments in (["-h"], ["--help"])
         print(__doc__, file=sys.stdout if asked else sys.stderr)

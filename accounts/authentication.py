@@ -37,6 +37,7 @@ class Grant:
     revoked_at: datetime | None
     last_used_at: datetime | None
     limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
+    is_suspended: bool = False  # the account
 
     @property
     def weight(self) -> int:
@@ -57,14 +58,17 @@ class Grant:
             revoked_at=key.revoked_at,
             last_used_at=key.last_used_at,
             limits=key.account.limits,
+            is_suspended=key.account.suspended_at is not None,
         )
 
     def check(self, now: datetime) -> None:
-        """Raises InvalidApiKey for a key that has been revoked or has expired."""
+        """Raises InvalidApiKey for a key that has been revoked or has expired, or whose account is suspended."""
         if self.revoked_at is not None:  # whatever the clock: that of the process that revoked it may be ahead
             raise InvalidApiKey("This API key has been revoked.", headers=CHALLENGE)
         if self.expires_at is not None and self.expires_at <= now:
             raise InvalidApiKey("This API key has expired.", headers=CHALLENGE)
+        if self.is_suspended:
+            raise InvalidApiKey("The account of this API key is suspended.", headers=CHALLENGE)
 
     def check_address(self, address: Address | None) -> None:
         """Raises IpNotAllowed for an address outside the key's list."""

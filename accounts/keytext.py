@@ -28,8 +28,18 @@ def checksum(text: str) -> str:
     return characters
 
 
-def generate(key_type: str) -> str:
-    body = TYPE_PREFIXES[key_type] + "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
+def generate(key_type: str, seed: str | None = None) -> str:
+    """A new key; from the same secret seed the same one again, which only who has the pepper too can make."""
+    if seed is None:
+        number = secrets.randbelow(62**RANDOM_CHARACTERS)
+    else:
+        # 256 bits: 90 more than the key has, so that no key is likelier than another.
+        number = int.from_bytes(hmac.digest(settings.API_KEY_PEPPER, f"key text:{seed}".encode(), "sha256"))
+    characters = ""
+    for _ in range(RANDOM_CHARACTERS):
+        number, digit = divmod(number, 62)
+        characters += BASE62[digit]
+    body = TYPE_PREFIXES[key_type] + characters
     return body + checksum(body)
 
 

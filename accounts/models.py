@@ -41,6 +41,8 @@ class Account(models.Model):
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.epochs
+    suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # from then on its keys are refused
+    is_demo = models.BooleanField(null=True, blank=True, editable=False)  # it can be removed with its ledger
 
     class Meta:
         ordering = ["name", "id"]
@@ -71,6 +73,7 @@ class Account(models.Model):
             "plan": str(self.plan),
             "requestsPerMinute": self.requests_per_minute,
             "requestsPerDay": self.requests_per_day,
+            "suspendedAt": render_timestamp(self.suspended_at),
         }
 
 

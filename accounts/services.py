@@ -93,9 +93,11 @@ def create_api_key(
     permissions: list[str] | None = None,
     granted_by: Grant | None = None,
     key_id: str | None = None,
+    seed: str | None = None,
     **bounds: Unpack[Bounds],
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet.
+    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet, `seed` a secret
+    of the caller from which the text can be made again (keytext.generate).
 
     A key that creates another (`granted_by`) passes its own bounds on where none are given, and can grant no more than
     it has itself. Operators and commands (None) are not bound.
@@ -109,7 +111,7 @@ def create_api_key(
         own: Bounds = {"allowed_ips": creator.allowed_ips, "expires_at": creator.expires_at}
         within = {**own, **bounds}
         check_no_more_than(creator, granted, within)
-    text = keytext.generate(type)
+    text = keytext.generate(type, seed)
     key = ApiKey.objects.create(
         **({} if key_id is None else {"pk": key_id}),
         account_id=account_id,
@@ -151,7 +153,12 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
 
 @transaction.atomic
 def rotate_api_key(
-    key: ApiKey, *, overlap_seconds: int = 0, granted_by: Grant | None = None, key_id: str | None = None
+    key: ApiKey,
+    *,
+    overlap_seconds: int = 0,
+    granted_by: Grant | None = None,
+    key_id: str | None = None,
+    seed: str | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway."""
     # Both at once: two keys that rotate each other at the same moment must not wait for each other.
@@ -169,6 +176,7 @@ def rotate_api_key(
         expires_at=old.expires_at,
         granted_by=granted_by,
         key_id=key_id,
+        seed=seed,
     )
     if overlap_seconds == 0:
         old.revoked_at = now
@@ -189,14 +197,19 @@ def create_account(
     requests_per_minute: int | None = None,
     requests_per_day: int | None = None,
     account_id: str | None = None,
+    is_demo: bool | None = None,
 ) -> Account:
-    """A new account. `account_id` is an id for it that none has yet. Raises Django's ValidationError by the field."""
+    """A new account. `account_id` is an id for it that none has yet; a demo can be removed.
+
+    Raises Django's ValidationError by the field.
+    """
     account = Account(
         **({} if account_id is None else {"pk": account_id}),
         name=name,
         plan=plan,
         requests_per_minute=requests_per_minute,
         requests_per_day=requests_per_day,
+        is_demo=is_demo,
     )
     account.full_clean()
     account.save()
@@ -215,6 +228,19 @@ def update_account(account: Account, fields: dict[str, Any]) -> Account:
     locked.save(update_fields=list(fields))
     audit.record("account.updated", locked, before)
     epochs.bump(locked.pk)
+    return locked
+
+
+@transaction.atomic
+def suspend_account(account: Account, *, suspended: bool = True) -> Account:
+    """Refuses all keys of the account from now on, or no longer; nothing else of it changes."""
+    locked = Account.objects.select_for_update().get(pk=account.pk)
+    if (locked.suspended_at is not None) != suspended:
+        before = locked.audited()
+        locked.suspended_at = timezone.now() if suspended else None
+        locked.save(update_fields=["suspended_at"])
+        audit.record("account.suspended" if suspended else "account.resumed", locked, before)
+        epochs.bump(locked.pk)
     return locked
 
 

@@ -62,7 +62,11 @@ UNFOLD: dict[str, Any] = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pages/icon.svg")},
     ],
     "STYLES": [lambda request: static("operators/admin.css")],
-    "SCRIPTS": [lambda request: static("operators/alpine.js"), lambda request: static("operators/labels.js")],
+    "SCRIPTS": [
+        lambda request: static("operators/alpine.js"),
+        lambda request: static("operators/labels.js"),
+        lambda request: static("operators/sent_once.js"),
+    ],
     "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",
     "SHOW_VIEW_ON_SITE": False,

@@ -19,6 +19,7 @@ from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
 from licensing.access.signing import key_set
+from licensing.demo.story import SHOWN
 
 CONTENT_SECURITY_POLICY = content_security_policy()
 
@@ -33,7 +34,7 @@ def page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
 
 def home(request: HttpRequest) -> HttpResponse:
     """Where a newcomer lands."""
-    return page(request, "home.html", base=request.build_absolute_uri("/").rstrip("/"))
+    return page(request, "home.html", shown=SHOWN, base=request.build_absolute_uri("/").rstrip("/"))
 
 
 def docs(request: HttpRequest) -> HttpResponse:

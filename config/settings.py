@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
 
 from config import admin_settings, openapi_settings, server_settings
 from kit.environ import env, env_bool, env_choice, env_int, env_list, env_seconds, env_url
@@ -22,7 +23,10 @@ if not env("DATA_DIR"):  # the service's own; of one that somebody chose, the ch
 
 def kept_secret() -> str:
     """The SECRET_KEY of an installation that set none: made once, kept beside its data, readable by its owner."""
-    private_directory(DATA_DIR)
+    try:
+        private_directory(DATA_DIR)
+    except OSError as error:
+        raise ImproperlyConfigured(f"DATA_DIR, {DATA_DIR}, cannot be used: {error.strerror}.") from None
     path = DATA_DIR / "secret_key"
     try:
         draft = DATA_DIR / f"secret_key.{os.getpid()}"

@@ -1,6 +1,7 @@
 """The base of this project's commands: a sentence for people, or with --json one object for programs."""
 
 import getpass
+import re
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -27,6 +28,8 @@ def sentences(error: ValidationError) -> list[str]:
 class ServiceCommand(BaseCommand, ABC):
     """Subclasses define `perform`, which returns the result as a sentence and as an object in the API's shape."""
 
+    options: frozenset[str] = frozenset()  # that the command takes, such as --allowed-ip
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object as the last line.")
 
@@ -35,13 +38,27 @@ class ServiceCommand(BaseCommand, ABC):
             with acting_as(self.actor()):
                 sentence, result = self.perform(**options)
         except ApiError as error:
-            raise CommandError(f"{error.param}: {error.message}" if error.param else error.message) from None
+            raise CommandError(self.told(error.param, error.message)) from None
         except ValidationError as error:
             raise CommandError("; ".join(sentences(error))) from None
         except FieldErrors as error:
             param, message = first_error(error.detail)
-            raise CommandError(f"{param}: {message}" if param else message) from None
+            raise CommandError(self.told(param, message)) from None
         self.stdout.write(render_json(result).decode() if options["json"] else sentence)
+
+    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(*args, **kwargs)
+        self.options = frozenset(option for action in parser._actions for option in action.option_strings)
+        return parser
+
+    def told(self, param: str | None, message: str) -> str:
+        """The message with the option that it is about, if there is one for that parameter of the API."""
+        if not param:
+            return message
+        name = re.split(r"[.\[]", param, maxsplit=1)[0]
+        option = "--" + re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"-{found[1].lower()}", name)
+        known = next((one for one in (option, option.removesuffix("s")) if one in self.options), None)
+        return f"{known} ({param}): {message}" if known else f"{param}: {message}"
 
     def actor(self) -> Actor:
         """The command, by the name of the user of the machine who runs it."""

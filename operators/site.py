@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from unfold.sites import UnfoldAdminSite
 
@@ -37,8 +38,12 @@ class OperatorSite(UnfoldAdminSite):
         return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Finds nothing: the sidebar shows no search, for unfold's keeps its results whatever one may see by then."""
-        return HttpResponse()
+        """What Ctrl+K finds. Without unfold's own cache, which keeps results whatever one may see by then."""
+        # Imported here: it needs the models.
+        from operators.palette import find  # noqa: PLC0415
+
+        term = request.GET.get("s", "")
+        return render(request, "operators/palette.html", {"term": term, "results": find(self, request, term)})
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

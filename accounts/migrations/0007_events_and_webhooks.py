@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0005_audit_of_kind'),
+        ('accounts', '0006_headers_of_replies'),
     ]
 
     operations = [

@@ -11,13 +11,13 @@ from random import Random
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 from rest_framework.serializers import Serializer
 
 from accounts import services as accounts
-from accounts.models import Account, ApiKey
+from accounts.models import Account
 from analytics.events.partitions import MONTHS_AHEAD, ensure_partitions
-from analytics.models import ExchangeRate
+from analytics.models import AccessEvent, ExchangeRate
 from kit.http.errors import InvalidRequest
 from licensing.content import services as content_services
 from licensing.content.models import Content
@@ -65,7 +65,7 @@ def seed_demo(
     opened = now - timedelta(days=days)
     ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
     account = accounts.create_account(
-        PUBLISHER, plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000
+        name_of_next(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
     )
     _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
@@ -74,7 +74,14 @@ def seed_demo(
     make_rates(opened, now)
     backdate(account, opened)
     record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
+    note_first_visits(account)
     return Demo(account, secret_key, public_key)
+
+
+def name_of_next() -> str:
+    """The demo's name, with a number from the second on."""
+    there = Account.objects.filter(is_demo=True).count()
+    return f"{PUBLISHER} {there + 1}" if there else PUBLISHER
 
 
 def load(account: Account, path: str) -> list[str]:
@@ -149,12 +156,18 @@ def validated(serializer: type[Serializer], body: dict[str, Any]) -> dict[str, A
 def backdate(account: Account, opened: datetime) -> None:
     """Puts the beginning of everything before the first decision; the services know no time but now."""
     Account.objects.filter(pk=account.pk).update(created=opened)
-    ApiKey.objects.filter(account=account).update(created_at=opened)
     Policy.objects.filter(account=account).update(created=opened)
     PolicyRevision.objects.filter(policy__account=account).update(created=opened)
     Content.objects.filter(account=account).update(created=opened, updated=opened)
     Requester.objects.filter(account=account).update(created=opened)
     License.objects.filter(account=account).update(created=F("starts_at"), updated=F("starts_at"))
+
+
+def note_first_visits(account: Account) -> None:
+    """Lets requesters who came into being by a visit be as old as that."""
+    visits = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("created").values("created")
+    requesters = Requester.objects.filter(account=account).annotate(first=Subquery(visits[:1]))
+    requesters.filter(first__lt=F("created")).update(created=F("first"))
 
 
 def curl_line(key: str, address: str) -> str:

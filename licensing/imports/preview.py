@@ -6,6 +6,8 @@ It is `licensing.imports.importer` with bounds: what a request does ends within 
 import csv
 import io
 import json
+import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -37,6 +39,18 @@ TARGETS = {
     "tags": "Tags",
     **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
+}
+# What columns are called that give a field, likeliest first; capitals, spaces and signs aside.
+MEANING = {
+    "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
+    "title": ("title", "headline", "name", "titel", "titre", "titulo"),
+    "type": ("type", "contenttype", "kind", "typ"),
+    "source": ("source", "url", "link", "permalink", "address"),
+    "tags": ("tags", "keywords", "labels"),
+    "metadata.author": ("author", "byline", "writer", "creator", "autor", "auteur"),
+    "metadata.publishedAt": ("publishedat", "published", "publicationdate", "pubdate", "date"),
+    "metadata.category": ("category", "section", "rubrik", "kategorie", "categorie"),
+    "metadata.wordCount": ("wordcount", "words"),
 }
 LARGER = "Larger files are for the command import_content (docs/importing.md)."
 
@@ -87,6 +101,7 @@ class PreviewOutcome:
     bad: list[tuple[int, str]] = field(default_factory=list)  # the first of them
     first: list[tuple[int, list[str]]] = field(default_factory=list)  # rows as they are read
     ignored: list[str] = field(default_factory=list)  # columns
+    sample: list[tuple[int, list[str]]] = field(default_factory=list)  # rows as they stand in the file
 
 
 def columns_of(path: Path, kind: str) -> list[str]:
@@ -104,14 +119,26 @@ def columns_of(path: Path, kind: str) -> list[str]:
 
 
 def columns_by_name(columns: list[str]) -> dict[str, str]:
-    """Of columns that are called as the API's fields are."""
-    return {name: name for name in columns if is_target(name)}
+    """Of columns that are called as the API's fields are, and of those whose names mean one that is left."""
+    named = {name: name for name in columns if is_target(name)}
+    for target, words in MEANING.items():
+        meant = [name for name in columns if name not in named and bare(name) in words]
+        if target not in named and meant:
+            named[target] = min(meant, key=lambda name: words.index(bare(name)))
+    return named
+
+
+def bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Reads the file and writes what it says, or with `dry_run` nothing. The bad rows go to `bad_rows`, as CSV."""
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}
+    with suppress(ApiError), open_rows(str(path), plan.format) as opened:
+        file = BoundedRows(opened)
+        outcome.sample = [(row.line, as_it_stands(row)) for row in islice(file.rows(), FIRST_ROWS)]
     if "externalId" not in plan.columns and not plan.allow_duplicates:
         outcome.problem = (
             "No column gives the external id, by which an item is known again. Choose one below, or allow rows "
@@ -138,6 +165,11 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> P
         outcome.problem = reason(error)
     outcome.bad = sorted(problems.items())[:MOST_SHOWN]
     return outcome
+
+
+def as_it_stands(row: ImportRow) -> list[str]:
+    cells = row.cells or row.values.values() or ([row.problem] if row.problem else [])
+    return [text_of(cell)[:200].encode(errors="replace").decode() for cell in cells]
 
 
 def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
@@ -171,7 +203,7 @@ def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], targe
     writer.writerow(["line", "problem", *map(harmless, names)])
     for row in file.rows():
         if row.line in problems:
-            cells = [text_of(row.values.get(name)) for name in names]
+            cells = list(row.cells) or [text_of(row.values.get(name)) for name in names]
             writer.writerow([row.line, harmless(problems[row.line]), *map(harmless, cells)])
             target.write(text.getvalue().encode(errors="replace"))
             text.seek(0)

@@ -15,11 +15,12 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import SEEK_END
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER
+from licensing.imports.spreadsheets import delimiter_of
 
 FORMATS = ("csv", "jsonl")
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -34,11 +35,15 @@ NOT_UTF8 = "Is not UTF-8."
 
 
 class ImportRow(NamedTuple):
-    """A row by column names: text from CSV, JSON values from JSON Lines. A bad one has a problem instead."""
+    """A row by column names: text from CSV, JSON values from JSON Lines.
+
+    A bad one has a problem instead, and its cells as they stand where those could be told apart.
+    """
 
     line: int
     values: dict[str, Any]
     problem: str | None = None
+    cells: tuple[str, ...] = ()
 
 
 class RowTooLongError(Exception):
@@ -144,6 +149,20 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
+    """The column names, and what reads the rows behind them.
+
+    Strict: where a row with a stray quote ends, nobody knows. After an error the next line begins a row.
+    """
+    try:
+        first = next((line for line in lines if line.strip()), "")
+    except RowTooLongError as error:
+        raise InvalidRequest(f"Line {lines.number}, the header, is not CSV: {error}") from None
+    delimiter = delimiter_of(first)
+    reader = csv.reader(chain([first] if first else [], lines), delimiter=delimiter, strict=True)
+    return read_header(lines, reader), reader
+
+
 def read_header(lines: Lines, reader: Iterator[list[str]]) -> list[str]:
     """The column names, trimmed: those of the first row that is not blank."""
     try:
@@ -158,9 +177,7 @@ def read_header(lines: Lines, reader: Iterator[list[str]]) -> list[str]:
 
 
 def csv_rows(lines: Lines) -> Iterator[ImportRow]:
-    # Strict: where a row with a stray quote ends, nobody knows. After an error the next line begins a row.
-    reader = csv.reader(lines, strict=True)
-    header = read_header(lines, reader)
+    header, reader = reader_of(lines)
     while True:
         begin = lines.begin_row()
         try:
@@ -178,7 +195,8 @@ def csv_rows(lines: Lines) -> Iterator[ImportRow]:
             lines.skip_blank()
             continue  # spreadsheets leave such rows behind
         if len(cells) != len(header):
-            yield ImportRow(begin, {}, f"Has {len(cells)} cells where the header has {len(header)}.")
+            problem = f"Has {len(cells)} cells where the header has {len(header)}."
+            yield ImportRow(begin, {}, problem, tuple(cells))
         elif not is_utf8("".join(cells)):
             yield ImportRow(begin, {}, NOT_UTF8)
         else:
@@ -238,7 +256,7 @@ class RowFile:
     def header(self) -> list[str]:
         """The columns of a CSV file; JSON Lines tells its own row by row."""
         lines = self.lines()
-        return read_header(lines, csv.reader(lines, strict=True)) if self.is_csv else []
+        return reader_of(lines)[0] if self.is_csv else []
 
     def rows(self) -> Iterator[ImportRow]:
         rows = csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())

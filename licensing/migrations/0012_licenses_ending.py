@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0007_events_and_webhooks'),
-        ('licensing', '0008_requesters_by_account_once'),
+        ('licensing', '0011_policy_modes'),
     ]
 
     operations = [

@@ -92,11 +92,28 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
     for other in earlier:
         if other.covers(one):
             if alike(rule, other.rule):
-                message = f"Says the same as rule {other.rule.index}, which is tried before it."
+                message = (
+                    f"Says the same as rule {other.rule.index}, which is tried before it: {why(other.rule, rule)}."
+                )
                 return finding("duplicate_rule", path, message)
-            message = f"Is never reached: rule {other.rule.index} is tried before it, and matches whatever it matches."
+            message = (
+                f"Is never reached: rule {other.rule.index} is tried before it, and matches whatever it matches: "
+                f"{why(other.rule, rule)}."
+            )
             return finding("unreachable_rule", path, message)
     return None
+
+
+def why(earlier: Rule, later: Rule) -> str:
+    """Why the one is tried before the other (decision.precedence)."""
+    if earlier.priority != later.priority:
+        if later.priority is None:
+            return f"it has a priority ({earlier.priority}), this one has none"
+        return f"its priority is {earlier.priority}, this one's {later.priority}"
+    shared = "neither has a priority" if earlier.priority is None else f"both have the priority {earlier.priority}"
+    if earlier.action != later.action:
+        return f"{shared}, and of equals deny comes before allow"
+    return f"{shared}, and it stands first in the list"
 
 
 def alike(one: Rule, other: Rule) -> bool:

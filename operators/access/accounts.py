@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
+from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts import services
@@ -41,17 +43,24 @@ class PlanForm(forms.Form):
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin):
     account_field = "pk"
-    list_display = ("name", "plan", "per_minute", "per_day", "created")
+    list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
-    fields = ("name", "identifier", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
-    actions_detail = ("change_plan",)
+    fields = ("name", "identifier", "state", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
+    actions_detail = ("change_plan", "suspend", "resume")
     rights = {"working_keys": "accounts.view_apikey"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
-        return ("identifier", "plan", "per_minute", "per_day", "working_keys", "figures", "created") if obj else ()
+        return (
+            ("identifier", "state", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
+            if obj
+            else ()
+        )
+
+    def grantable(self) -> frozenset[str]:
+        return super().grantable() - {"add"}  # which superusers alone do
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Who sees some accounts only would not see the new one."""
@@ -105,6 +114,62 @@ class AccountAdmin(ServiceAdmin):
             },
             perform=perform,
         )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Of suspending and resuming the one that would do something."""
+        account = self.get_object(request, unquote(str(object_id)))
+        idle = "resume" if account is None or account.suspended_at is None else "suspend"
+        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+
+    @action(
+        description="Suspend", icon="block", permissions=["changing"], url_path="suspend", variant=ActionVariant.DANGER
+    )
+    def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        account = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> str:
+            services.suspend_account(account)
+            self.log_change(request, account, "Suspended.")
+            return f"{account.name} is suspended."
+
+        return confirm(
+            request,
+            self,
+            obj=account,
+            title=f"Suspend {account.name}?",
+            facts=[("Plan", account.plan), ("Working keys", f"{self.keys_of(account):,}")],
+            effects=[
+                "All of its keys are refused from this moment on, in every process: no check is decided.",
+                "Its items, policies, licences, decisions and ledger stay as they are.",
+                "It can be resumed at any time; the same keys then work again.",
+            ],
+            button="Suspend it",
+            danger=True,
+            perform=perform,
+        )
+
+    @action(description="Resume", icon="play_arrow", permissions=["changing"], url_path="resume")
+    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        account = self.found(request, object_id)
+
+        def perform(fields: dict[str, Any]) -> str:
+            services.suspend_account(account, suspended=False)
+            self.log_change(request, account, "Resumed.")
+            return f"{account.name} is resumed."
+
+        return confirm(
+            request,
+            self,
+            obj=account,
+            title=f"Resume {account.name}?",
+            effects=["Its keys work again from this moment on."],
+            button="Resume it",
+            perform=perform,
+        )
+
+    @display(description="State", label={"active": "success", "suspended": "danger"})
+    def state(self, account: Account) -> str:
+        return "suspended" if account.suspended_at else "active"
 
     @staticmethod
     def keys_of(account: Account) -> int:

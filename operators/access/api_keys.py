@@ -3,19 +3,25 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html_join
+from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts import key_states, services
 from accounts.models import ApiKey
+from kit.http.errors import ApiError
 from operators.access.api_key_forms import NewKeyForm, RotationForm, checked
-from operators.access.one_time_key import show_key
+from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.confirmation import confirm
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -85,22 +91,45 @@ class ApiKeyAdmin(ServiceAdmin):
 
     def create(self, request: HttpRequest, fields: dict[str, Any]) -> ApiKey:
         key, kept(request).key_text = services.create_api_key(
-            fields["account"].pk, key_id=fields["id"], **checked(fields)
+            fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked(fields)
         )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         return show_key(request, self, obj, kept(request).key_text)
 
+    def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
+        return key_shown_again(request, self) or super().made_already(request, pk)
+
+    def get_urls(self) -> list[URLPattern]:
+        seen = self.admin_site.admin_view(self.seen)
+        return [path("<path:object_id>/seen/", seen, name="accounts_apikey_seen"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def seen(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Called by the page with the key's text, once it is shown."""
+        note_seen(request, self.found(request, object_id))
+        return HttpResponse(status=204)
+
     # --- Ending ------------------------------------------------------------------------------------------------------
 
     @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
+        if again := key_shown_again(request, self):
+            return again
 
         def perform(fields: dict[str, Any]) -> HttpResponse:
-            overlap = fields["overlap_seconds"]
-            new, text = services.rotate_api_key(key, overlap_seconds=overlap, key_id=fields["ticket"])
+            overlap, new_id = fields["overlap_seconds"], fields["ticket"]
+            try:
+                with transaction.atomic():
+                    new, text = services.rotate_api_key(
+                        key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request)
+                    )
+            except (IntegrityError, ApiError):  # the same form, sent twice at the same moment
+                if again := key_shown_again(request, self):
+                    return again
+                raise
             end = dict(RotationForm.base_fields["overlap_seconds"].choices)[overlap]  # type: ignore[attr-defined]
             return show_key(request, self, new, text, f"The old key, {key.prefix}…, ends {end}.")
 
@@ -113,6 +142,11 @@ class ApiKeyAdmin(ServiceAdmin):
             effects=[
                 "A new key is made, with the same name, permissions, addresses and expiry.",
                 f"The old one, {key.prefix}…, works until the end that you choose. Then it is refused.",
+                *(
+                    [f"The new key too expires on {self.expires(key)} UTC, as this one does."]
+                    if key.expires_at
+                    else []
+                ),
             ],
             button="Make the new key",
             form=RotationForm,
@@ -144,6 +178,12 @@ class ApiKeyAdmin(ServiceAdmin):
             danger=True,
             perform=perform,
         )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """None for a key that has ended."""
+        key = self.get_object(request, unquote(str(object_id)))
+        works = key is not None and key_states.state_of(key, timezone.now()) == key_states.State.ACTIVE
+        return super().get_actions_detail(request, object_id) if works else []
 
     def facts(self, key: ApiKey) -> list[tuple[str, str]]:
         return [

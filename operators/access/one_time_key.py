@@ -1,20 +1,32 @@
-"""The page that shows a key's text: the reply to the very request that made the key, and nothing that is kept.
+"""The page that shows a key's text, and nothing that is kept.
 
-It is no redirect, so the text is never put anywhere on the way; sent again the form makes no second key
-(operators.base.tickets).
+It is the reply to the very request that made the key, no redirect, so the text is never put anywhere on the way. Sent
+again the form makes no second key (operators.base.tickets). But a second click breaks the first reply off, and with it
+the only sight of the key: so the reply to the second has the text too. It is made anew from the form's ticket and the
+session's key, of which the service has a digest alone. Once a browser has shown the page, or after SHOWN_AGAIN_FOR, it
+is not made again.
 """
 
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.crypto import constant_time_compare
 
+from accounts import keytext
 from accounts.models import ApiKey
 from operators.base import tickets
 from operators.base.frame import page
 from operators.base.links import change_url
+
+SHOWN_AGAIN_FOR = timedelta(minutes=10)
+SEEN = "seen_keys"  # in the session: ids of the newest keys that were on a page
+MOST_SEEN = 20
 
 
 class TicketField(forms.CharField):
@@ -36,6 +48,27 @@ class TicketField(forms.CharField):
         return key_id
 
 
+def seed_of(request: HttpRequest) -> str:
+    """The secret that the text of the key is made from which this form makes."""
+    return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
+
+
+def key_shown_again(request: HttpRequest, model_admin: Any) -> HttpResponse | None:
+    """The page of the key that this form has just made in this session, unless that page has been seen."""
+    key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
+    key = key_id and model_admin.get_queryset(request).filter(pk=key_id).first()
+    if not key or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
+        return None
+    text = keytext.generate(key.type, seed_of(request))
+    if not constant_time_compare(keytext.digest(text), key.digest):
+        return None
+    return show_key(request, model_admin, key, text, "The form was sent twice, and made this key once.")
+
+
+def note_seen(request: HttpRequest, key: ApiKey) -> None:
+    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MOST_SEEN:]
+
+
 def show_key(request: HttpRequest, model_admin: Any, key: ApiKey, text: str, note: str = "") -> HttpResponse:
     """The one page that has the key's text."""
     response = page(
@@ -48,6 +81,7 @@ def show_key(request: HttpRequest, model_admin: Any, key: ApiKey, text: str, not
         text=text,
         note=note,
         next=change_url(key),
+        seen=reverse("admin:accounts_apikey_seen", args=[key.pk]),
     )
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"

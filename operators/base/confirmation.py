@@ -30,8 +30,8 @@ def confirm(
     """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
 
     `effects` are sentences on what will happen, `facts` what is known of the thing (label, value); `danger` marks the
-    button of what cannot be undone. `perform` is given the cleaned data of `form`, if there is one. What a service
-    refuses is shown on the page.
+    button of what cannot be undone, and without a `button` there is nothing to press. `perform` is given the cleaned
+    data of `form`, if there is one. What a service refuses is shown on the page.
     """
     back = change_url(obj)
     bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=initial)

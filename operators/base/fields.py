@@ -5,6 +5,7 @@ What nobody touched stays as it is stored all the same: `is_untouched`, `Lines.k
 """
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,21 @@ def lines(text: str) -> list[str]:
 def one_line(text: str) -> str:
     """What a browser makes of the value of a field of one line."""
     return re.sub(r"[\r\n]", "", text)
+
+
+class SuggestingInput(UnfoldAdminTextInputWidget):
+    """A field of one line that offers what is known; anything else can be entered too."""
+
+    template_name = "operators/suggesting_input.html"
+
+    def __init__(self, suggestions: Callable[[], Iterable[str]] = tuple, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.suggestions = suggestions
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        context = super().get_context(name, value, {**(attrs or {}), "list": f"known_{name}", "autocomplete": "off"})
+        context["suggestions"] = list(self.suggestions())
+        return context
 
 
 class Lines(forms.CharField):

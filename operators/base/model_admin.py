@@ -108,7 +108,7 @@ class ScopedAdmin(ModelAdmin):
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
-            kwargs.setdefault("initial", request_scope(request).only_account())
+            kwargs.setdefault("initial", request_scope(request).sole_account())
         elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = shown.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -136,6 +136,10 @@ class ScopedAdmin(ModelAdmin):
             for title, options in super().get_fieldsets(request, obj)
         ]
 
+    def grantable(self) -> frozenset[str]:
+        """The rights to the model that some page asks for: "view", "add", "change", "delete"."""
+        return frozenset({"view"})
+
     # For actions. Named by itself ("accounts.change_apikey") a permission would be looked for in the database by the
     # system checks, which run before there is one.
 
@@ -160,6 +164,19 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
     # The last are the fields that the operator changed alone. What somebody else changed while the form was open is
     # refused before: see operators.base.stale_forms.
     update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
+
+    def grantable(self) -> frozenset[str]:
+        names = {"view"}
+        if getattr(self, "create", None) is not None:
+            names.add("add")
+        asked = {"change"} if self.update is not None else set()
+        for action in (*self.actions_detail, *self.actions_list, *self.actions):
+            asked.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
+        if asked & {"change", "changing"}:
+            names.add("change")
+        if "deleting" in asked:
+            names.add("delete")
+        return frozenset(names)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super(ScopedAdmin, self).has_add_permission(request)

@@ -27,6 +27,13 @@ class Scope(Struct, frozen=True):
     def accounts(self) -> QuerySet[Account]:
         return self.narrow(Account.objects.all(), "pk")
 
+    def sole_account(self) -> str | None:
+        """The same, also where there is no other account at all."""
+        if self.account_ids is not None:
+            return self.only_account()
+        first = list(Account.objects.order_by().values_list("pk", flat=True)[:2])
+        return first[0] if len(first) == 1 else None
+
     def only_account(self) -> str | None:
         """The account's id where there is just one to see."""
         return next(iter(self.account_ids)) if self.account_ids is not None and len(self.account_ids) == 1 else None

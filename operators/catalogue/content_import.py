@@ -1,5 +1,6 @@
 """Importing content in the browser: the file, what it would do, the confirmation, and what became of each row."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,8 @@ from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_by_name, columns_of
+from licensing.imports.rows import GZIP_MAGIC
+from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import AdminMixin
@@ -22,6 +25,7 @@ from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
+CHOSEN = "import_plan"  # in the session: what was chosen last, for the mended file
 GONE = "This import is not there any more: a file is kept for a day, for the session that brought it. Bring it again."
 
 
@@ -55,7 +59,8 @@ class ContentImport(AdminMixin):
             file, kind = form.cleaned_data["file"], form.cleaned_data["format"]
             purge()
             about = {"name": file.name[:255], "state": "preview", "columns": []}
-            upload = Upload.keep(request, file.chunks(), about)
+            chunks, about["read_as"] = read_as(file, kind)
+            upload = Upload.keep(request, chunks, about)
             account_id = form.cleaned_data["account"].pk
             try:
                 upload.about["columns"] = columns = columns_of(upload.path("data"), kind)
@@ -63,7 +68,7 @@ class ContentImport(AdminMixin):
                 upload.drop_file()
                 form.add_error("file", error.message)
             else:
-                preview(upload, Plan(account_id, kind, columns_by_name(columns)))
+                preview(upload, remembered(request, account_id, kind, columns))
                 return to_import(upload)
         return page(
             request,
@@ -88,7 +93,9 @@ class ContentImport(AdminMixin):
                 run(upload, plan)
                 return to_import(upload)
             if form.is_bound and form.is_valid():
-                preview(upload, form.plan(plan.account_id, plan.format))
+                chosen = form.plan(plan.account_id, plan.format)
+                request.session[CHOSEN] = asdict(chosen)
+                preview(upload, chosen)
                 return to_import(upload)
         outcome = PreviewOutcome(**upload.about["outcome"])
         tally = outcome.tally
@@ -98,6 +105,8 @@ class ContentImport(AdminMixin):
             "outcome": outcome,
             "rows": sum(tally.values()),
             "writes": tally.get("created", 0) + tally.get("updated", 0),
+            "columns": columns,
+            "read_as": upload.about.get("read_as"),
             "labels": [TARGETS.get(target, target) for target in plan.columns],
             "more_bad": max(0, tally.get("failed", 0) - MOST_SHOWN),
             "bad_rows": reverse("admin:licensing_content_bad_rows", args=[token]),
@@ -131,6 +140,25 @@ class ContentImport(AdminMixin):
 
 def to_import(upload: Upload) -> HttpResponse:
     return redirect("admin:licensing_content_import", upload.token)
+
+
+def read_as(file: Any, kind: str) -> tuple[Iterable[bytes], str | None]:
+    """The file's bytes, as UTF-8 where a spreadsheet wrote something else; and what that was."""
+    if kind != "csv" or file.name.lower().endswith(".gz"):
+        return file.chunks(), None
+    raw = file.read()
+    encoding = None if raw.startswith(GZIP_MAGIC) else encoding_of(raw)
+    return ([raw.decode(encoding).encode()], NAMES[encoding]) if encoding else ([raw], None)
+
+
+def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
+    """What was chosen last in this session for the account; what the file lacks of it, by the names of its columns."""
+    last = request.session.get(CHOSEN)
+    if not last or (last["account_id"], last["format"]) != (account_id, kind):
+        return Plan(account_id, kind, columns_by_name(columns))
+    chosen = {target: column for target, column in last["columns"].items() if column in columns}
+    left = columns_by_name([name for name in columns if name not in chosen.values()])
+    return Plan(**{**last, "columns": {**left, **chosen}})
 
 
 def preview(upload: Upload, plan: Plan) -> None:

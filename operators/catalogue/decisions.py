@@ -13,15 +13,19 @@ from unfold.decorators import display
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
+from kit.rest.export import Row
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain
+from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
+from operators.base.exporting import ListExport
 from operators.base.filters import MomentFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.model_admin import ScopedAdmin
-from operators.base.searching import find_by_id
+from operators.base.scope import request_scope
+from operators.base.searching import find_by_id, of_requesters
 
 MAX_SCANNED = 50_000
 FACTS = {
@@ -86,7 +90,7 @@ class OutcomeFilter(DropdownFilter):
 
 
 @admin.register(AccessEvent)
-class DecisionAdmin(ScopedAdmin):
+class DecisionAdmin(ListExport, ScopedAdmin):
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
     list_filter = (
@@ -97,7 +101,13 @@ class DecisionAdmin(ScopedAdmin):
         OutcomeFilter,  # the last: it is bounded by what the others leave
     )
     search_fields = ("pk",)
-    search_help_text = "The id of a decision, whole: dec_…"
+    search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
+    actions_list = ("export_items",)
+    export_name = "decisions"
+    export_columns = (
+        "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
+        "policyId", "policyVersion",
+    )  # fmt: skip
     sortable_by = ()
     fields = readonly_fields = (
         "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
@@ -105,7 +115,31 @@ class DecisionAdmin(ScopedAdmin):
     )  # fmt: skip
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        return find_by_id(queryset, "dec", search_term), False
+        term = search_term.strip()
+        if not term or term.startswith("dec_"):
+            return find_by_id(queryset, "dec", term), False
+        return of_requesters(queryset, request_scope(request), term), False
+
+    def exported(self, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        return queryset.select_related(None).select_related("content", "requester")
+
+    def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
+        return [
+            {
+                "id": event.pk,
+                "created": render_timestamp(event.created),
+                "allowed": event.allowed,
+                "reason": event.reason,
+                "contentId": event.content_id,
+                "title": event.content.title,
+                "requesterId": event.requester.requester_id,
+                "requesterName": event.requester.name,
+                "permission": event.permission,
+                "policyId": event.policy_id,
+                "policyVersion": event.policy_version,
+            }
+            for event in rows
+        ]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         event = super().get_object(request, object_id, from_field)
@@ -181,7 +215,8 @@ class DecisionAdmin(ScopedAdmin):
         rate = event.shown["rateLimit"]
         if not rate:
             return "none"
-        return f"{rate['requests']:,} a {rate['period']}; {rate['remaining']:,} were left after it"
+        article = "an" if rate["period"] == "hour" else "a"
+        return f"{rate['requests']:,} {article} {rate['period']}; {rate['remaining']:,} were left after it"
 
     @display(description="Charge")
     def charged(self, event: Any) -> str:

@@ -35,7 +35,7 @@ class UploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         accounts: Any = self.fields["account"]
         accounts.queryset = scope.accounts()
-        accounts.initial = scope.only_account()
+        accounts.initial = scope.sole_account()
         accounts.widget = AutocompleteSelect(Content._meta.get_field("account"), site)
         accounts.widget.choices = accounts.choices
 

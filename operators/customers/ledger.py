@@ -4,21 +4,27 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
+from django.db.models import QuerySet, Sum
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from analytics.ledger.adjustments import adjust
-from analytics.ledger.serializers import AdjustmentSerializer
+from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
+from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
+from operators.base.asking import AskingAdmin, Question
+from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_told
-from operators.base.filters import MomentFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
+from operators.base.scope import request_scope
+from operators.base.searching import of_requesters
 
 NAMES = {
     "amount": "amount",
@@ -71,8 +77,9 @@ class AdjustmentForm(forms.ModelForm):
 
 
 @admin.register(LedgerEntry)
-class LedgerAdmin(ServiceAdmin):
+class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
     list_display = (
+        "booked_at",
         "when",
         "type",
         "sum",
@@ -85,12 +92,17 @@ class LedgerAdmin(ServiceAdmin):
     list_select_related = ("account", "requester", "content", "license", "decision")
     list_filter = (
         ("type", ChoicesDropdownFilter),
+        ("currency", ExactTextFilter),
         ("occurred_at", MomentFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("pk",)
-    search_help_text = "The id of an entry (led_…) or of the decision that it charges (dec_…), whole."
+    search_help_text = "A whole led_ id, that of a charged decision, or the beginning of a requester's id or name."
+    list_before_template = "operators/customers/ledger_total.html"
+    actions_list = ("export_items",)
+    export_name = "ledger"
+    export_columns = tuple(columns_of(LedgerEntrySerializer))
     sortable_by = ()
     form = AdjustmentForm
     add_fieldsets = (
@@ -114,7 +126,24 @@ class LedgerAdmin(ServiceAdmin):
             return queryset, False
         # The charge of a decision has its id, but for the prefix.
         raw = ids.decode("led", term) or ids.decode("dec", term)
-        return (queryset.filter(pk=ids.encode("led", raw)) if raw else queryset.none()), False
+        if raw:
+            return queryset.filter(pk=ids.encode("led", raw)), False
+        return of_requesters(queryset, request_scope(request), term), False
+
+    def exported(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+        return queryset.select_related(None).select_related("requester")
+
+    def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
+        serializer = LedgerEntrySerializer()
+        return [serializer.to_representation(entry) for entry in rows]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """With the total of what is listed, by currency."""
+        response: Any = super().changelist_view(request, extra_context)
+        context = getattr(response, "context_data", None) or {}
+        if "cl" in context:
+            context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
+        return response
 
     def get_readonly_fields(self, request: HttpRequest, obj: LedgerEntry | None = None) -> tuple[str, ...]:
         return self.fields if obj else ()
@@ -126,6 +155,26 @@ class LedgerAdmin(ServiceAdmin):
         }
         body["amount"] = plain(fields["amount"])
         return adjust(account.pk, {**AdjustmentSerializer().run_validation(body), "id": fields["id"]})
+
+    def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
+        about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
+        return Question(
+            title=f"Book {self.sum(saved)}?",
+            facts=[
+                ("Account", str(saved.account)),
+                ("Amount", self.sum(saved)),
+                ("Reason", saved.description or "–"),
+                ("Counts at (UTC)", self.when(saved)),
+                ("About", ", ".join(str(one) for one in about) or "–"),
+                ("Licence type", saved.license_type or "–"),
+            ],
+            effects=[
+                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {plain(abs(saved.amount))} {saved.currency} "
+                f"on {saved.occurred_at:%Y-%m-%d}.",
+                "The ledger keeps every entry: what is wrong can only be balanced by another one.",
+            ],
+            button="Book it",
+        )
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -145,6 +194,11 @@ class LedgerAdmin(ServiceAdmin):
     def of(self, entry: LedgerEntry) -> str:
         """Links to what it names; what has gone since is left out."""
         return links([entry.decision, entry.license, entry.requester, entry.content])
+
+
+def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
+    added = entries.order_by().values("currency").annotate(total=Sum("amount")).order_by("currency")
+    return [f"{plain(row['total'])} {row['currency']}" for row in added]
 
 
 def links(objects: list[Any]) -> str:

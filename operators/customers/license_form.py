@@ -69,6 +69,9 @@ class LicenseForm(forms.ModelForm):
             if (amount is None) != (currency is None):
                 missing = "amount" if amount is None else "currency"
                 self.add_error(f"{name}_{missing}", "An amount and its currency go together.")
+        start = cleaned.get("starts_at") or getattr(self.instance, "starts_at", None)
+        if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
+            self.add_error("expires_at", "Must be later than the start.")
         return cleaned
 
     def _post_clean(self) -> None:

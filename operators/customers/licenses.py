@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -16,15 +17,20 @@ from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus, spelled
 from licensing.licenses.serializers import STATES
+from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
+from operators.base.fields import SuggestingInput
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
+from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
 from operators.customers.license_form import LicenseForm, license_fields
+from operators.customers.license_question import known_types, license_question
 from operators.customers.requesters import term
 
+MOST_ACCOUNTS = 200  # whose licence types are offered
 TERMS = (
     "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
     "price_amount", "price_currency", "access_amount", "access_currency",
@@ -43,8 +49,15 @@ class StateFilter(DropdownFilter):
         return license_services.with_state(queryset).filter(derived_status=state) if state in STATES else queryset
 
 
+def accounts_of(request: HttpRequest, held: License | None) -> list[str]:
+    """Those whose licence types are offered: the licence's own, or those that a new one may be of."""
+    if held is not None:
+        return [held.account_id]
+    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
+
+
 @admin.register(License)
-class LicenseAdmin(ServiceAdmin):
+class LicenseAdmin(AskingAdmin, ServiceAdmin):
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
     list_filter = (
@@ -81,6 +94,8 @@ class LicenseAdmin(ServiceAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
         form: Any = super().get_form(request, obj, change, **kwargs)
+        if "license_type" in form.base_fields:
+            form.base_fields["license_type"].widget = SuggestingInput(lambda: known_types(accounts_of(request, obj)))
         if obj is not None:  # a licence stays its requester's
             form.base_fields = {
                 name: field
@@ -99,6 +114,15 @@ class LicenseAdmin(ServiceAdmin):
         account = fields.pop("account")
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
         return license_services.issue_license(account.pk, {**license_fields(given, fields), "id": fields["id"]})
+
+    def question(self, request: HttpRequest, before: License | None, saved: License) -> Question | None:
+        known: set[str] = getattr(request, "booked_before", set())
+        return license_question(before, saved, known, is_new=saved.requester.created >= saved.created)
+
+    def tried(self, request: HttpRequest, form: ModelForm, obj: Any) -> Any:
+        entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
+        request.booked_before = set(entries.values_list("pk", flat=True))  # type: ignore[attr-defined]
+        return super().tried(request, form, obj)
 
     def locked(self, obj: License) -> License:
         return license_services.lock(obj)
@@ -148,6 +172,12 @@ class LicenseAdmin(ServiceAdmin):
             danger=True,
             perform=perform,
         )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """None for a licence that is revoked."""
+        held = self.get_object(request, unquote(str(object_id)))
+        active = held is not None and held.status != LicenseStatus.REVOKED
+        return super().get_actions_detail(request, object_id) if active else []
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,11 @@ class Choice:
     def account_ids(self) -> list[str]:
         return [account.pk for account in self.accounts]
 
+    @property
+    def account_filter(self) -> dict[str, str]:
+        """The chosen account as a filter of a list of the admin."""
+        return {"account__id__exact": self.account.pk} if self.account else {}
+
     def query(self, **changed: str) -> dict[str, str]:
         """What the page's address says of it, with something changed."""
         chosen = {"account": self.account.pk} if self.account else {}

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from msgspec import Struct
 
-from analytics.models import AccessEvent, TierRevenue
+from analytics.models import AccessEvent, LedgerEntry, TierRevenue
 from analytics.revenue.report import Earner, RevenueReport, revenue_of_day, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
 from analytics.usage.report import usage_report
-from analytics.windows import USAGE, Window, midnight
+from analytics.windows import MICROSECOND, USAGE, Window, midnight
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
@@ -37,6 +37,7 @@ class BarRow(Struct, frozen=True):
     share: str
     link: str = ""
     hint: str = ""
+    figure_link: str = ""  # to what the figure counts
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def window_of(choice: Choice, now: datetime) -> Window:
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     report = usage_report(choice.account_ids, window)
+    shown = {**choice.account_filter, **days_of("created", window)}
     bars = [
         (
             f"{bucket['date']}: {bucket['allowed']:,} allowed, {bucket['denied']:,} denied",
@@ -117,27 +119,57 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
                 Reason(row["reason"]).words,
                 f"{row['count']:,}",
                 share(row["count"], report["summary"]["denied"]),
-                list_url(AccessEvent, outcome=row["reason"]),
+                list_url(AccessEvent, outcome=row["reason"], **shown),
                 row["reason"],
             )
             for row in report["byDenialReason"]
         ],
-        content=top(report["topContent"], "title", Content),
-        requesters=top(report["topRequesters"], "name", Requester),
+        content=top(choice, shown, report["topContent"], "title", Content),
+        requesters=top(choice, shown, report["topRequesters"], "name", Requester),
         group_by=window.group_by,
     )
 
 
-def top(rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]) -> list[BarRow]:
+def days_of(field: str, window: Window) -> dict[str, str]:
+    """The window as a filter of a list by moments (operators.base.filters.MomentFilter)."""
+    first, last = window.start, window.end - MICROSECOND
+    return {f"{field}_from_0": f"{first:%Y-%m-%d}", f"{field}_to_0": f"{last:%Y-%m-%d}"}
+
+
+def top(
+    choice: Choice, shown: dict[str, str], rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]
+) -> list[BarRow]:
     largest = rows[0]["requests"] if rows else 0
-    return [
-        row_of(model, one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows
-    ]
+    link = Links(choice, model, [one["id"] for one in rows], AccessEvent, shown)
+    return [link.row(one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows]
 
 
-def row_of(model: type[Content | Requester], api_id: str, name: str | None, figure: str, part: str) -> BarRow:
-    """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
-    return BarRow(name or api_id, figure, part, list_url(model, q=api_id), api_id if model is Requester else "")
+class Links:
+    """Rows about items or requesters, which lead to them and to what is listed of each."""
+
+    def __init__(
+        self,
+        choice: Choice,
+        model: type[Content | Requester],
+        api_ids: Sequence[str],
+        listed: type[AccessEvent | LedgerEntry],
+        shown: dict[str, str],
+    ) -> None:
+        self.choice, self.model, self.listed, self.shown = choice, model, listed, shown
+        self.filters: dict[str, list[dict[str, str]]] = {}
+        if model is Requester:  # whose own ids several accounts may have
+            found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
+            for pk, requester_id in found.values_list("pk", "requester_id"):
+                self.filters.setdefault(requester_id, []).append({"requester__id__exact": str(pk)})
+        elif listed is AccessEvent:
+            self.filters = {api_id: [{"content__id__exact": api_id}] for api_id in api_ids}
+
+    def row(self, api_id: str, name: str | None, figure: str, part: str) -> BarRow:
+        """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
+        filters = self.filters.get(api_id, [])
+        figure_link = list_url(self.listed, **self.shown, **filters[0]) if len(filters) == 1 else ""
+        link = list_url(self.model, q=api_id, **self.choice.account_filter)
+        return BarRow(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
@@ -169,8 +201,8 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
             BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
         ],
-        content=earners(report.by_content, shown, Content),
-        requesters=earners(report.by_requester, shown, Requester),
+        content=earners(choice, window, report.by_content, shown, Content),
+        requesters=earners(choice, window, report.by_requester, shown, Requester),
     )
 
 
@@ -179,9 +211,17 @@ def change_of(report: RevenueReport) -> str:
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
-def earners(ranked: list[Earner], shown: Callable[[Decimal], str], model: type[Content | Requester]) -> list[BarRow]:
+def earners(
+    choice: Choice,
+    window: Window,
+    ranked: list[Earner],
+    shown: Callable[[Decimal], str],
+    model: type[Content | Requester],
+) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
-    return [row_of(model, one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
+    filters = {**choice.account_filter, **days_of("occurred_at", window)}
+    link = Links(choice, model, [one.id for one in ranked], LedgerEntry, filters)
+    return [link.row(one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
 
 
 def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:

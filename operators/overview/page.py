@@ -114,8 +114,8 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, Any]:
     return {
         "keys": rows[:MOST_ROWS],
         "more_keys": len(rows) > MOST_ROWS,
-        "expiring_keys": list_url(ApiKey, attention="expiring"),
-        "unused_keys": list_url(ApiKey, attention="unused"),
+        "expiring_keys": list_url(ApiKey, attention="expiring", **choice.account_filter),
+        "unused_keys": list_url(ApiKey, attention="unused", **choice.account_filter),
     }
 
 

@@ -18,6 +18,8 @@ from licensing.policies.condition_values import RuleError
 from licensing.policies.conditions import CONDITIONS, Kind, names_of
 from licensing.policies.models import Policy
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, check_size, parse_rule, parse_rules
+from operators.base.asking import EDIT
+from operators.policies.rule_order import evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, edited, field_at, row_of, rows_of, rule_of
 
 # Without those that mark every field within a field that has an error.
@@ -25,8 +27,12 @@ CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
 PROMINENT = "licenseType"
 CHOICES = names_of(Kind.CHOICES)
 FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
-EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
 EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
+
+
+def rows_shown(rules: Any) -> list[RuleRow]:
+    """The rows of valid rules, in the order in which they are tried."""
+    return [row_of(rule) for _, rule in evaluated(rules)]
 
 
 class RulesWidget(forms.Widget):
@@ -45,7 +51,7 @@ class RulesWidget(forms.Widget):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         if "rules-json" in data:
             return None, data["rules-json"]
-        return edited(rows_of(data), data.get(EDIT, "")), None
+        return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
         return False
@@ -57,7 +63,7 @@ class RulesWidget(forms.Widget):
         return value
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        rows, text = value if isinstance(value, tuple) else ([row_of(rule) for rule in value or []], None)
+        rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
         context = super().get_context(name, None, attrs)
         context |= {
             "text": text,
@@ -156,10 +162,12 @@ class RulesField(forms.Field):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         rows, text = data
+        shown = [rule for _, rule in evaluated(initial or [])]
         try:
-            return initial != ([rule_of(row) for row in rows] if text is None else orjson.loads(text))
+            given = [rule_of(row) for row in rows] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
+        return given not in (initial, shown)
 
 
 class PolicyForm(forms.ModelForm):
@@ -206,7 +214,7 @@ class PolicyForm(forms.ModelForm):
     def clean_rules(self) -> Any:
         """Rules that were stored before there was a bound on their size can stay as they are."""
         rules = self.cleaned_data["rules"]
-        if rules != self.initial.get("rules"):
+        if "rules" in self.changed_data:
             try:
                 check_size(rules)
             except RuleError as error:
@@ -233,7 +241,7 @@ class PolicyForm(forms.ModelForm):
             if rules is None and step == "rows":
                 return  # the JSON has to be right first: its errors are shown
             if rules is not None:
-                self.set_rules([row_of(rule) for rule in rules], None)
+                self.set_rules(rows_shown(rules), None)
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 

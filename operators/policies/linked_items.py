@@ -1,9 +1,11 @@
 """What the pages of policies have in common."""
 
 from django.db.models import QuerySet
+from django.utils.html import format_html
 
 from licensing.content.models import Content
 from licensing.policies.models import Policy
+from operators.base.links import list_url
 
 
 def items_of(policy: Policy) -> QuerySet[Content]:
@@ -15,3 +17,11 @@ def items_sentence(number: int) -> str:
     if number == 0:
         return "No item links to it"
     return "1 item links to it" if number == 1 else f"{number:,} items link to it"
+
+
+def items_linked(policy: Policy, number: int) -> str:
+    """The same, with the way to them."""
+    if number == 0:
+        return items_sentence(number)
+    address = list_url(Content, policy__id__exact=policy.pk)
+    return format_html('<a class="text-link" href="{}">{}</a>', address, items_sentence(number))

@@ -19,19 +19,20 @@ from licensing.content.models import Content
 from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
+from operators.base.asking import CONFIRMED, EDIT, carried, pressed
 from operators.base.confirmation import confirm
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
-from operators.policies.form import EDIT, PolicyForm
-from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.form import PolicyForm
+from operators.policies.linked_items import items_linked, items_of, items_sentence
+from operators.policies.rule_order import evaluated
 from operators.policies.rules_in_words import differences, told
 from operators.policies.simulator import PolicySimulator
 from operators.policies.versions import PolicyVersions
 
-CONFIRMED = "confirmed"
 SHOWN_ITEMS = 10
 
 
@@ -158,7 +159,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             "lines": [] if adding else differences(former, later),
             "findings": self.findings(form),
             "carried": carried(request),
-            "button": next((name for name in ("_continue", "_addanother") if name in request.POST), "_save"),
+            "button": pressed(request),
             "edit": EDIT,
             "confirmed": CONFIRMED,
             "media": media,
@@ -184,12 +185,13 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             self,
             obj=policy,
             title=f"Delete the policy {policy.name}?",
-            facts=[("Account", str(policy.account)), ("Items", items_sentence(number))],
+            facts=[("Account", str(policy.account)), ("Items", items_linked(policy, number))],
             effects=[
-                "A policy that items link to is not deleted: give those another one first.",
-                "Decisions that were made by it keep its versions and stay readable.",
+                "A policy that items link to is not deleted: open them above, and assign another policy first."
+                if number
+                else "Decisions that were made by it keep its versions and stay readable.",
             ],
-            button="Delete it",
+            button="" if number else "Delete it",
             danger=True,
             perform=perform,
         )
@@ -214,10 +216,4 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
     @display(description="Rules")
     def rules_in_words(self, policy: Policy) -> str:
-        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in enumerate(policy.rules)))
-
-
-def carried(request: HttpRequest) -> list[tuple[str, str]]:
-    """The fields of the form, to be sent again from another page."""
-    own = {EDIT, CONFIRMED, "csrfmiddlewaretoken", "_save", "_continue", "_addanother"}
-    return [(name, value) for name, values in request.POST.lists() if name not in own for value in values]
+        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in evaluated(policy.rules)))

@@ -114,10 +114,16 @@ def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
-    """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them."""
+    """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them.
+
+    A new row comes before a last one that matches everything. One that is moved loses its priority, to be given
+    another by its place (operators.policies.rule_order).
+    """
     rows = list(rows)
     if step == "add" and len(rows) < MAX_ROWS:
-        return [*rows, dict(NEW_ROW)]
+        catch_all = bool(rows and rows[-1]["default"])
+        rows.insert(len(rows) - catch_all, dict(NEW_ROW))
+        return rows
     action, _, text = step.partition("-")
     index = int(text) if text.isdecimal() and len(text) < 5 else -1
     if not 0 <= index < len(rows):
@@ -125,7 +131,9 @@ def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     if action == "remove":
         del rows[index]
     elif action in ("up", "down"):
-        rows.insert(max(index + (-1 if action == "up" else 1), 0), rows.pop(index))
+        to = index + (-1 if action == "up" else 1)
+        if 0 <= to < len(rows):
+            rows.insert(to, {**rows.pop(index), "priority": ""})
     return rows
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from licensing.policies.conditions import IN_WORDS
+from operators.policies.rule_order import evaluated
 
 Rule = Mapping[str, Any]
 
@@ -63,7 +64,8 @@ def differences(before: Any, after: Any) -> list[Line]:
 
 
 def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
-    """Rule by rule, in the order of the later list; rules that stayed are among them."""
+    """Rule by rule, in the order in which they are tried; rules that stayed are among them."""
+    before, after = ([rule for _, rule in evaluated(rules)] for rules in (before, after))
 
     def keys(rules: Sequence[Rule]) -> list[bytes]:
         return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]

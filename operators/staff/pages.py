@@ -1,6 +1,6 @@
 """Operators and their roles: for superusers alone, for who gives rights has them all."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -9,11 +9,11 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Case, Value, When
-from django.forms import ModelMultipleChoiceField
+from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.models import StaffScope
@@ -22,6 +22,8 @@ from operators.base.confirmation import confirm
 from operators.base.model_admin import without_window
 from operators.login import second_factor
 from operators.login.sessions import end_sessions
+from operators.staff.operator_form import OperatorForm
+from operators.staff.roles import asked_for
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -52,7 +54,7 @@ class PasswordForm(AuditedPassword, AdminPasswordChangeForm):
 class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     audited_as = AuditedOperator
     kind = "operator"
-    form = UserChangeForm
+    form = OperatorForm
     add_form = UserCreationForm
     change_password_form = PasswordForm
     inlines = (ScopeInline,)
@@ -77,6 +79,12 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         return without_window(field)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+        form = super().get_form(request, obj, change, **kwargs)
+        if issubclass(form, OperatorForm):
+            form.editor = cast(User, request.user)
+        return form
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         obj.is_staff = True  # there is nobody else here
@@ -130,7 +138,8 @@ class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
         names = [
             When(content_type=kind, then=Value(str(model._meta.verbose_name_plural))) for model, kind in types.items()
         ]
-        permissions = Permission.objects.filter(content_type__in=types.values()).annotate(plural=Case(*names))
+        permissions = Permission.objects.filter(content_type__in=types.values(), codename__in=asked_for())
+        permissions = permissions.annotate(plural=Case(*names))
         return PermissionsField(
             permissions.order_by("content_type__model", "pk"),
             required=False,

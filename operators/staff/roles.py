@@ -7,9 +7,13 @@ a group beside these.
 from typing import Any
 
 from django.apps import AppConfig
+from django.contrib import admin
+from django.contrib.auth import get_permission_codename
 from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
+
+from operators.base.model_admin import ScopedAdmin
 
 VIEWER, EDITOR, KEY_MANAGER = "Viewer", "Editor", "Key manager"
 
@@ -27,7 +31,13 @@ def rights(role: str, app: str, action: str, model: str) -> bool:
         return (app == "accounts" and model in OF_KEYS and action == "view") or model in OF_SECRETS
     if action == "view":
         return True
-    return role == EDITOR and app != "accounts"
+    return role == EDITOR and app != "accounts" and f"{action}_{model}" in asked_for()
+
+
+def asked_for() -> set[str]:
+    """The permissions that some page of the admin asks for, by their codenames."""
+    admins = [one for one in admin.site._registry.values() if isinstance(one, ScopedAdmin)]
+    return {get_permission_codename(action, one.opts) for one in admins for action in one.grantable()}
 
 
 @transaction.atomic

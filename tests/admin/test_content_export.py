@@ -12,8 +12,8 @@ from kit.http.rendering import render_json
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.preview import Plan, carry_out, columns_by_name, columns_of
+from operators.base import exporting
 from operators.base.links import list_url
-from operators.catalogue import content_export
 from operators.staff.services import create_operator
 from tests import factories
 
@@ -36,7 +36,7 @@ def test_the_link_of_a_filtered_list_exports_just_that(admin, account):
 
 
 def test_all_chunks_come_newest_first(admin, account, monkeypatch):
-    monkeypatch.setattr(content_export, "CHUNK", 2)
+    monkeypatch.setattr(exporting, "CHUNK", 2)
     made = [factories.content(account).pk for _ in range(5)]
     assert [row["id"] for row in rows(admin)] == made[::-1]
 

@@ -108,13 +108,62 @@ def test_the_button_pressed_twice_imports_once(admin, bring):
     assert Content.objects.get(external_id="a-1").title == "Changed since"
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "externalId;title;tags\r\n1;Müller & Söhne;a\r\n".encode("cp1252"),
+        "externalId\ttitle\ttags\r\n1\tMüller & Söhne\ta\r\n".encode("utf-16"),
+        "externalId;title;tags\r\n1;Müller & Söhne;a\r\n".encode("utf-8-sig"),
+    ],
+    ids=["semicolons", "tabs", "utf-8"],
+)
+def test_what_spreadsheets_write_is_read(admin, bring, raw):
+    address = bring(raw)
+    assert tally(admin, address)["created"] == 1
+    admin.post(address, {"import": "1"})
+    item = Content.objects.get()
+    assert (item.external_id, item.title, item.tags) == ("1", "Müller & Söhne", ["a"])
+
+
+def test_another_encoding_is_told(admin, bring):
+    assert "was read as Windows-1252" in html_of(admin, bring("externalId;title\n1;Café\n".encode("cp1252")))
+
+
+def test_columns_are_guessed_by_what_their_names_mean(admin, bring):
+    address = bring("ID,Headline,URL,By-line,Pub date\n7,Seven,https://p.example/7,Ann,2026-01-31\n")
+    admin.post(address, {"import": "1"})
+    item = Content.objects.get()
+    assert (item.external_id, item.title, item.author) == ("7", "Seven", "Ann")
+    assert item.source == "https://p.example/7"
+
+
+def test_the_rows_are_shown_though_no_column_gives_the_external_id(admin, bring):
+    page = html_of(admin, bring("Objekt,Bezeichnung\nx-1,Sonnenuntergang\n"))
+    assert "No column gives the external id" in page
+    assert "<td>Sonnenuntergang</td>" in page
+
+
+def test_what_was_chosen_is_kept_for_the_mended_file(admin, bring):
+    address = bring("Objekt,Bezeichnung\nx-1,\n")
+    values = form_values(html_of(admin, address))
+    admin.post(address, {**values, "externalId": "Objekt", "title": "Bezeichnung", "preview": "1"})
+    assert tally(admin, bring("line,problem,Objekt,Bezeichnung\n2,none,x-1,Sonne\n"))["created"] == 1
+
+
+def test_a_row_with_too_many_or_too_few_cells_is_whole_among_the_bad_rows(admin, bring):
+    address = bring("externalId,title\n1,One,more\n2\n3,Three\n")
+    bad = b"".join(admin.get(f"{address}bad-rows.csv").streaming_content).decode()
+    rows = [row[2:] for row in csv.reader(io.StringIO(bad))]
+    assert rows == [["externalId", "title"], ["1", "One", "more"], ["2"]]
+
+
 def test_columns_of_other_names_are_chosen(admin, account, bring):
     policy = factories.policy(account)
-    address = bring("Nr,Name,Medium\n1,Sunset,oil\n", "paintings.csv")
+    address = bring("Kunst,Bild,Medium\n1,Sunset,oil\n", "paintings.csv")
     page = admin.get(address)
     assert "No column gives the external id" in page.content.decode()
     values = form_values(page.content.decode())
-    chosen = {"externalId": "Nr", "title": "Name", "others": "on", "default_type": "image"}
+    chosen = {"externalId": "Kunst", "title": "Bild", "others": "on", "default_type": "image"}
     admin.post(address, {**values, **chosen, "default_policy": policy.pk, "preview": "1"})
     assert tally(admin, address)["created"] == 1
     admin.post(address, {"import": "1"})

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from accounts import keytext
 from accounts.models import ApiKey
+from operators.access import api_keys, one_time_key
+from operators.base import tickets
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
@@ -56,9 +58,38 @@ def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
 def test_the_same_form_makes_one_key_only(admin, account):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     first, again = admin.post(ADD, fields), admin.post(ADD, fields)
-    shown_key(first)
+    assert shown_key(again) == shown_key(first)  # which a second click has broken off
+    assert "sent twice" in again.content.decode()
+    assert ApiClient(shown_key(again)).get("/v1/content").status == 200
+    assert ApiKey.objects.count() == 1
+
+
+def see(client, key):
+    """What the page of a new key sends once it is shown."""
+    assert client.post(reverse("admin:accounts_apikey_seen", args=[key.pk])).status_code == 204
+
+
+def test_a_key_that_was_seen_is_not_shown_again(admin, account):
+    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
+    admin.post(ADD, fields)
+    see(admin, ApiKey.objects.get())
+    again = admin.post(ADD, fields)
     assert again.headers["Location"] == change_url(ApiKey.objects.get())  # where the key's text is not
     assert "svc_sk_" not in again.content.decode()
+
+
+def test_another_session_is_not_shown_the_key(admin, account, staff, sign_in):
+    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
+    admin.post(ADD, fields)
+    again = sign_in(staff(is_superuser=True)).post(ADD, fields)
+    assert again.headers["Location"] == change_url(ApiKey.objects.get())
+
+
+def test_a_key_made_a_while_ago_is_not_shown_again(admin, account):
+    fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
+    admin.post(ADD, fields)
+    ApiKey.objects.update(created_at=timezone.now() - timedelta(minutes=11))
+    assert admin.post(ADD, fields).headers["Location"] == change_url(ApiKey.objects.get())
 
 
 def test_the_same_rotation_makes_one_key_only(admin, account):
@@ -66,8 +97,27 @@ def test_the_same_rotation_makes_one_key_only(admin, account):
     address = reverse("admin:accounts_apikey_rotate", args=[key.pk])
     fields = form_values(admin.get(address).content.decode())
     first, again = admin.post(address, fields), admin.post(address, fields)
-    shown_key(first)
-    assert "has made its key already" in again.content.decode()
+    assert shown_key(again) == shown_key(first)
+    assert ApiKey.objects.count() == 2
+    see(admin, ApiKey.objects.order_by("-pk")[0])
+    assert "has made its key already" in admin.post(address, fields).content.decode()
+
+
+@pytest.mark.parametrize("overlap", ["0", "3600"])
+def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, account, overlap, monkeypatch):
+    """Both have looked whether it is made before either of them made it."""
+    key, _ = factories.api_key(account)
+    address = reverse("admin:accounts_apikey_rotate", args=[key.pk])
+    fields = {**form_values(admin.get(address).content.decode()), "overlap_seconds": overlap}
+    first = admin.post(address, fields)
+    looks = iter([lambda *about: None])
+    monkeypatch.setattr(tickets, "is_used", lambda *about: False)
+
+    def look(*about):
+        return next(looks, one_time_key.key_shown_again)(*about)
+
+    monkeypatch.setattr(api_keys, "key_shown_again", look)
+    assert shown_key(admin.post(address, fields)) == shown_key(first)
     assert ApiKey.objects.count() == 2
 
 
@@ -123,6 +173,15 @@ def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, acc
     reply = act(admin, key, "rotate")
     assert "nothing to rotate" in reply.content.decode()
     assert ApiKey.objects.count() == 1
+
+
+def test_a_key_that_has_ended_offers_nothing_to_press(admin, account):
+    key, _ = factories.api_key(account)
+    html = admin.get(change_url(key)).content.decode()
+    assert ("/rotate" in html, "/revoke" in html) == (True, True)
+    act(admin, key, "revoke")
+    html = admin.get(change_url(key)).content.decode()
+    assert ("/rotate" in html, "/revoke" in html) == (False, False)
 
 
 def test_each_step_is_in_the_history(admin, account):

@@ -1,19 +1,22 @@
 """Licences are issued, changed and revoked in the admin, and decide the next check; the ledger is added to."""
 
+import csv
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
-from analytics.models import LedgerEntry
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from operators.staff.services import create_operator
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import form_values, submit
 
 ADD = reverse("admin:licensing_license_add")
 ADJUST = reverse("admin:analytics_ledgerentry_add")
@@ -24,6 +27,14 @@ def check(account, api):
     """Whether org_acme may have an item that wants a commercial licence."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
+
+
+def confirmed(client, reply):
+    """Presses the button of the page that asks."""
+    assert reply.status_code == 200
+    values = form_values(reply.content.decode())
+    assert values["confirmed"] == ["1"]
+    return client.post(reply.request["PATH_INFO"], {**values, "_save": "1"})
 
 
 def listed(client, model, **query):
@@ -52,7 +63,7 @@ def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
         "access_amount": "0.000001",
         "access_currency": "JPY",
     }
-    reply = submit(admin, ADD, account=account.pk, **fields)
+    reply = confirmed(admin, submit(admin, ADD, account=account.pk, **fields))
     assert reply.status_code == 302, reply.context["errors"]
     [shown] = api.get("/v1/licenses").body["data"]
     assert shown["tags"] == ["news", "sport"]
@@ -61,6 +72,9 @@ def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
     entry = LedgerEntry.objects.get()
     assert (entry.amount, entry.currency) == (Decimal("1234.10"), "EUR")
     assert License.objects.get().access_amount == Decimal("0.000001")
+
+
+NOW = {"starts_at_0": "2026-01-01", "starts_at_1": "00:00"}
 
 
 @pytest.mark.parametrize(
@@ -72,12 +86,12 @@ def test_a_licence_is_issued_with_its_price_exactly(admin, account, api):
         ({"price_amount": "1"}, "price_currency", "go together"),
         ({"access_currency": "EUR"}, "access_amount", "go together"),
         ({"price_amount": "-1", "price_currency": "EUR"}, "price_amount", "at least 0"),
-        ({"expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "later than startsAt"),
+        ({**NOW, "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "Must be later than the start"),
         ({"requester_own_id": " "}, "requester_own_id", "required"),
         ({"tags": "a\0b"}, "tags", "must not contain the character U+0000"),
     ],
 )
-def test_what_makes_no_sense_is_refused_at_the_field(admin, account, fields, field, message):
+def test_what_makes_no_sense_is_refused_at_the_field_before_anything_is_asked(admin, account, fields, field, message):
     given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
     reply = submit(admin, ADD, **given)
     assert reply.status_code == 200
@@ -96,10 +110,75 @@ def test_a_change_keeps_what_the_form_was_not_told(admin, account):
 
 def test_a_price_is_changed_and_taken_away(admin, account):
     held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
-    assert submit(admin, change_url(held), price_amount="12").status_code == 302
+    assert confirmed(admin, submit(admin, change_url(held), price_amount="12")).status_code == 302
     assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 12
-    assert submit(admin, change_url(held), price_amount="", price_currency="").status_code == 302
+    assert confirmed(admin, submit(admin, change_url(held), price_amount="", price_currency="")).status_code == 302
     assert sum(entry.amount for entry in LedgerEntry.objects.all()) == 0
+
+
+SOLD = {"requester_own_id": "org_acme", "license_type": "commercial", "price_amount": "100", "price_currency": "USD"}
+
+
+def test_a_priced_licence_is_sold_after_a_page_that_says_what_is_booked(admin, account):
+    factories.content(account, tags=["news"])
+    factories.content(account, tags=["sport"])
+    reply = submit(admin, ADD, account=account.pk, tags="news", **SOLD)
+    html = reply.content.decode()
+    assert "100 USD is booked as of" in html
+    assert "1 item" in html
+    assert "org_acme (new)" in html
+    assert not LedgerEntry.objects.exists()
+    assert not Requester.objects.exists()
+    assert confirmed(admin, reply).status_code == 302
+    assert LedgerEntry.objects.get().amount == 100
+
+
+def test_who_thinks_twice_finds_the_licence_as_it_was_entered(admin, account):
+    values = form_values(submit(admin, ADD, account=account.pk, **SOLD).content.decode())
+    again = form_values(admin.post(ADD, {**values, "_edit": "back"}).content.decode())
+    assert (again["price_amount"], again["requester_own_id"]) == (["100"], ["org_acme"])
+    assert not License.objects.exists()
+
+
+def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant(admin, account, check):
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="comercial")
+    html = reply.content.decode()
+    assert "No policy asks for the licence type comercial" in html
+    assert "Did you mean commercial?" in html
+    assert not License.objects.exists()
+    assert confirmed(admin, reply).status_code == 302  # whoever means it may
+
+
+def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):
+    held = factories.license(account, license_type="comercial", price_amount=Decimal(100), price_currency="USD")
+    reply = submit(admin, change_url(held), license_type="commercial")
+    html = reply.content.decode()
+    assert "-100 USD is booked" in html
+    assert "No policy asks" not in html
+    assert confirmed(admin, reply).status_code == 302
+    assert sorted(entry.amount for entry in LedgerEntry.objects.all()) == [-100, 100, 100]
+
+
+def test_the_form_suggests_the_types_that_policies_and_licences_know(admin, account, check):
+    factories.license(account, license_type="editorial")
+    html = admin.get(ADD).content.decode()
+    for known in ("commercial", "enterprise", "editorial"):
+        assert f'<option value="{known}">' in html
+
+
+def test_an_operator_is_suggested_types_of_their_accounts_alone(account, other_account, sign_in):
+    factories.license(other_account, license_type="secret-tier")
+    user, _ = create_operator("eve", role="Editor", accounts=[account])
+    assert "secret-tier" not in sign_in(user).get(ADD).content.decode()
+
+
+def test_an_entry_is_booked_after_a_page_that_says_that_it_stays(admin, account):
+    fields = {"amount": "-5", "currency": "EUR", "description": "Goodwill"}
+    reply = submit(admin, ADJUST, account=account.pk, **fields)
+    assert "The ledger keeps every entry" in reply.content.decode()
+    assert not LedgerEntry.objects.exists()
+    assert confirmed(admin, reply).status_code == 302
+    assert LedgerEntry.objects.get().amount == -5
 
 
 def test_revoking_names_what_stops_and_ends_access_in_the_next_check(admin, account, check):
@@ -112,6 +191,14 @@ def test_revoking_names_what_stops_and_ends_access_in_the_next_check(admin, acco
     assert admin.post(address).status_code == 302
     assert check()["allowed"] is False
     assert admin.post(change_url(held), {"license_type": "again"}).status_code == 403
+
+
+def test_a_revoked_licence_offers_no_revoking(admin, account):
+    held = factories.license(account)
+    address = reverse("admin:licensing_license_revoke", args=[held.pk])
+    assert "/revoke" in admin.get(change_url(held)).content.decode()
+    admin.post(address)
+    assert "/revoke" not in admin.get(change_url(held)).content.decode()
 
 
 @pytest.mark.parametrize("state", ["active", "expired", "revoked"])
@@ -142,7 +229,7 @@ def test_a_requesters_page_has_their_licences_and_latest_decisions(admin, accoun
 def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
     held = factories.license(account)
     fields = {"amount": "-0.10", "currency": "EUR", "description": "Goodwill", "of_license": held.pk}
-    reply = submit(admin, ADJUST, account=account.pk, **fields)
+    reply = confirmed(admin, submit(admin, ADJUST, account=account.pk, **fields))
     assert reply.status_code == 302, reply.context["errors"]
     entry = LedgerEntry.objects.get()
     assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal("-0.10"), held.pk)
@@ -168,6 +255,48 @@ def test_an_adjustment_that_makes_no_sense_is_refused_at_the_field(admin, accoun
     assert reply.status_code == 200
     assert reply.context["adminform"].form.errors[field]
     assert not LedgerEntry.objects.exists()
+
+
+@pytest.fixture
+def entries(account):
+    for requester, amount, currency in (("org_a", 10, "EUR"), ("org_b", 5, "EUR"), ("org_b", 7, "USD")):
+        factories.license(account, requester, price_amount=Decimal(amount), price_currency=currency)
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ({}, "15 EUR, 7 USD"),
+        ({"currency": "EUR"}, "15 EUR"),
+        ({"q": "org_b"}, "5 EUR, 7 USD"),
+        ({"q": "x"}, "nothing"),
+    ],
+)
+def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
+    html = admin.get(list_url(LedgerEntry, **query)).content.decode()
+    told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
+    assert f"Total of these entries: {total}." in " ".join(told.split())
+
+
+def test_the_ledger_is_exported_as_it_is_filtered(admin, entries):
+    page = admin.get(list_url(LedgerEntry, currency="EUR"))
+    [link] = [one["path"] for one in page.context_data["actions_list"] if "/export/" in one["path"]]
+    lines = b"".join(admin.get(link).streaming_content).decode().splitlines()
+    rows = list(csv.DictReader(lines))
+    assert sorted((row["requesterId"], row["amount"], row["currency"]) for row in rows) == [
+        ("org_a", "10", "EUR"),
+        ("org_b", "5", "EUR"),
+    ]
+
+
+def test_decisions_are_found_by_the_requester_and_exported(admin, account, check):
+    decision = check()
+    found = list_url(AccessEvent, q="org_ac")
+    assert [event.pk for event in admin.get(found).context["cl"].result_list] == [decision["id"]]
+    [link] = [one["path"] for one in admin.get(found).context_data["actions_list"] if "/export/" in one["path"]]
+    [row] = csv.DictReader(b"".join(admin.get(link).streaming_content).decode().splitlines())
+    assert (row["id"], row["requesterId"], row["reason"]) == (decision["id"], "org_acme", "no_license")
+    assert not admin.get(list_url(AccessEvent, q="org_zebra")).context["cl"].result_list
 
 
 def test_an_entry_of_the_ledger_is_never_edited_or_deleted(admin, account):

@@ -1,10 +1,12 @@
 """The admin's first page shows the figures of the API's reports."""
 
+import html
 import re
 from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.limits.limiter import limiter
@@ -92,6 +94,35 @@ def test_usage_is_that_of_the_api(admin, api, busy, period):
         [row["name"] or row["id"], str(row["requests"])] for row in report["topRequesters"]
     ]
     assert [figure for _, figure in rows(shown, "reasons")] == [str(row["count"]) for row in report["byDenialReason"]]
+
+
+def counted(client, reply, name):
+    """What each row of a list says, and how many rows the list has that its figure leads to."""
+    table = re.search(rf'<table aria-labelledby="{name}">(.*?)</table>', reply.content.decode(), re.S).group(1)
+    told = []
+    for line in re.findall(r"<tr>(.*?)</tr>", table, re.S)[1:]:
+        address = html.unescape(re.findall(r'href="([^"]+)"', line)[-1])
+        figure = strip_tags(re.search(r'<td class="number">(.*?)</td>', line, re.S).group(1))
+        told.append((figure, str(client.get(address).context["cl"].result_count)))
+    return told
+
+
+@pytest.mark.parametrize("name", ["reasons", "top-content", "top-requesters"])
+def test_a_figure_leads_to_what_it_counts_of_its_period_and_account(admin, account, other_account, busy, clock, name):  # noqa: F811
+    clock.set("2025-12-04T10:00:00Z")
+    check(account, 2, busy)
+    check(account, 2, busy, "org_zero")
+    clock.set("2026-03-04T12:30:00Z")
+    check(other_account, 2, requester="org_zero")
+    rows_told = counted(admin, page(admin, period="30d", account=account.pk), name)
+    assert rows_told
+    assert all(figure == listed for figure, listed in rows_told)
+
+
+def test_the_keys_to_look_after_are_those_of_the_account(admin, account):
+    ApiKey.objects.filter(pk=factories.api_key(account)[0].pk).update(created_at=timezone.now() - timedelta(days=100))
+    reply = page(admin, account=account.pk)
+    assert f"?attention=unused&amp;account__id__exact={account.pk}" in reply.content.decode()
 
 
 @pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])

@@ -147,7 +147,7 @@ def press(client, policy, button, **fields):
 @pytest.mark.parametrize(
     ("button", "actions"),
     [
-        ("add", ["allow", "deny", "allow"]),
+        ("add", ["allow", "allow", "deny"]),
         ("remove-0", ["deny"]),
         ("down-0", ["deny", "allow"]),
         ("up-1", ["deny", "allow"]),
@@ -223,7 +223,7 @@ def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwrit
 
 def test_lint_is_shown_on_demand(admin, policy):
     html = press(admin, policy, "check", **{"rules-1-priority": "0"})
-    assert "rule 1 is tried before it" in html
+    assert "rule 0 is tried before it, and matches whatever it matches: its priority is 0, this one" in html
     assert "Nothing to object to" in press(admin, policy, "check")
 
 
@@ -290,6 +290,10 @@ def test_another_accounts_policy_is_not_there(staff, sign_in, other_account, pol
 
 def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
     address = reverse("admin:licensing_policy_delete_it", args=[policy.pk])
+    html = html_of(admin.get(address))
+    assert "Delete it" not in html
+    [way] = re.findall(r'href="([^"]+)">1 item links to it', html)
+    assert "Markets" in html_of(admin.get(way.replace("&amp;", "&")))
     assert "1 content item still link" in html_of(submit(admin, address))
     content_services.delete_content(item)
     assert submit(admin, address).status_code == 302

@@ -53,6 +53,17 @@ def test_an_editor_changes_content_and_policies_but_no_keys_and_no_accounts(db):
     assert not {right for right in rights if right.startswith("accounts.") and ".view_" not in right}
 
 
+def test_no_right_is_offered_or_given_that_no_page_asks_for(admin):
+    html = admin.get(reverse("admin:auth_group_add")).content.decode()
+    for offered in ("View ledger entries", "Add ledger entries", "Delete policies", "Change licences"):
+        assert offered in html
+    for nowhere in ("Delete ledger entries", "Change ledger entries", "Add requesters", "Delete accounts"):
+        assert nowhere not in html
+    rights = rights_of(roles.EDITOR)
+    assert "analytics.add_ledgerentry" in rights
+    assert not rights & {"analytics.delete_ledgerentry", "licensing.add_requester", "analytics.add_hourlyusage"}
+
+
 def test_a_key_manager_has_keys_and_sees_whose_they_are(db):
     rights = rights_of(roles.KEY_MANAGER)
     assert {"accounts.view_account", "accounts.add_apikey", "accounts.change_apikey"} <= rights

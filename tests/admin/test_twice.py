@@ -17,8 +17,14 @@ FORMS = {
     Account: {"name": "The Tide"},
     Content: {"title": "Markets", "external_id": "m-1"},
     Policy: {"name": "Open", "confirmed": "1"},
-    License: {"requester_own_id": "org_a", "license_type": "commercial", "price_amount": "5", "price_currency": "EUR"},
-    LedgerEntry: {"amount": "-3", "currency": "EUR", "description": "Given back"},
+    License: {
+        "requester_own_id": "org_a",
+        "license_type": "commercial",
+        "price_amount": "5",
+        "price_currency": "EUR",
+        "confirmed": "1",
+    },
+    LedgerEntry: {"amount": "-3", "currency": "EUR", "description": "Given back", "confirmed": "1"},
 }
 made_by_form = pytest.mark.parametrize("model", FORMS, ids=lambda model: model.__name__)
 

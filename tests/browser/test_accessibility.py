@@ -42,7 +42,7 @@ def name_of(address):
 @pytest.fixture(scope="package")
 def demo(deployment, signed_in_state):
     """An account with something of everything, and policies of two versions."""
-    made = deployment.manage("seed_demo", "--days", "40")
+    made = deployment.manage("seed_demo", "--beside", "--days", "40")
     with deployment.client(made["key"]) as api:
         for policy in api.get("/v1/policies").json()["data"]:
             api.patch(f"/v1/policies/{policy['id']}", json={"description": "Changed"})

@@ -38,6 +38,16 @@ def test_the_copy_button_copies_the_key(open_page, signed_in_state, account):
     assert page.evaluate("navigator.clipboard.readText()") == text
 
 
+def test_a_double_click_on_save_shows_the_key(admin, deployment, account):
+    admin.goto("/admin/accounts/apikey/add/")
+    choose(admin, "account", account.name)
+    admin.get_by_label("Name").fill("Clicked twice")
+    admin.get_by_label("Read content (content:read)").check()
+    admin.get_by_role("button", name="Save", exact=True).dblclick()
+    with deployment.client(admin.locator("#key-text").inner_text()) as api:
+        assert api.get("/v1/content").status_code == 200
+
+
 def test_a_reload_and_the_way_back_show_the_key_no_more(admin, deployment, account):
     text = make_key(admin, account, "Shown once")
     admin.reload()

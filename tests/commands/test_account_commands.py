@@ -153,7 +153,7 @@ def test_a_rotated_key_may_overlap(account):
 @pytest.mark.parametrize("seconds", [-1, 604_801])
 def test_the_overlap_has_bounds(account, seconds):
     key, text = factories.api_key(account)
-    with pytest.raises(CommandError, match="overlapSeconds"):
+    with pytest.raises(CommandError, match=r"^--overlap-seconds \(overlapSeconds\)"):
         run("rotate_api_key", key.pk, f"--overlap-seconds={seconds}")
     assert ApiClient(text).get("/v1/content").status == 200
 

@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Account
-from analytics.models import AccessEvent
+from accounts.models import Account, ApiKey, AuditEntry
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.content.models import Content
 from licensing.demo import account as demo_account
+from licensing.demo.removal import in_order_of_deletion
 from licensing.policies.decision import Reason
 from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
 from operators.staff.services import create_operator
 from tests import factories
 from tests.client import ApiClient
@@ -69,6 +72,55 @@ def test_its_account_has_something_of_everything() -> None:
     assert api.get("/v1/policies")["totalCount"] == 3
     assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
+
+
+def test_its_keys_are_as_old_as_they_are_and_its_requesters_as_their_first_decision() -> None:
+    begun = timezone.now()
+    seed()
+    assert all(key.created_at >= begun for key in ApiKey.objects.all())
+    for requester in Requester.objects.all():
+        first = AccessEvent.objects.filter(requester=requester).order_by("created").first()
+        assert first is None or requester.created <= first.created
+
+
+def test_a_second_demo_is_made_only_where_it_is_asked_for_and_has_another_name() -> None:
+    seed()
+    with pytest.raises(CommandError, match="add --beside"):
+        seed()
+    seed("--beside")
+    assert len(set(Account.objects.values_list("name", flat=True))) == 2
+
+
+def test_no_demo_is_made_among_real_accounts_by_a_slip() -> None:
+    factories.account()
+    with pytest.raises(CommandError, match="There are accounts already"):
+        seed()
+
+
+def remove(account_id: str) -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("remove_demo", account_id, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_a_demo_is_removed_with_its_ledger_and_nothing_else() -> None:
+    other = factories.account()
+    factories.license(other, price_amount=Decimal(5), price_currency="EUR")
+    made = seed("--beside")["account"]
+    assert LedgerEntry.objects.filter(account=made["id"]).exists()
+    assert remove(made["id"]) == {"id": made["id"], "object": "account", "deleted": True}
+    for model, way in in_order_of_deletion():
+        assert not model._base_manager.filter(**{way: made["id"]}).exists(), model
+    assert [account.pk for account in Account.objects.all()] == [other.pk]
+    assert LedgerEntry.objects.get().account_id == other.pk
+    assert AuditEntry.objects.filter(action="account.deleted", resource_id=made["id"]).exists()
+
+
+def test_only_a_demo_is_removed() -> None:
+    account = factories.account()
+    with pytest.raises(CommandError, match="is not a demo account"):
+        remove(account.pk)
+    assert Account.objects.get() == account
 
 
 def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:

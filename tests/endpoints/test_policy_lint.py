@@ -24,7 +24,8 @@ def test_a_finding_says_where_and_what(lint):
             "level": "warning",
             "code": "unreachable_rule",
             "path": "rules[0]",
-            "message": "Is never reached: rule 1 is tried before it, and matches whatever it matches.",
+            "message": "Is never reached: rule 1 is tried before it, and matches whatever it matches: "
+            "its priority is 0, this one's 1.",
         },
         {
             "level": "warning",
@@ -33,6 +34,20 @@ def test_a_finding_says_where_and_what(lint):
             "message": "Nothing is ever allowed by this policy.",
         },
     ]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "why"),
+    [
+        ({"priority": 7}, {}, "it has a priority (7), this one has none."),
+        ({"action": "deny"}, {}, "neither has a priority, and of equals deny comes before allow."),
+        ({"priority": 7}, {"priority": 7}, "both have the priority 7, and it stands first in the list."),
+    ],
+)
+def test_it_says_why_the_other_rule_is_tried_before(lint, earlier, later, why):
+    rules = [{"action": "allow", "conditions": {"hasValidLicense": True}, **fields} for fields in (earlier, later)]
+    found = {one["path"]: one["message"] for one in lint(*rules)["findings"]}
+    assert found["rules[1]"].endswith(why)
 
 
 def test_the_present_decides_what_has_ended(lint, clock):

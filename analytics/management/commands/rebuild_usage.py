@@ -37,13 +37,15 @@ class Command(ServiceCommand):
             since = parse_timestamp(f"{options['since']}-01") if options["since"] else None
         except ValueError:
             raise CommandError("--since takes a month such as 2026-01.") from None
-        self.reached = ""
+        self.reached, self.verb = "", "differ" if options["check"] else "corrected"
+        self.found_here: list[str] = []
         try:
             found = rebuild(accounts, since=since, apply=not options["check"], show=self.show)
         except KeyboardInterrupt:
             raise CommandError(
                 f"Interrupted in {self.reached}. What is done stays; run it again for the rest.", returncode=130
             ) from None
+        self.tell()
         self.differ = bool(found)
         rows = Counter[str]()
         for step in found:
@@ -63,9 +65,14 @@ class Command(ServiceCommand):
         }
 
     def show(self, step: Step) -> None:
-        """A line for each month of an account, and one for each rollup in which something differed."""
         if (place := f"{step.period} of {step.account}") != self.reached:
-            self.reached = place
-            self.stderr.write(place)
+            self.tell()
+            self.reached, self.found_here = place, []
         if step.rows:
-            self.stderr.write(f"  {step.rows:,} rows of {step.rollup}")
+            self.found_here.append(f"{step.rows:,} rows of {step.rollup}")
+
+    def tell(self) -> None:
+        """A line about the month of an account that is done."""
+        if self.reached:
+            told = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
+            self.stderr.write(f"{self.reached}: {told}")

@@ -24,6 +24,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--if-empty", action="store_true", help="Do nothing if there is any account.")
+        parser.add_argument("--beside", action="store_true", help="Make one although there are accounts.")
         parser.add_argument("--days", type=int, default=DAYS, help="How long ago its past begins.")
         parser.add_argument("--items", action="append", default=[], metavar="FILE", help="Items beside its own.")
         parser.add_argument("--seed", type=int, default=1, help="Another number gives other decisions.")
@@ -32,6 +33,11 @@ class Command(ServiceCommand):
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         if options["if_empty"] and Account.objects.exists():
             return "There are accounts already; nothing was made.", {"object": "demo", "seeded": False}
+        if Account.objects.exists() and not options["beside"]:
+            raise CommandError(
+                "There are accounts already. To make a demo account among them, add --beside; "
+                "`manage.py remove_demo ID` removes it again."
+            )
         if not 1 <= options["days"] <= MOST_DAYS:
             raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
         demo = seed_demo(timezone.now(), options["seed"], options["days"], options["items"], self.show)

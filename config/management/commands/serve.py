@@ -1,5 +1,6 @@
 import logging
 import os
+import socket
 import sys
 from contextlib import ExitStack
 from typing import Any
@@ -47,12 +48,25 @@ class Command(BaseCommand):
             self.serve(admin_port)
 
     def serve(self, admin_port: int) -> None:
+        for port in {settings.PORT, admin_port if settings.ADMIN else 0} - {0}:
+            check_free(settings.HOST, port)
         self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
         if admin_port and settings.ADMIN:
             self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")
             serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
         else:
             uvicorn.run(**options_of(settings.PORT))
+
+
+def check_free(host: str, port: int) -> None:
+    """Raises CommandError where the port cannot be listened on, before anything says that it is served."""
+    try:
+        kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CommandError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
 
 
 def options_of(port: int) -> dict[str, Any]:

@@ -3,9 +3,17 @@
 "use strict";
 
 document.addEventListener("alpine:init", () => {
-  for (const component of [theme, searchForm, searchDropdown, searchCommand]) {
+  for (const component of [theme, searchForm, searchDropdown]) {
     Alpine.data(component.name, component);
   }
+  Alpine.data("searchCommand", () => ({
+    ...searchCommand(),
+    enter(event) {
+      if (this.totalItems === 0) return;
+      this.currentIndex = this.currentIndex || 1;
+      this.selectItem(false, event.metaKey || event.ctrlKey);
+    },
+  }));
 
   const body = document.body;
   const firstTab = /activeTab: '([^']*)'/.exec(body.getAttribute("x-data") || "")?.[1] ?? "";

@@ -33,12 +33,14 @@ document.addEventListener("DOMContentLoaded", () => {
             say(`A policy has at most ${editor.dataset.most} rules.`);
             return;
         }
-        list.append(template.content.cloneNode(true));
+        const last = rules().at(-1);
+        const catchAll = last && last.querySelector("input[name$=-default]").checked ? last : null;
+        list.insertBefore(template.content.cloneNode(true), catchAll); // one that matches everything stays the last
         renumber();
-        const added = rules().at(-1);
+        const added = catchAll ? catchAll.previousElementSibling : rules().at(-1);
         show(added);
         added.querySelector("select").focus();
-        say(`Rule ${rules().length - 1} added.`);
+        say(`Rule ${rules().indexOf(added)} added.`);
     }
 
     function remove(rule) {
@@ -56,6 +58,7 @@ document.addEventListener("DOMContentLoaded", () => {
         if (!other) return;
         if (step === "up") other.before(rule);
         else other.after(rule);
+        rule.querySelector("[data-priority]").value = ""; // the server gives it another, by its place
         renumber();
         focused.focus();
         say(`Moved to place ${rules().indexOf(rule)}.`);

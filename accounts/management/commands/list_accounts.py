@@ -1,0 +1,17 @@
+from typing import Any
+
+from accounts.models import Account
+from accounts.serializers import AccountSerializer
+from kit.commands import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "Lists the accounts with their ids, plans and names."
+
+    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        accounts = list(Account.objects.order_by("created", "pk"))
+        lines = [
+            f"{one.pk}  {one.plan:<12}  {one.name}{' (suspended)' if one.suspended_at else ''}" for one in accounts
+        ]
+        told = "\n".join(lines) or "There are no accounts yet: `create_account NAME --plan starter` makes one."
+        return told, {"object": "list", "data": AccountSerializer(accounts, many=True).data}

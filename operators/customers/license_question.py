@@ -1,0 +1,114 @@
+"""What is asked before a licence is saved: what it covers, what it books, and whether any policy knows its type."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from django.db.models import Q
+
+from analytics.models import LedgerEntry
+from kit.values.amounts import plain
+from licensing.content.models import Content
+from licensing.licenses.models import License, spelled
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from operators.base.asking import Question
+from operators.customers.requesters import term
+
+# Of the newest so many policies and licences the types are known, which bounds what a page reads.
+MOST_POLICIES, MOST_LICENSES, MOST_SUGGESTED = 1_000, 5_000, 100
+MOST_COUNTED = 10_000  # items
+
+
+def types_asked_for(account_ids: Iterable[str]) -> set[str]:
+    """The licence types that rules of the accounts' policies name."""
+    policies = Policy.objects.filter(account__in=account_ids, deleted_at=None)
+    found: set[str] = set()
+    for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MOST_POLICIES]:
+        for rule in rules:
+            wanted = rule["conditions"].get("licenseType", [])
+            found.update(wanted if isinstance(wanted, list) else [wanted])
+    return found
+
+
+def known_types(account_ids: Iterable[str]) -> list[str]:
+    """The types that policies ask for, and those that licences have."""
+    ids = list(account_ids)
+    newest = License.objects.filter(account__in=ids).order_by("-pk").values("license_type")[:MOST_LICENSES]
+    held = {one["license_type"] for one in newest}
+    return sorted(types_asked_for(ids) | held)[:MOST_SUGGESTED]
+
+
+def type_warnings(before: License | None, saved: License) -> list[str]:
+    """Whether a type is new that no policy asks for, where policies ask for some."""
+    if before is not None and before.license_type == saved.license_type:
+        return []
+    asked_for = types_asked_for([saved.account_id])
+    if not asked_for or saved.license_type in asked_for:
+        return []
+    near = get_close_matches(saved.license_type, sorted(asked_for), n=1, cutoff=0.7)
+    meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(asked_for)[:10])}."
+    return [
+        f"No policy asks for the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"
+    ]
+
+
+def booked(before: License | None, saved: License, known: set[str]) -> list[str]:
+    """What saving adds to the ledger, in sentences; `known` are the ids of the entries that were there."""
+    entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
+    sentences = [
+        f"{plain(entry.amount)} {entry.currency} is booked as of {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
+        + (", which takes back what was booked." if entry.amount < 0 else ".")
+        for entry in entries
+    ]
+    if entries:
+        sentences.append("The ledger keeps every entry: what is wrong can only be balanced by another one.")
+    return sentences
+
+
+def per_access(before: License | None, saved: License) -> list[str]:
+    if before is not None and (before.access_amount, before.access_currency) == (
+        saved.access_amount,
+        saved.access_currency,
+    ):
+        return []
+    price = spelled(saved.access_amount, saved.access_currency)
+    if price is None:
+        return ["It charges nothing per access any more."] if before is not None else []
+    return [f"Each access that it allows is charged {price}."]
+
+
+def covered(held: License) -> str:
+    """How many items a licence covers now."""
+    if not (held.content_ids or held.tags or held.policy_ids):
+        return "everything"
+    named = Q(pk__in=held.content_ids) | Q(policy_id__in=held.policy_ids)
+    for tag in held.tags:
+        named |= Q(tags__has=tag)
+    number = Content.objects.of(held.account_id).filter(named).order_by().values("pk")[: MOST_COUNTED + 1].count()
+    if number > MOST_COUNTED:
+        return f"more than {MOST_COUNTED:,} items"
+    return f"{number:,} item{'' if number == 1 else 's'}"
+
+
+def license_question(before: License | None, saved: License, known: set[str], *, is_new: bool) -> Question | None:
+    """`is_new` tells whether the requester comes into being by it."""
+    effects = booked(before, saved, known) + per_access(before, saved)
+    warnings = type_warnings(before, saved)
+    if not (effects or warnings):
+        return None
+    requester: Requester = saved.requester
+    return Question(
+        title="Issue this licence?" if before is None else f"Change the licence of {requester}?",
+        facts=[
+            ("Account", str(saved.account)),
+            ("Requester", f"{requester.requester_id}{' (new)' if is_new else ''}"),
+            ("Licence type", saved.license_type),
+            ("Covers", covered(saved)),
+            ("Term (UTC)", term(saved)),
+            ("Price", spelled(saved.price_amount, saved.price_currency) or "–"),
+            ("Per access", spelled(saved.access_amount, saved.access_currency) or "–"),
+        ],
+        effects=[*effects, "It counts from the next check on."],
+        warnings=warnings,
+        button="Issue it" if before is None else "Save it",
+    )

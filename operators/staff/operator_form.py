@@ -1,0 +1,32 @@
+"""The form of an operator, which leaves the service a superuser who can sign in."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db.models import Q
+from unfold.forms import UserChangeForm
+
+OWN = {
+    "is_active": "You would lock yourself out. Another superuser can set you inactive.",
+    "is_superuser": "You would lose the right to undo this. Another superuser can take it from you.",
+}
+LAST = "This is the last active superuser: nobody would be left to manage operators. Make another one first."
+
+
+class OperatorForm(UserChangeForm):
+    editor: User  # who has the form open
+
+    def clean(self) -> Any:
+        cleaned = super().clean()
+        # In one order, so that two superusers who set each other inactive do not both find the other active.
+        superusers = Q(is_superuser=True, is_active=True)
+        locked = User.objects.select_for_update().filter(superusers | Q(pk=self.instance.pk)).order_by("pk")
+        others = [user for user in locked if user.is_superuser and user.is_active and user.pk != self.instance.pk]
+        for name, message in OWN.items():
+            if name in self.fields and not self.cleaned_data.get(name, True) and self.initial[name]:
+                if self.instance.pk == self.editor.pk:
+                    self.add_error(name, forms.ValidationError(message))
+                elif not others and self.initial["is_superuser"]:
+                    self.add_error(name, forms.ValidationError(LAST))
+        return cleaned

@@ -1,0 +1,53 @@
+"""Nobody locks themselves out, and the service keeps a superuser."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from operators.base.links import change_url
+from tests.admin.forms import form_values, submit
+from tests.admin.racing import both
+
+
+@pytest.fixture
+def superusers(staff):
+    return [staff(is_superuser=True) for _ in range(2)]
+
+
+@pytest.mark.parametrize("field", ["is_active", "is_superuser"])
+def test_a_superuser_cannot_take_this_from_themselves(superusers, sign_in, field):
+    own = superusers[0]
+    reply = submit(sign_in(own), change_url(own), **{field: []})
+    assert reply.status_code == 200
+    assert "Another superuser can" in str(reply.context["adminform"].form.errors[field])
+    assert getattr(User.objects.get(pk=own.pk), field) is True
+
+
+@pytest.mark.parametrize("field", ["is_active", "is_superuser"])
+def test_another_superuser_can(superusers, sign_in, field):
+    reply = submit(sign_in(superusers[0]), change_url(superusers[1]), **{field: []})
+    assert reply.status_code == 302
+    assert getattr(User.objects.get(pk=superusers[1].pk), field) is False
+
+
+def test_a_superuser_changes_their_own_address(superusers, sign_in):
+    reply = submit(sign_in(superusers[0]), change_url(superusers[0]), email="grace@example.org")
+    assert reply.status_code == 302
+    assert User.objects.get(pk=superusers[0].pk).email == "grace@example.org"
+
+
+def test_no_superuser_is_deleted(superusers, sign_in):
+    address = reverse("admin:auth_user_delete", args=[superusers[1].pk])
+    assert sign_in(superusers[0]).post(address, {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_superusers_who_set_each_other_inactive_leave_one(superusers, sign_in):
+    clients = [sign_in(user) for user in superusers]
+    addresses = [change_url(user) for user in reversed(superusers)]
+    forms = [form_values(clients[one].get(addresses[one]).content.decode()) for one in range(2)]
+    for form in forms:
+        form.pop("is_active")
+
+    both(*(lambda one=one: clients[one].post(addresses[one], forms[one]) for one in range(2)))
+    assert User.objects.filter(is_superuser=True, is_active=True).count() == 1

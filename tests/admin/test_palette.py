@@ -1,0 +1,62 @@
+"""Ctrl+K finds whatever the operator may see, by id or by name."""
+
+import pytest
+from django.urls import reverse
+
+from operators.base.links import change_url
+from tests import factories
+
+SEARCH = reverse("admin:search")
+
+
+def links(client, term):
+    reply = client.get(SEARCH, {"s": term, "extended": "1"})
+    assert reply.status_code == 200
+    return [found.link for found in reply.context["results"]]
+
+
+@pytest.fixture
+def things(account):
+    held = factories.license(account, "org_acme", requester_name="Acme Labs")
+    return {
+        "item": factories.content(account, title="Herring quota", external_id="herring-1"),
+        "policy": factories.policy(account, name="Licensed only"),
+        "licence": held,
+        "requester": held.requester,
+        "key": factories.api_key(account, name="Web server")[0],
+        "account": account,
+    }
+
+
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        ("herring quo", "item"),
+        ("herring-1", "item"),
+        ("Licensed", "policy"),
+        ("acme", "requester"),
+        ("org_ac", "requester"),
+        ("Web ser", "key"),
+    ],
+)
+def test_a_thing_is_found_by_its_name(admin, things, term, name):
+    assert change_url(things[name]) in links(admin, term)
+
+
+@pytest.mark.parametrize("name", ["item", "licence"])
+def test_a_thing_is_found_by_its_id(admin, things, name):
+    assert links(admin, things[name].pk) == [change_url(things[name])]
+
+
+def test_a_page_is_found_by_its_title(admin):
+    assert reverse("admin:analytics_ledgerentry_changelist") in links(admin, "ledg")
+
+
+def test_what_somebody_may_not_see_is_not_found(staff, sign_in, things, other_account):
+    assert links(sign_in(staff("licensing.view_content", accounts=[other_account])), "herring") == []
+    assert links(sign_in(staff("licensing.view_policy", accounts=[things["account"]])), "herring") == []
+
+
+@pytest.mark.parametrize("term", ["", " ", "no such thing", "\0", "x" * 5000, "cnt_", "%", "acc_zzz"])
+def test_what_finds_nothing_says_so(admin, things, term):
+    assert links(admin, term) == []

@@ -1,0 +1,18 @@
+"""Where the data cannot be kept, a command says so in a line."""
+
+import os
+import subprocess
+import sys
+
+from django.conf import settings
+
+
+def test_a_data_dir_that_cannot_be_used_is_told_without_a_traceback(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    environment = {**os.environ, "DATA_DIR": str(file / "below"), "SECRET_KEY": ""}
+    command = [sys.executable, "manage.py", "check"]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"DATA_DIR, {file}/below, cannot be used: Not a directory." in done.stderr
