@@ -1,6 +1,10 @@
-"""The same API as elsewhere, its checks answered on the event loop (licensing.access.event_loop.gateway) as a server
-answers them."""
+"""The two ways on which a check is answered: by Django in a thread, and on the event loop as a server answers it
+(licensing.access.event_loop.gateway).
 
+A module or a test with the mark `both_ways` runs on each; without it on the way that `way` gives in its folder.
+"""
+
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,13 +13,14 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from accounts.models import Account
 from kit.storage.microbatch import InThread
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.blocking_calls import record_now
-from tests import factories
 from tests.client import ApiClient, Reply
-from tests.clock import clock  # noqa: F401 - a fixture
+
+DJANGO, EVENT_LOOP = "django", "event loop"
+both_ways = pytest.mark.parametrize("way", [DJANGO, EVENT_LOOP])
+Connect = Callable[[str | None], ApiClient]
 
 
 class Response:
@@ -91,10 +96,9 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
 
 
 @pytest.fixture
-def api(account: Account, application: CheckApplication) -> GatewayClient:
-    return GatewayClient(factories.key_text(account), application)
-
-
-@pytest.fixture
-def other_api(other_account: Account, application: CheckApplication) -> GatewayClient:
-    return GatewayClient(factories.key_text(other_account), application)
+def connect(way: str, request: pytest.FixtureRequest) -> Connect:
+    """Makes a client with a key whose checks go that way."""
+    if way == DJANGO:
+        return ApiClient
+    application = request.getfixturevalue("application")
+    return lambda key: GatewayClient(key, application)
