@@ -178,7 +178,6 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
             gc.collect()  # what is kept, not what has yet to be collected
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        response.close()
         return len(parts), most
 
     gc.collect()
