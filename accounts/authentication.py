@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from accounts import keytext
 from accounts.models import ApiKey
 from accounts.permissions import require
+from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
 from kit.values import ids
@@ -71,6 +72,20 @@ class Grant:
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
 
 
+class GrantSteps(Steps):
+    """The steps that take no more than a key's grant, for what needs one permission."""
+
+    grant: Grant  # once authenticated
+    address: Address | None
+    permission: str
+
+    def check_address(self) -> None:
+        self.grant.check_address(self.address)
+
+    def authorize(self) -> None:
+        require(self.grant, self.permission)
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The use of a key from an address, for what needs a permission."""
@@ -80,16 +95,25 @@ class Caller:
     permission: str
 
     def check_at(self, epoch: int, now: datetime) -> None:
-        """Reads the key again if the account is at another epoch than the grant, and checks key, address, permission.
+        """Admits the caller again, by the key as it is now, if the account is at another epoch than the grant.
 
         Call it inside the transaction, after reading `epoch`: then nothing is decided at an epoch for a key that had
         ended by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
         """
         if epoch != self.grant.epoch:
-            grant = reload_grant(self.grant)
-            grant.check(now)
-            grant.check_address(self.address)
-            require(grant, self.permission)
+            run_blocking(admit(Readmission(self, now)))
+
+
+class Readmission(GrantSteps):
+    """A request that has been let in and counted, by its key as it is now."""
+
+    def __init__(self, caller: Caller, now: datetime) -> None:
+        self.caller, self.now = caller, now
+        self.address, self.permission = caller.address, caller.permission
+
+    async def authenticate(self) -> None:
+        self.grant = reload_grant(self.caller.grant)
+        self.grant.check(self.now)
 
 
 def is_within(address: Address | None, networks: Networks) -> bool:
@@ -141,7 +165,7 @@ def uses_to_note(grant: Grant, now: datetime) -> bool:
 
 
 def note_use(grant: Grant, now: datetime) -> None:
-    """Keeps `lastUsedAt` to the minute: at most one write per key and minute."""
+    """Writes `lastUsedAt`, unless it was written less than a minute ago."""
     if len(noted) >= MAX_NOTED:
         noted.clear()  # the condition below keeps to the minute by itself
     noted[grant.key_id] = now
@@ -153,12 +177,8 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
 
     def authenticate(self, request: Any) -> tuple[None, Grant]:
-        now = timezone.now()
         grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
-        grant.check(now)
-        grant.check_address(request._request.client_address)
-        if uses_to_note(grant, now):
-            note_use(grant, now)
+        grant.check(timezone.now())
         return None, grant
 
     def authenticate_header(self, request: Any) -> str:

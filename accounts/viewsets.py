@@ -4,11 +4,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.audit import address_of
-from accounts.authentication import Grant
+from accounts.authentication import Grant, note_use, uses_to_note
 from accounts.idempotency import answer_once, requested_key
 from accounts.models import ActorType
 from kit.actors import Actor, acting_as
@@ -32,6 +33,17 @@ class AccountViewSet(ApiViewSet):
         """The request's key, as the audit log names it."""
         return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
 
+    def check_address(self) -> None:
+        """Also notes the use of the key, which counts from here on."""
+        self.grant.check_address(self.request._request.client_address)  # type: ignore[attr-defined]
+        now = timezone.now()
+        if uses_to_note(self.grant, now):
+            note_use(self.grant, now)
+
+    async def read_body(self) -> None:
+        self.idempotency_key = requested_key(self.request) if self.request.method == "POST" else None
+        await super().read_body()
+
     def get_queryset(self) -> QuerySet[Any]:
         """What the account owns of `queryset`."""
         return super().get_queryset().filter(account_id=self.account_id)
@@ -40,7 +52,7 @@ class AccountViewSet(ApiViewSet):
         def act() -> Response:
             return handler(request, *args, **kwargs)
 
-        key = requested_key(request) if request.method == "POST" else None
+        key = self.idempotency_key
         with acting_as(self.actor):
             if key is None:
                 return super().write(handler, request, *args, **kwargs)
@@ -60,6 +72,5 @@ class ReadingViewSet(AccountViewSet):
     """
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        key = requested_key(request)
         response = handler(request, *args, **kwargs)
-        return response if key is None else super().write(lambda *_, **__: response, request)
+        return response if self.idempotency_key is None else super().write(lambda *_, **__: response, request)

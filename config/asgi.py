@@ -24,7 +24,7 @@ from django.utils import timezone  # noqa: E402
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from analytics.events.partitions import ensure_partitions  # noqa: E402
-from analytics.rollups import folding  # noqa: E402
+from analytics.rollups.roll_up import INTERVAL, roll_up  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
 from config.server.threads import Threads  # noqa: E402
@@ -33,7 +33,7 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send
 from kit.http.errors import ApiError  # noqa: E402
 from kit.rest.heavy import is_heavy  # noqa: E402
 from kit.storage import statements  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Request  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
 
 if settings.ADMIN:
@@ -99,14 +99,14 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    request = Request(scope, checks.proxies)
-    who = request.header(b"authorization"), request.address
+    head = Head(scope, checks.proxies)
+    who = head.header(b"authorization"), head.address
     try:
         body = await take_body(scope, receive)
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, request, send, close=error.status_code != 413)
+        await refuse(error, head, send, close=error.status_code != 413)
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     of_body = (b"content-length", b"transfer-encoding")
@@ -117,7 +117,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     gone = Event()
     left = asyncio.create_task(wait_for_end(receive, gone))
     complete = {**scope, "headers": headers, "complete_at": perf_counter()}
-    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], request.header(b"accept"))
+    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], head.header(b"accept"))
     threads = heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
@@ -125,23 +125,23 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, request, send)
+        await refuse(error, head, send)
     finally:
         body.close()
         statements.bound.reset(token)
         left.cancel()
 
 
-async def refuse(error: ApiError, request: Request, send: Send, *, close: bool = True) -> None:
+async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
     """Answers on the event loop a request that Django has not seen."""
-    if request.path.startswith("/v1/"):
-        state = known_limit(request.header(b"authorization"), request.address)
+    if head.path.startswith("/v1/"):
+        state = known_limit(head.header(b"authorization"), head.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
-        await send_error(error, send, headers, request.header(b"x-request-id"), close=close)
-    elif b"text/html" in request.headers.get(b"accept", b""):
+        await send_error(error, send, headers, head.header(b"x-request-id"), close=close)
+    elif b"text/html" in head.headers.get(b"accept", b""):
         await send_page(error, send, close=close)
     else:
-        await send_error(error, send, error.headers, request.header(b"x-request-id"), close=close)
+        await send_error(error, send, error.headers, head.header(b"x-request-id"), close=close)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
@@ -171,21 +171,21 @@ async def keep_partitions() -> None:
         await asyncio.sleep(86_400)
 
 
-async def keep_folding() -> None:
-    """Adds to the rollups what was recorded, in whichever process is first each time."""
+async def keep_rolling_up() -> None:
+    """Roll up what was recorded, in whichever process is first each time."""
     while True:
-        await asyncio.sleep(folding.EVERY.total_seconds())
+        await asyncio.sleep(INTERVAL.total_seconds())
         try:
-            await asyncio.to_thread(fold)
+            await asyncio.to_thread(roll_up_pending)
         except OperationalError as error:  # nothing is lost, and reports see what waits
             logger.warning("What was recorded could not be added to the rollups; trying again: %s", error)
         except Exception:
             logger.exception("What was recorded could not be added to the rollups; trying again")
 
 
-def fold() -> None:
+def roll_up_pending() -> None:
     try:
-        folding.fold(age=folding.EVERY)
+        roll_up(age=INTERVAL)
     finally:
         connection.close()
 
@@ -206,7 +206,7 @@ def remove_old_uploads() -> None:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_folding(), sample(checks.gateway))]
+    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_rolling_up(), sample(checks.gateway))]
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

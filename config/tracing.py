@@ -25,13 +25,12 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from accounts.limits.limiter import RedisCounters
 from accounts.limits.limiter_async import AsyncLimiter
 from analytics.recording import recorder
-from analytics.recording.recorder_async import AsyncRecorder
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
 from kit.storage.microbatch import InThread, MicroBatch
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, route_of
-from licensing.access import checks
+from licensing.access import decisions
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.lookup import AsyncLookup
 
@@ -69,9 +68,9 @@ class Tracing:
         self.wrap(MicroBatch, "submit", self.submission)
         self.wrap(MicroBatch, "serve", self.batch)
         self.wrap(InThread, "__call__", self.in_thread)
-        self.wrap(checks, "decide_check", self.around("decide", describe=describe_decision))
+        self.wrap(decisions, "decide_check", self.around("decide", describe=describe_decision))
         database = {"db.system.name": "postgresql"}
-        self.wrap(AsyncRecorder, "record", self.around("INSERT decisions", SpanKind.CLIENT, database))
+        self.wrap(recorder.AsyncRecorder, "record", self.around("INSERT decisions", SpanKind.CLIENT, database))
         self.wrap(AsyncLookup, "find_facts", self.around("SELECT facts", SpanKind.CLIENT, database))
         self.wrap(recorder, "run_prepared", self.around("INSERT decisions", SpanKind.CLIENT, database))
         redis = {"db.system.name": "redis"}
@@ -231,7 +230,7 @@ def describe_reply(span: Span, method: str, route: str, status: int) -> None:
         span.set_status(Status(StatusCode.ERROR))
 
 
-def describe_decision(span: Span, answer: checks.Answer) -> None:
+def describe_decision(span: Span, answer: decisions.Answer) -> None:
     span.set_attribute("licensing.allowed", answer.decision.allowed)
     if answer.decision.reason is not None:
         span.set_attribute("licensing.reason", str(answer.decision.reason))

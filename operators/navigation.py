@@ -7,7 +7,7 @@ from django.urls import reverse
 from msgspec import Struct
 
 
-class Entry(Struct, frozen=True):
+class SidebarEntry(Struct, frozen=True):
     """`view` is a name within the admin, `icon` one of Google's Material Symbols, `permission` None for everybody."""
 
     title: str
@@ -18,40 +18,40 @@ class Entry(Struct, frozen=True):
 
 class Section(Struct, frozen=True):
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[SidebarEntry, ...]
 
 
 SECTIONS = (
-    Section("", (Entry("Overview", "index", "dashboard"),)),
+    Section("", (SidebarEntry("Overview", "index", "dashboard"),)),
     Section(
         "Access",
         (
-            Entry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
-            Entry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
-            Entry("Audit log", "accounts_auditentry_changelist", "history", "accounts.view_auditentry"),
+            SidebarEntry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
+            SidebarEntry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
+            SidebarEntry("Audit log", "accounts_auditentry_changelist", "history", "accounts.view_auditentry"),
         ),
     ),
     Section(
         "Catalogue",
         (
-            Entry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
-            Entry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
-            Entry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
+            SidebarEntry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
+            SidebarEntry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
+            SidebarEntry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
         ),
     ),
     Section(
         "Customers",
         (
-            Entry("Requesters", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
-            Entry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
-            Entry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
+            SidebarEntry("Requesters", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
+            SidebarEntry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
+            SidebarEntry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
         ),
     ),
     Section(
         "Staff",
         (
-            Entry("Operators", "auth_user_changelist", "group", "auth.view_user"),
-            Entry("Roles", "auth_group_changelist", "badge", "auth.view_group"),
+            SidebarEntry("Operators", "auth_user_changelist", "group", "auth.view_user"),
+            SidebarEntry("Roles", "auth_group_changelist", "badge", "auth.view_group"),
         ),
     ),
 )

@@ -91,7 +91,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
     # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.quick_lookups = None
-    made.gateway.limits = None
+    made.gateway.callers.limits = None
     return made
 
 

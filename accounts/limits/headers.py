@@ -6,8 +6,8 @@ from hashlib import blake2b
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from accounts.limits.limiter import MINUTE, LimitState, Take, Window, limiter
-from accounts.limits.throttling import bucket_of_address, headers_of, limit_of_uncounted, refuse_beyond, take_of
+from accounts.limits.limiter import MINUTE, Consume, LimitState, Window, limiter
+from accounts.limits.throttling import bucket_of_address, consume_of, headers_of, limit_of_uncounted, refuse_beyond
 from kit.http.errors import RateLimitExceeded, error_response, page_of
 
 FOR_OPERATORS = 10  # times what a stranger may
@@ -31,7 +31,7 @@ class RateLimitHeadersMiddleware:
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a failure of ours, or a browser's preflight
                 address = request.client_address  # type: ignore[attr-defined]
-                state = limiter.take(take_of(None, address, cost=0))
+                state = limiter.consume(consume_of(None, address, cost=0))
             elif state is None:
                 state = limit_of_uncounted(request)
                 try:
@@ -59,7 +59,7 @@ class PageLimitMiddleware:
             return self.get_response(request)
         session = self.session_of(request)
         try:
-            refuse_beyond(limiter.take(self.take_of(request, session)))
+            refuse_beyond(limiter.consume(self.consume_of(request, session)))
         except RateLimitExceeded as error:
             return HttpResponse(page_of(error), status=429, headers=error.headers)
         response = self.get_response(request)
@@ -73,11 +73,11 @@ class PageLimitMiddleware:
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
 
-    def take_of(self, request: HttpRequest, session: str) -> Take:
+    def consume_of(self, request: HttpRequest, session: str) -> Consume:
         if session in self.sessions:
-            return Take(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
+            return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * FOR_OPERATORS, MINUTE),))
         address = bucket_of_address(request.client_address)  # type: ignore[attr-defined]
-        return Take(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
+        return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def learn(self, request: HttpRequest, session: str) -> None:
         """Notes the session of an operator, and forgets one that has ended."""

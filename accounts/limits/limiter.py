@@ -52,22 +52,22 @@ class LimitState(Struct, frozen=True, gc=False):
         return cls(allowed, window.limit, remaining, reset, None if allowed else max(reset - now, 1))
 
 
-class Take(Struct, frozen=True, gc=False):
-    """A request for `cost` passes from a bucket; of 0 only to look: allowed if what has been counted is no more than
-    the limits are by now."""
+class Consume(Struct, frozen=True, gc=False):
+    """An order to count `cost` requests in a bucket. A cost of 0 only looks: it is allowed if what has been counted is
+    within the limits as they are by now."""
 
     bucket: str
     windows: tuple[Window, ...]
     cost: int = 1
 
 
-# How many passes were granted, and what each window had counted before.
-Taken = tuple[int, list[int]]
+# How many requests were granted, and what each window had counted before.
+Consumed = tuple[int, list[int]]
 
 
 class Counters(Protocol):
-    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
-        """Grants each take as much of its cost as every window has room for, and counts that in all of them."""
+    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        """Grants each as much of its cost as every window has room for, and counts that in all of them."""
 
     def forget_all(self) -> None: ...
 
@@ -82,11 +82,11 @@ class ProcessCounters:
         self.tidied_in = 0  # which minute: to look at so many buckets takes too long for every request
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (bucket, seconds) → (window number, count)
 
-    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
+    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         with self.lock:
             if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
                 self.tidy(now)
-            return [self.take_one(take, now) for take in takes]
+            return [self.consume_one(consume, now) for consume in wanted]
 
     def tidy(self, now: int) -> None:
         self.tidied_in = now // MINUTE
@@ -94,18 +94,18 @@ class ProcessCounters:
         if len(self.buckets) > 10 * self.MAX_BUCKETS:
             self.buckets = {key: kept for key, kept in self.buckets.items() if not key[0].startswith("address:")}
 
-    def take_one(self, take: Take, now: int) -> Taken:
+    def consume_one(self, consume: Consume, now: int) -> Consumed:
         numbers, used = [], []
-        for window in take.windows:
-            number, count = self.buckets.get((take.bucket, window.seconds), (0, 0))
+        for window in consume.windows:
+            number, count = self.buckets.get((consume.bucket, window.seconds), (0, 0))
             begun = now // window.seconds > number
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
-        room = min(window.limit - count for window, count in zip(take.windows, used, strict=True))
-        granted = max(min(take.cost, room), 0)
+        room = min(window.limit - count for window, count in zip(consume.windows, used, strict=True))
+        granted = max(min(consume.cost, room), 0)
         if granted:
-            for window, number, count in zip(take.windows, numbers, used, strict=True):
-                self.buckets[take.bucket, window.seconds] = (number, count + granted)
+            for window, number, count in zip(consume.windows, numbers, used, strict=True):
+                self.buckets[consume.bucket, window.seconds] = (number, count + granted)
         return granted, used
 
     def forget_all(self) -> None:
@@ -114,7 +114,7 @@ class ProcessCounters:
 
 
 # One hash per bucket. A window only ever moves forward, so that a process whose clock lags cannot open an old one.
-TAKE = """
+CONSUME = """
 local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
 local numbers, reply, granted = {}, {}, cost
 for i = 3, #ARGV, 2 do
@@ -143,29 +143,29 @@ return reply
 
 
 class RedisCounters:
-    """Counts in Redis, all takes of a call in one round trip; while Redis is away, in this process."""
+    """Counts in Redis, all that a call wants in one round trip; while Redis is away, in this process."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.script = client.register_script(TAKE)
+        self.script = client.register_script(CONSUME)
         self.fallback = ProcessCounters()
         self.away_since: float | None = None
         self.retry_at = 0.0
 
-    def take(self, takes: Sequence[Take], now: int) -> list[Taken]:
+    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         if self.worth_asking():
             try:
-                replies = self.ask(takes, now)
+                replies = self.ask(wanted, now)
             except redis.RedisError as error:
                 self.note_failure(error)
             else:
                 self.note_success()
                 return [(granted, used) for granted, *used in replies]
-        return self.take_here(takes, now)
+        return self.consume_here(wanted, now)
 
-    def take_here(self, takes: Sequence[Take], now: int) -> list[Taken]:
-        fallbacks.inc(sum(take.cost > 0 for take in takes))
-        return self.fallback.take(takes, now)
+    def consume_here(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        fallbacks.inc(sum(consume.cost > 0 for consume in wanted))
+        return self.fallback.consume(wanted, now)
 
     def worth_asking(self) -> bool:
         """False for a second after a failure, so that not every request waits for a server that is away."""
@@ -183,12 +183,12 @@ class RedisCounters:
             logger.warning("Redis is back after %.0f s", time.monotonic() - self.away_since)
             self.away_since = None
 
-    def ask(self, takes: Sequence[Take], now: int) -> list[list[int]]:
-        if len(takes) == 1:
-            return [self.script(keys=[key_of(takes[0])], args=arguments(takes[0], now))]
+    def ask(self, wanted: Sequence[Consume], now: int) -> list[list[int]]:
+        if len(wanted) == 1:
+            return [self.script(keys=[key_of(wanted[0])], args=arguments(wanted[0], now))]
         pipeline = self.client.pipeline(transaction=False)
-        for take in takes:
-            self.script(keys=[key_of(take)], args=arguments(take, now), client=pipeline)
+        for consume in wanted:
+            self.script(keys=[key_of(consume)], args=arguments(consume, now), client=pipeline)
         return pipeline.execute()
 
     def forget_all(self) -> None:
@@ -197,12 +197,12 @@ class RedisCounters:
             self.client.delete(key)
 
 
-def key_of(take: Take) -> str:
-    return f"limit:{{{take.bucket}}}"
+def key_of(consume: Consume) -> str:
+    return f"limit:{{{consume.bucket}}}"
 
 
-def arguments(take: Take, now: int) -> list[int]:
-    return [take.cost, now, *(number for window in take.windows for number in (window.limit, window.seconds))]
+def arguments(consume: Consume, now: int) -> list[int]:
+    return [consume.cost, now, *(number for window in consume.windows for number in (window.limit, window.seconds))]
 
 
 class Limiter:
@@ -227,56 +227,61 @@ class Limiter:
 
         return RedisCounters(get_redis_connection("default"))
 
-    def take(self, take: Take) -> LimitState:
+    def consume(self, consume: Consume) -> LimitState:
         """Counts a request."""
-        [state] = self.take_many([take])
+        [state] = self.consume_many([consume])
         return state
 
-    def known_here(self, take: Take) -> LimitState:
+    def known_here(self, consume: Consume) -> LimitState:
         """What this process knows of a limit, and counts nothing. It asks nobody, so it never waits."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
-        uncounted, now = [replace(take, cost=0)], int(time.time())
-        [state] = self.states(uncounted, uncounted, counters.take(uncounted, now), now)
+        uncounted, now = [replace(consume, cost=0)], int(time.time())
+        [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
         return state
 
-    def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
+    def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
         """Counts requests of the same moment; those from one bucket pass in the order given."""
         now = int(time.time())
-        together = self.together(takes)
-        return self.states(takes, together, self.counters.take(together, now), now)
+        together = self.together(wanted)
+        return self.states(wanted, together, self.counters.consume(together, now), now)
 
-    def look(self, takes: Sequence[Take]) -> list[list[int]]:
-        """What each take's windows have counted so far; nothing is counted."""
-        return [used for _, used in self.counters.take([replace(take, cost=0) for take in takes], int(time.time()))]
+    def look(self, wanted: Sequence[Consume]) -> list[list[int]]:
+        """What the windows of each have counted so far; nothing is counted."""
+        return [
+            used
+            for _, used in self.counters.consume([replace(consume, cost=0) for consume in wanted], int(time.time()))
+        ]
 
     @staticmethod
-    def together(takes: Sequence[Take]) -> list[Take]:
-        """One take for each bucket."""
-        if len(takes) == 1:
-            return list(takes)
+    def together(wanted: Sequence[Consume]) -> list[Consume]:
+        """One for each bucket, of the summed cost."""
+        if len(wanted) == 1:
+            return list(wanted)
         costs: dict[str, int] = {}
-        first: dict[str, Take] = {}
-        for take in takes:
-            costs[take.bucket] = costs.get(take.bucket, 0) + take.cost
-            first.setdefault(take.bucket, take)
-        return [replace(take, cost=costs[bucket]) for bucket, take in first.items()]
+        first: dict[str, Consume] = {}
+        for consume in wanted:
+            costs[consume.bucket] = costs.get(consume.bucket, 0) + consume.cost
+            first.setdefault(consume.bucket, consume)
+        return [replace(consume, cost=costs[bucket]) for bucket, consume in first.items()]
 
     @staticmethod
-    def states(takes: Sequence[Take], together: Sequence[Take], taken: Sequence[Taken], now: int) -> list[LimitState]:
-        """What each of the takes is told of what was counted for all of its bucket."""
-        of = {take.bucket: one for take, one in zip(together, taken, strict=True)}
+    def states(
+        wanted: Sequence[Consume], together: Sequence[Consume], consumed: Sequence[Consumed], now: int
+    ) -> list[LimitState]:
+        """The state for each of `wanted`, by what was counted for all of its bucket."""
+        of = {consume.bucket: one for consume, one in zip(together, consumed, strict=True)}
         served = dict.fromkeys(of, 0)
         states = []
-        for take in takes:
-            granted, before = of[take.bucket]
-            if take.cost == 0:
-                allowed = all(count <= window.limit for window, count in zip(take.windows, before, strict=True))
+        for consume in wanted:
+            granted, before = of[consume.bucket]
+            if consume.cost == 0:
+                allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
             else:
-                allowed = served[take.bucket] + take.cost <= granted
+                allowed = served[consume.bucket] + consume.cost <= granted
             if allowed:
-                served[take.bucket] += take.cost
-            used = [count + served[take.bucket] for count in before]
-            states.append(LimitState.of(take.windows, used, now, allowed=allowed))
+                served[consume.bucket] += consume.cost
+            used = [count + served[consume.bucket] for count in before]
+            states.append(LimitState.of(consume.windows, used, now, allowed=allowed))
         return states
 
     def state(self) -> str:

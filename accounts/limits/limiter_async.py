@@ -10,7 +10,7 @@ import hiredis
 import redis
 from redis.asyncio.connection import ConnectionPool
 
-from accounts.limits.limiter import TAKE, Limiter, LimitState, RedisCounters, Take, Taken, arguments, key_of
+from accounts.limits.limiter import CONSUME, Consume, Consumed, Limiter, LimitState, RedisCounters, arguments, key_of
 
 SECONDS_TO_WAIT = 0.5
 
@@ -63,34 +63,34 @@ class AsyncLimiter:
         self.pool: Any = ConnectionPool.from_url(url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
         self.pipeline: Pipeline | None = None
 
-    async def take_many(self, takes: Sequence[Take]) -> list[LimitState]:
-        """As Limiter.take_many."""
+    async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
+        """As Limiter.consume_many."""
         now = int(time.time())
-        together = self.limiter.together(takes)
+        together = self.limiter.together(wanted)
         counters = self.limiter.counters
         if not isinstance(counters, RedisCounters) or not counters.worth_asking():
-            return self.limiter.states(takes, together, counters.take(together, now), now)
+            return self.limiter.states(wanted, together, counters.consume(together, now), now)
         try:
             counted = await self.ask(together, now)
         except (redis.RedisError, OSError, TimeoutError) as error:
             self.drop()
             counters.note_failure(error)
-            return self.limiter.states(takes, together, counters.take_here(together, now), now)
+            return self.limiter.states(wanted, together, counters.consume_here(together, now), now)
         counters.note_success()
-        return self.limiter.states(takes, together, counted, now)
+        return self.limiter.states(wanted, together, counted, now)
 
-    async def ask(self, takes: Sequence[Take], now: int) -> list[Taken]:
-        commands = [("EVAL", TAKE, 1, key_of(take), *arguments(take, now)) for take in takes]
+    async def ask(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        commands = [("EVAL", CONSUME, 1, key_of(consume), *arguments(consume, now)) for consume in wanted]
         if self.pipeline is not None:
             # One that a restarted Redis has closed shows it only now; then it has counted nothing.
             with suppress(redis.ConnectionError):
-                return taken(await self.pipeline.ask(commands))
+                return consumed(await self.pipeline.ask(commands))
             self.drop()
         async with asyncio.timeout(SECONDS_TO_WAIT):
             connection = self.pool.make_connection()
             await connection.connect()
         self.pipeline = Pipeline(connection)
-        return taken(await self.pipeline.ask(commands))
+        return consumed(await self.pipeline.ask(commands))
 
     def drop(self) -> None:
         broken, self.pipeline = self.pipeline, None
@@ -98,7 +98,7 @@ class AsyncLimiter:
             broken.transport.abort()
 
 
-def taken(replies: Sequence[Any]) -> list[Taken]:
+def consumed(replies: Sequence[Any]) -> list[Consumed]:
     for reply in replies:
         if isinstance(reply, hiredis.ReplyError):
             raise redis.ResponseError(str(reply))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import plan_take
+from accounts.limits.throttling import plan_consume
 from accounts.models import Account
 
 NEAR = Fraction(4, 5)
@@ -41,7 +41,7 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     """By account, in one round trip to Redis. Without Redis it is what this process has counted."""
     if not accounts:
         return {}
-    counts = limiter.look([plan_take(account.pk, *account.limits) for account in accounts])
+    counts = limiter.look([plan_consume(account.pk, *account.limits) for account in accounts])
     return {
         account.pk: PlanUse(*(Used(count, limit) for count, limit in zip(windows, account.limits, strict=True)))
         for account, windows in zip(accounts, counts, strict=True)

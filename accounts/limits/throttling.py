@@ -11,7 +11,7 @@ from rest_framework.throttling import BaseThrottle
 
 from accounts import keytext
 from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, is_within
-from accounts.limits.limiter import DAY, MINUTE, LimitState, Take, Window, limiter
+from accounts.limits.limiter import DAY, MINUTE, Consume, LimitState, Window, limiter
 from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, network_of
 
@@ -23,16 +23,16 @@ def bucket_of_address(address: Address | None) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def plan_take(account_id: str, per_minute: int, per_day: int) -> Take:
-    return Take(f"account:{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
+    return Consume(f"account:{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
 
 
-def take_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Take:
-    """What a request takes: of its account's plan, or without a key of its address's."""
+def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
+    """What a request consumes: of its account's plan, or without a key of its address's."""
     if grant is None:
-        return Take(bucket_of_address(address), ANONYMOUS, cost)
-    take = plan_take(grant.account_id, *grant.limits)
-    return take if cost == take.cost else replace(take, cost=cost)
+        return Consume(bucket_of_address(address), ANONYMOUS, cost)
+    consume = plan_consume(grant.account_id, *grant.limits)
+    return consume if cost == consume.cost else replace(consume, cost=cost)
 
 
 def refuse_beyond(state: LimitState) -> None:
@@ -54,7 +54,7 @@ def headers_of(state: LimitState) -> dict[str, str]:
 
 def state_for_stranger(address: Address | None) -> LimitState:
     """For what is answered on an event loop before anybody knows whose request it is, or whether it is one."""
-    return limiter.known_here(take_of(None, address))
+    return limiter.known_here(consume_of(None, address))
 
 
 def headers_for_stranger(address: Address | None) -> dict[str, str]:
@@ -72,25 +72,25 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: OrderedDict[bytes, tuple[Take, Networks]] = OrderedDict()
+        self.known: OrderedDict[bytes, tuple[Consume, Networks]] = OrderedDict()
 
-    def note(self, header: str, take: Take, networks: Networks) -> None:
+    def note(self, header: str, consume: Consume, networks: Networks) -> None:
         digest = keytext.digest(bearer_token(header))
         with self.lock:
-            self.known[digest] = take, networks
+            self.known[digest] = consume, networks
             self.known.move_to_end(digest)
             if len(self.known) > self.MOST:
                 self.known.popitem(last=False)
 
-    def find(self, header: str, address: Address | None) -> Take | None:
+    def find(self, header: str, address: Address | None) -> Consume | None:
         """By the Authorization header. None from an address that the key is not for."""
         try:
             text = bearer_token(header)
             check_well_formed(text)
         except ApiError:
             return None
-        take, networks = self.known.get(keytext.digest(text), (None, ()))
-        return take if is_within(address, networks) else None
+        consume, networks = self.known.get(keytext.digest(text), (None, ()))
+        return consume if is_within(address, networks) else None
 
     def forget(self, header: str) -> None:
         """A key that has ended is nobody's any more."""
@@ -107,13 +107,13 @@ known_keys = KnownKeys()
 
 def caller_of(header: str, address: Address | None) -> str:
     """Whom a request is counted for, as far as is known without a query: its key's account, or its address."""
-    take = known_keys.find(header, address)
-    return bucket_of_address(address) if take is None else take.bucket
+    consume = known_keys.find(header, address)
+    return bucket_of_address(address) if consume is None else consume.bucket
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
     """The state of the limit that the request would count against, as far as this process knows; nobody is asked."""
-    return limiter.known_here(known_keys.find(header, address) or take_of(None, address))
+    return limiter.known_here(known_keys.find(header, address) or consume_of(None, address))
 
 
 def limit_of_uncounted(request: HttpRequest) -> LimitState:
@@ -123,10 +123,10 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
     and is refused beyond that, for a made-up key must not buy what none does not.
     """
     address = request.client_address  # type: ignore[attr-defined]
-    take = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
-    if take is not None:
-        return limiter.take(replace(take, cost=0))
-    return limiter.take(take_of(None, address))
+    consume = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
+    if consume is not None:
+        return limiter.consume(replace(consume, cost=0))
+    return limiter.consume(consume_of(None, address))
 
 
 class PlanThrottle(BaseThrottle):
@@ -134,12 +134,12 @@ class PlanThrottle(BaseThrottle):
 
     def allow_request(self, request: Any, view: Any) -> bool:
         header, address = request.META.get("HTTP_AUTHORIZATION", ""), request._request.client_address
-        take = take_of(request.auth, address)
+        consume = consume_of(request.auth, address)
         if request.auth is not None:
-            known_keys.note(header, take, request.auth.networks)
+            known_keys.note(header, consume, request.auth.networks)
         elif view.authentication_classes and known_keys.find(header, address) is not None:
             known_keys.forget(header)  # it has ended
-        state = limiter.take(take)
+        state = limiter.consume(consume)
         request._request.limit_state = state
         refuse_beyond(state)
         return True

@@ -12,30 +12,28 @@ from django.db import IntegrityError, connection, transaction
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.recording.recorder_sqlite import add_revenue
-from analytics.rollups.upserts import REVENUE, YEARLY_REVENUE, prepared, revenue_of_years
+from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, prepared, revenue_of_years
 from kit.http.errors import ValidationFailed
 from kit.values.amounts import to_millionths
 
-# With the columns of each one's key, and their types on PostgreSQL. Rows are locked in the order in which a fold
-# (analytics.rollups.folding) gets to them: PostgreSQL runs the steps of a WITH that nothing reads from the last to the
-# first.
-ROLLUPS: dict[str, tuple[Any, dict[str, str]]] = {
-    "content": (ContentRevenue, {"content_id": "uuid"}),
-    "requester": (RequesterRevenue, {"requester_id": "bigint"}),
-    "tier": (TierRevenue, {"license_type": "text"}),
+ROLLUPS: dict[str, tuple[Any, str]] = {  # each with the type of its key on PostgreSQL
+    "content": (ContentRevenue, "uuid"),
+    "requester": (RequesterRevenue, "bigint"),
+    "tier": (TierRevenue, "text"),
 }
 
 
 def add_entries(entries: Sequence[LedgerEntry]) -> None:
-    """Stores entries, of any accounts and days, and adds them to the rollups of their days.
+    """Store entries, of any accounts and days, and add them to the rollups of their days.
 
-    Call it in the transaction of what they are for, and late in it: it holds the rollups' rows until that commits.
+    Call it once in a transaction, and late: the rollups' rows stay locked until the commit. Their order is that of
+    REVENUE_KEYS, as in a roll-up (analytics.rollups.roll_up), so that no two transactions deadlock.
     Raises ValidationFailed for amounts that would leave a day's total larger than the database can hold exactly.
     """
     with transaction.atomic():
         LedgerEntry.objects.bulk_create(entries, batch_size=1000)
         try:
-            for name in ROLLUPS:
+            for name in REVENUE_KEYS:
                 add_totals(name, totals(name, entries))
                 if name in YEARLY_REVENUE and connection.vendor == "postgresql":
                     add_to_years(name, entries)
@@ -57,8 +55,9 @@ def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]
 def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
     if not sums:
         return
-    model, key = ROLLUPS[name]
-    types = {"account_id": "uuid", "day": "date", "currency": "text", **key}
+    model, key_type = ROLLUPS[name]
+    key = REVENUE_KEYS[name]
+    types = {"account_id": "uuid", "day": "date", "currency": "text", key: key_type}
     columns = [
         [prepared(model, column, value) for value in values]
         for column, values in zip(types, zip(*sums, strict=True), strict=True)
@@ -70,13 +69,19 @@ def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
         arrays = ", ".join(f"%s::{type_}[]" for type_ in [*types.values(), "numeric"])
         order = ", ".join(str(n + 1) for n in range(len(types)))  # by the database, which sorts text in its own way
         source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
-        statement = REVENUE.format(one=name, key=", ".join(key), source=source)
+        statement = REVENUE.format(one=name, key=key, source=source)
         cursor.execute(statement, [*columns, list(sums.values())])
 
 
 def add_to_years(name: str, entries: Sequence[LedgerEntry]) -> None:
-    model, key = ROLLUPS[name]
-    types = {"account_id": "uuid", "currency": "text", **key, "day": "date", "amount": "numeric"}
+    model, key_type = ROLLUPS[name]
+    types = {
+        "account_id": "uuid",
+        "currency": "text",
+        REVENUE_KEYS[name]: key_type,
+        "day": "date",
+        "amount": "numeric",
+    }
     columns = [[prepared(model, column, getattr(entry, column)) for entry in entries] for column in list(types)[:3]]
     columns.append([entry.occurred_at.astimezone(UTC).date() for entry in entries])
     columns.append([to_millionths(entry.amount) for entry in entries])

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-FOLD_LOCK = 7_202_611_042  # analytics.rollups.folding.LOCK
+FOLD_LOCK = 7_202_611_042  # analytics.rollups.roll_up.LOCK
 KEYS = {
     "contentyear": ("account_id", "content_id", "year"),
     "requesteryear": ("account_id", "requester_id", "year"),

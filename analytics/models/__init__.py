@@ -1,7 +1,7 @@
 """What happened: decisions, the figures that they add up to, and money."""
 
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
-from analytics.models.recent import RecentRevenue, RecentUsage
+from analytics.models.pending import RecentRevenue, RecentUsage
 from analytics.models.revenue import (
     ContentRevenue,
     ContentRevenueYear,

@@ -78,7 +78,7 @@ class LedgerEntry(models.Model):
 
 
 class DailyRevenue(models.Model):
-    """The ledger's entries of a UTC day, added up; but charges that wait to be folded in (analytics.models.recent)."""
+    """The ledger's entries of a UTC day, added up; except pending charges (analytics.models.pending)."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     day = models.DateField()

@@ -1,4 +1,4 @@
-"""Rollups of the events. With what is yet to be folded into them (analytics.models.recent) they are exact and current.
+"""Rollups of the events. With the pending rows (analytics.models.pending) they are exact and current.
 
 A report over any window reads a row per item or requester and year (its months are columns) for the whole months, and
 a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there

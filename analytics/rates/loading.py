@@ -14,7 +14,7 @@ BATCH = 5000
 
 
 @dataclass
-class Tally:
+class RateImport:
     created: int = 0
     unchanged: int = 0
     changed: list[tuple[date, str, str, str]] = field(default_factory=list)  # day, currency, before, after
@@ -25,14 +25,14 @@ class Tally:
 
 
 @transaction.atomic
-def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda done: None) -> Tally:
+def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda done: None) -> RateImport:
     """Adds the rates and replaces those that differ. What the file does not have stays.
 
     `progress` is told how many are written, of those that need to be.
     """
     rows = ExchangeRate.objects.values_list("currency", "day", "rate")
     known = {(currency, day): rate for currency, day, rate in rows.iterator()}
-    tally = Tally()
+    tally = RateImport()
     waiting: list[ExchangeRate] = []
     for currency, day, text in rates:
         before = known.get((currency, day))

@@ -22,7 +22,7 @@ class Claim(Struct, frozen=True, gc=False):
     allowance: int
 
 
-class Case(Struct, gc=False):
+class Case(Struct, eq=False, gc=False):
     """What is recorded alike of decisions that differ in their ids and items alone, as most of a request's do.
 
     Ids are UUIDs in hex; `epoch` is the one that the facts were read at. `number` is the case's in its batch, and
@@ -64,7 +64,7 @@ class Entry(Struct, frozen=True, gc=False):
     charge: Charge | None = None
 
 
-class Row(Struct, gc=False):
+class EventRow(Struct, gc=False):
     """An entry as it goes to the database; `ordinal` says as which in turn it claims from its case's counter."""
 
     id: str
@@ -84,24 +84,24 @@ class ChargeOfCase(Struct, gc=False):
 class Outcome(Struct, frozen=True, gc=False):
     """What became of a record: it is stored unless it was `stale`, and as a denial unless `granted`.
 
-    One that was `postponed` is stale for its batch's sake alone: the facts that it was decided on may hold all the
+    One that was `retry` is stale for its batch's sake alone: the facts that it was decided on may hold all the
     same. `remaining` is what the rule's limit has left; None without a claim.
     """
 
     stale: bool = False
     granted: bool = True
     remaining: int | None = None
-    postponed: bool = False
+    retry: bool = False
 
 
 STORED = Outcome()
 STALE = Outcome(stale=True)
-POSTPONED = Outcome(stale=True, postponed=True)
+RETRY = Outcome(stale=True, retry=True)
 
 encode = JsonEncoder().encode
 
 
-class Counter(Struct, gc=False):
+class LimitCounter(Struct, gc=False):
     """All claims of a batch on one rule's limit for one requester."""
 
     number: int
@@ -114,7 +114,7 @@ class Counter(Struct, gc=False):
     claimed: int = 0
 
 
-def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
+def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     """What to tell those of these requests that cannot go into one batch with the others; None for those that can.
 
     A request is stored as a whole or not at all: one that was stored in part would be decided anew as a whole, and
@@ -138,7 +138,7 @@ def unfit(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
             if case.epoch < epochs[case.account]:
                 refusal = STALE
             elif any(windows.get(key, at) != at for key, at in claimed.items()):
-                refusal = POSTPONED
+                refusal = RETRY
             else:
                 windows |= claimed
         outcomes.append(refusal)
@@ -153,34 +153,34 @@ class Batch:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.rows: list[Row | None] = []
-        self.cases: dict[int, Case] = {}
+        self.rows: list[EventRow | None] = []
+        self.cases: dict[Case, None] = {}  # in their order
         self.charges: list[ChargeOfCase] = []
-        self.counters: dict[tuple[int, str, str], Counter] = {}
+        self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         for entry in entries:
             self.rows.append(self.row(entry))
 
-    def row(self, entry: Entry) -> Row | None:
+    def row(self, entry: Entry) -> EventRow | None:
         case, claim = entry.case, entry.claim
         counter = None if claim is None else self.counter(claim)
         if counter is not None and claim is not None and counter.window_start != claim.window_start:
             return None
-        if id(case) not in self.cases:
+        if case not in self.cases:
             case.number = len(self.cases)
             case.counter = None if counter is None else counter.number
-            self.cases[id(case)] = case
+            self.cases[case] = None
             if entry.charge is not None:
                 self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         if counter is None:
-            return Row(entry.id, entry.content, case.number)
+            return EventRow(entry.id, entry.content, case.number)
         counter.claimed += 1
-        return Row(entry.id, entry.content, case.number, counter.claimed)
+        return EventRow(entry.id, entry.content, case.number, counter.claimed)
 
-    def counter(self, claim: Claim) -> Counter:
+    def counter(self, claim: Claim) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
-            counter = self.counters[key] = Counter(
+            counter = self.counters[key] = LimitCounter(
                 len(self.counters),
                 claim.account,
                 claim.requester,
@@ -194,7 +194,7 @@ class Batch:
     def statement(self) -> tuple[str, list[Any]]:
         """What PostgreSQL is to run, with its parameters."""
         rows = [row for row in self.rows if row is not None]
-        parts = [list(self.cases.values()), rows, list(self.counters.values())]
+        parts = [list(self.cases), rows, list(self.counters.values())]
         if self.charges:
             parts.insert(0, self.charges)
         parameters: list[Any] = [encode(part).decode() for part in parts]
@@ -205,7 +205,7 @@ class Batch:
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
             if row is None:
-                outcomes.append(POSTPONED)
+                outcomes.append(RETRY)
             elif entry.case.account in stale:
                 outcomes.append(STALE)
             elif row.ordinal is None or entry.case.counter is None:

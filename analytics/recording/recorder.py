@@ -1,8 +1,8 @@
 """Recording decisions: events, counts of rule limits, charges and what usage figures need, in one transaction.
 
 `record` writes any number of decisions, of any accounts, in one statement on PostgreSQL: that the facts they were made
-on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (which the
-service folds them into, analytics.rollups.folding) at the same moment.
+on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (added to
+them later, analytics.rollups.roll_up) at the same moment.
 The answer to a decision leaves after that has committed.
 """
 
@@ -12,8 +12,9 @@ from typing import Any
 import psycopg
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import POSTPONED, Batch, Entry, Outcome
+from analytics.recording.batch import RETRY, Batch, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
+from kit.storage.async_postgres import Sessions
 from kit.storage.sqlite_turns import turn_to_write
 
 TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
@@ -45,7 +46,7 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
             try:
                 settled = record_together(own)
             except TOO_MUCH:
-                settled = [POSTPONED] * len(own)
+                settled = [RETRY] * len(own)
             outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
         return [outcomes[entry.id] for entry in entries]
 
@@ -65,3 +66,16 @@ def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:
     raw.prepare_threshold = 0
     with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
         return cursor.execute(statement, parameters, prepare=True).fetchone()
+
+
+class AsyncRecorder:
+    """Records on the event loop, on PostgreSQL: the same statement on connections that no thread is woken for."""
+
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
+        """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
+        batch = Batch(entries)
+        [row] = await self.sessions.run(*batch.statement())
+        return batch.read_row(row)

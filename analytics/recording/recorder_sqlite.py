@@ -3,7 +3,7 @@
 SQLite has one writer at a time, and its statements cost no round trip.
 """
 
-from collections import Counter as Tally
+from collections import Counter
 from datetime import date
 from itertools import groupby
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from analytics.models.usage import DAYS, MONTHS
-from analytics.recording import statement as statements
-from analytics.recording.batch import Batch, Charge, Counter, Entry, Outcome
-from analytics.recording.statement import BASE, COUNT, RATE_LIMIT_EXCEEDED
+from analytics.recording.batch import Batch, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
 
 COUNT_ON_SQLITE = (
@@ -24,7 +23,7 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
-    cases = batch.cases.values()
+    cases = batch.cases
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
     stale = {case.account for case in cases if case.epoch != epochs[case.account]}
     settled = {
@@ -34,7 +33,7 @@ def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
     stored = [
         Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
     ]
-    insert(cursor, "accessevent", statements.EVENT_COLUMNS, [one.row() for one in stored])
+    insert(cursor, "accessevent", EVENT_COLUMNS, [one.row() for one in stored])
     for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
         add_to_usage(cursor, date.fromisoformat(day), list(of_day))
     charged = [(one.entry.charge, one) for one in stored if one.allowed and one.entry.charge is not None]
@@ -68,12 +67,12 @@ class Stored:
 
 
 def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
-    hours = Tally((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
+    hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
         keys = [(one.account, getattr(one, name)) for one in stored]
-        asked = Tally(keys)
-        allowed = Tally(key for key, one in zip(keys, stored, strict=True) if one.allowed)
+        asked = Counter(keys)
+        allowed = Counter(key for key, one in zip(keys, stored, strict=True) if one.allowed)
         of_year = [
             (account, day.year, key, allowed[account, key], *running(count, MONTHS, day.month))
             for (account, key), count in asked.items()
@@ -95,8 +94,8 @@ def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
         )
         for one, of in charged
     ]
-    insert(cursor, "ledgerentry", statements.LEDGER_COLUMNS, entries)
-    sums: dict[str, Tally[tuple[Any, ...]]] = {"tier": Tally(), "requester": Tally(), "content": Tally()}
+    insert(cursor, "ledgerentry", LEDGER_COLUMNS, entries)
+    sums: dict[str, Counter[tuple[Any, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
     for one, of in charged:
         begin = (of.account, of.created[:10], one.currency)
         sums["tier"][*begin, one.license_type] += one.amount
@@ -126,7 +125,7 @@ def current_epoch(cursor: Any, account: str) -> int:
     return row[0] if row else -1
 
 
-def count(cursor: Any, counter: Counter) -> tuple[int, int]:
+def count(cursor: Any, counter: LimitCounter) -> tuple[int, int]:
     """The counter's room before these claims, and how many of them it granted."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)

@@ -31,7 +31,7 @@ CLAIMS = """
   SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed,
     least(claimed, allowance)
   FROM counter WHERE account NOT IN (SELECT account FROM stale) ORDER BY requester, policy, rule"""
-RECENT_USAGE = """
+PENDING_ROW = """
   INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
     array_agg(coalesce(reason, ''))
@@ -48,7 +48,7 @@ CHARGED = f"""
     content_id, requester_id, stored.created
   FROM charge JOIN entry ON entry.number = charge."case" JOIN stored ON stored.id = entry.id WHERE stored.allowed
   RETURNING account_id, currency, license_type, requester_id, content_id, amount, occurred_at
-), recent_revenue AS (
+), pending_revenue AS (
   INSERT INTO analytics_recentrevenue (account_id, hour, currency, amounts, license_types, contents, requesters)
   SELECT account_id, date_trunc('hour', occurred_at, 'UTC'), currency, array_agg(amount),
     array_agg(coalesce(license_type, '')), array_agg(content_id), array_agg(requester_id)
@@ -96,7 +96,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   FROM entry LEFT JOIN settled ON settled.number = entry.counter
   WHERE account NOT IN (SELECT account FROM stale)
   RETURNING id, account_id, content_id, requester_id, allowed, reason, created
-), recent_usage AS ({RECENT_USAGE}){CHARGED if charging else ""}
+), pending_usage AS ({PENDING_ROW}){CHARGED if charging else ""}
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,
        (SELECT count(*) FROM stored)

@@ -1,4 +1,4 @@
-"""Who may be among the ten best of a long time on PostgreSQL, found without its days: the rest need not be added up.
+"""Candidates for the top earners of a long time on PostgreSQL, found without its days: the rest need not be added up.
 
 A row per item (or requester), currency, sign and year, with running totals by month, bounds what was earned: amounts
 of the whole months at the least rate of the time from below, amounts of all months that it touches at the greatest
@@ -13,7 +13,7 @@ from typing import Any
 
 from analytics.models.usage import MONTHS
 from analytics.revenue.spans import Span, Weights, rounded
-from analytics.rollups.folding import UNFOLDED_REVENUE
+from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import adapted, owned
 
 # Below, adding up all days takes no longer than reading a row of each year.
@@ -22,8 +22,10 @@ LONG = timedelta(days=150)
 DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND_CEILING)
 
 
-def likely(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> tuple[str, list[Any]]:
-    """A WITH clause and its parameters: its `likely` has the keys that may be among so many best (equals included).
+def candidates(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> tuple[str, list[Any]]:
+    """A WITH clause and its parameters: its `candidates` has the keys of all that may be top earners.
+
+    Those are the `count` that earned most, equals included.
 
     Keys that set the bar have a bound above 0, so that each has entries in the span: one that has them only elsewhere
     in the months at its edges would take the place of another that is in the list, with a loss.
@@ -33,7 +35,7 @@ def likely(name: str, accounts: Sequence[str], span: Span, weights: Weights, cou
     bar = f"""SELECT min(lowest) FROM ({bounds}) AS bound WHERE key = ANY({foremost})
       HAVING count(*) = {count:d} AND min(lowest) > 0"""  # noqa: S608 - made of constants
     clause = f"""WITH ceiling AS MATERIALIZED (SELECT key, highest FROM ({bounds}) AS bound),
-    likely AS MATERIALIZED (SELECT key FROM ceiling WHERE highest >= coalesce(({bar}), highest))"""  # noqa: S608
+    candidates AS MATERIALIZED (SELECT key FROM ceiling WHERE highest >= coalesce(({bar}), highest))"""  # noqa: S608
     return clause, parameters * 2
 
 
@@ -45,7 +47,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     rows = f"""SELECT {name}_id AS key, currency, refund, {total(first, last)} AS touched,
         {total(*whole_months(span))} AS whole
       FROM analytics_{name}revenueyear WHERE {condition} AND year BETWEEN %s AND %s
-      UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {UNFOLDED_REVENUE}
+      UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {PENDING_REVENUE}
       WHERE {condition} AND {day} BETWEEN %s AND %s"""  # noqa: S608 - made of constants
     values: dict[str, list[Decimal]] = {}
     for (_, code), weight in weights.items():

@@ -14,7 +14,7 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import Span, Weights
-from analytics.revenue.sums import Sum, best, names, sums_by_tier
+from analytics.revenue.sums import Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
@@ -118,7 +118,7 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
 
 
 def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
-    earned = best(name, accounts, span, weights, currency, TOP)
+    earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda one: (-one.revenue, one.id))

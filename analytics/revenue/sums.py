@@ -1,7 +1,7 @@
 """What the ledger adds up to in a span of time: whole UTC days from the rollups, parts of days from the entries.
 
 Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
-and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the ten best leave
+and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the top ten leave
 it. Over a long time most items cannot be among them, which analytics.revenue.bounds tells from a few rows of each, and
 only the others are added up. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does
 about a million a second.
@@ -18,9 +18,9 @@ from django.db import connection
 
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates.conversion import PRECISION
-from analytics.revenue.bounds import LONG, likely
+from analytics.revenue.bounds import LONG, candidates
 from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, rounded
-from analytics.rollups.folding import UNFOLDED_REVENUE
+from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, adapted, owned
 from analytics.usage.report import in_memory
 from kit.values.amounts import from_millionths
@@ -32,7 +32,7 @@ SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rou
 
 
 def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
-    """SQL for the rows of a rollup, of what is yet to be folded into it, and of entries at the edges.
+    """SQL for the rows of a rollup, of what is pending, and of entries at the edges.
 
     Each is key, day, currency and amount in millionths.
     """
@@ -46,7 +46,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[A
     if connection.vendor == "postgresql":
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
-            f"SELECT {key}, {date_}, currency, amount FROM {UNFOLDED_REVENUE}"  # noqa: S608
+            f"SELECT {key}, {date_}, currency, amount FROM {PENDING_REVENUE}"  # noqa: S608
             f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
         )
         parameters += [*owners, *span.days]
@@ -73,7 +73,7 @@ def as_date(day: date | str) -> date:
     return date.fromisoformat(day) if isinstance(day, str) else day
 
 
-def best(
+def top_earners(
     name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Any, Decimal]:
     """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id.
@@ -84,10 +84,10 @@ def best(
         return {}
     with in_memory(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            earned = best_on_postgresql(cursor, name, accounts, span, weights, currency, count)
+            earned = top_on_postgresql(cursor, name, accounts, span, weights, currency, count)
         else:
             cursor.execute(*rows_of(name, accounts, span))
-            earned = best_on_sqlite(cursor, name, weights, count)
+            earned = top_on_sqlite(cursor, name, weights, count)
     step = Decimal(1).scaleb(-SUM_PLACES)
     return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
 
@@ -99,7 +99,7 @@ IN_ORDER = {
 }
 
 
-def best_on_postgresql(
+def top_on_postgresql(
     cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Any, Decimal]:
     """In millionths."""
@@ -112,13 +112,13 @@ def best_on_postgresql(
         columns = zip(*((day, code, rounded(weight)) for (day, code), weight in weights.items()), strict=True)
         values = [list(column) for column in columns]
     rows, parameters = rows_of(name, accounts, span)
-    candidates, condition = "", "key IS NOT NULL"
+    clause, condition = "", "key IS NOT NULL"
     if span.end - span.start >= LONG:
-        candidates, of_candidates = likely(name, accounts, span, weights, count)
+        clause, of_candidates = candidates(name, accounts, span, weights, count)
         # OFFSET 0 makes it the first join: the planner cannot know how few they are.
-        condition, parameters = "key IN (SELECT key FROM likely) OFFSET 0", [*of_candidates, *parameters]
+        condition, parameters = "key IN (SELECT key FROM candidates) OFFSET 0", [*of_candidates, *parameters]
     cursor.execute(
-        f"""{candidates}
+        f"""{clause}
         SELECT key, earned FROM (
           SELECT key, sum({worth}) AS earned
           FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
@@ -130,7 +130,7 @@ def best_on_postgresql(
     return {loaded(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
 
 
-def best_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict[Any, Decimal]:
+def top_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict[Any, Decimal]:
     """In millionths."""
     whole: dict[tuple[Any, str], int] = {}
     for (day, code), weight in weights.items():

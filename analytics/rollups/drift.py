@@ -1,8 +1,8 @@
 """Where rollups differ from what they add up: a SELECT for each rollup and stretch of time.
 
-Each reads events (or the ledger), what of them is yet to be folded, and the rollup in one statement, and so at one
-moment. As all are written in one transaction, the difference stays true whatever is recorded or folded meanwhile: it
-can be added later, with no lock on anything.
+Each reads events (or the ledger), what of them is pending, and the rollup in one statement, and so at one
+moment. As all are written in one transaction, the difference stays true whatever is recorded or rolled up meanwhile:
+it can be added later, without a lock.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups.folding import UNFOLDED_REVENUE, UNFOLDED_USAGE
+from analytics.rollups.roll_up import PENDING_REVENUE, PENDING_USAGE
 from analytics.rollups.upserts import month_number
 from analytics.windows import bucket_after
 
@@ -30,12 +30,12 @@ class Difference:
 
 EVENTS = """SELECT created, content_id, requester_id, reason, 1 AS n FROM analytics_accessevent
   WHERE account_id = %s AND created >= %s AND created < %s"""
-WAITING_EVENTS = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
-  FROM {UNFOLDED_USAGE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+PENDING_EVENTS = f"""SELECT hour, content_id, requester_id, nullif(outcome, ''), -1
+  FROM {PENDING_USAGE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 ENTRIES = """SELECT occurred_at, currency, license_type, content_id, requester_id, amount FROM analytics_ledgerentry
   WHERE account_id = %s AND occurred_at >= %s AND occurred_at < %s"""
-WAITING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount AS amount
-  FROM {UNFOLDED_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
+PENDING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester_id, -amount AS amount
+  FROM {PENDING_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 
 
 class Dialect:
@@ -47,8 +47,8 @@ class Dialect:
             self.date = "({0} AT TIME ZONE 'UTC')::date"
             self.day = "extract(day FROM {0} AT TIME ZONE 'UTC')::int"
             self.month = "extract(month FROM {0} AT TIME ZONE 'UTC')::int"
-            self.events = f"{EVENTS} UNION ALL {WAITING_EVENTS}"
-            self.entries = f"{ENTRIES} UNION ALL {WAITING_ENTRIES}"
+            self.events = f"{EVENTS} UNION ALL {PENDING_EVENTS}"
+            self.entries = f"{ENTRIES} UNION ALL {PENDING_ENTRIES}"
             self.periods = 2
         else:
             self.hour = "substr({0}, 1, 13) || ':00:00'"
@@ -143,7 +143,7 @@ def revenue_year(one: str, account: Any, year: int, dialect: Dialect) -> Differe
     keys = (f"{one}_id", "currency", "refund")
     named = ", ".join(keys)
     entries = f"""SELECT *, amount < 0 AS refund FROM ({ENTRIES}) entries
-      UNION ALL SELECT *, amount > 0 FROM ({WAITING_ENTRIES}) waiting"""  # noqa: S608 - what waits comes negated
+      UNION ALL SELECT *, amount > 0 FROM ({PENDING_ENTRIES}) waiting"""  # noqa: S608 - what waits comes negated
     recorded = f"""SELECT {named}, {running_sums(MONTHS)} FROM (
         SELECT {named}, {dialect.month.format("occurred_at")} AS part, sum(amount) AS n
         FROM ({entries}) entries WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4) months GROUP BY 1, 2, 3"""  # noqa: S608

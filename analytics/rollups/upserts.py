@@ -23,17 +23,18 @@ INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amoun
 {source}
 ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
 """
-REVENUE_KEYS = {"tier": "license_type", "requester": "requester_id", "content": "content_id"}
-YEARLY_REVENUE = ("requester", "content")
+# The revenue rollups in the order in which every transaction locks them: each by day, then by year.
+REVENUE_KEYS = {"content": "content_id", "requester": "requester_id", "tier": "license_type"}
+YEARLY_REVENUE = ("content", "requester")
 
 
-def revenue_of_years(one: str) -> str:
-    """`one` is content or requester. Adds up the rows of `one`: account, day, currency, id (or NULL) and amount."""
+def revenue_of_years(one: str, rows: str = "one") -> str:
+    """`one` is content or requester. Adds up `rows`: account, day, currency, id (or NULL) and amount."""
     months = (f"sum(CASE WHEN extract(month FROM day) <= {number} THEN amount ELSE 0 END)" for number in range(1, 13))
     key = f"account_id, {one}_id, year, currency, refund"
     return f"""INSERT INTO analytics_{one}revenueyear AS u ({key}, {", ".join(MONTHS)})
 SELECT account_id, {one}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
-FROM one WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+FROM {rows} WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
 ON CONFLICT ({key}) DO UPDATE SET {added(MONTHS)}"""  # noqa: S608 - made of constants
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from analytics.rollups.folding import UNFOLDED_USAGE
+from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import adapted, owned
 from analytics.windows import DAY, floor, midnight
 
@@ -33,7 +33,7 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
     of_figures = [*owners, today - DAY, today + DAY]
     if connection.vendor == "postgresql":
-        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {UNFOLDED_USAGE} {where}"  # noqa: S608
+        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {PENDING_USAGE} {where}"  # noqa: S608
         of_figures *= 2
     parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]
     parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]

@@ -1,4 +1,4 @@
-"""Usage figures: exact and current, from the rollups and what is yet to be folded into them, in one statement each."""
+"""Usage figures: exact and current, from the rollups and the pending rows, in one statement each."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Max, Min
 
 from analytics.models import ContentYear, HourlyUsage, RecentUsage
-from analytics.rollups.folding import USAGE_LISTS
+from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import adapted, prepared
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
@@ -20,7 +20,7 @@ IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
 # A merge join would sort a year's rows by day first, on disk.
 IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
   set_config('enable_mergejoin', 'off', true)"""
-Row = tuple[str, str, int, int, str | None]  # what it is, a key, two counts, a name
+ReportRow = tuple[str, str, int, int, str | None]  # what it is, a key, two counts, a name
 
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
@@ -31,7 +31,7 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     if connection.vendor == "postgresql":
         # Lists without the item are passed over before any is taken apart.
         select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END
-          FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) recent,
+          FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
           {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
         parameters += [owner, item, item]
     with connection.cursor() as cursor:
@@ -40,7 +40,7 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     return {"totalRequests": requests, "allowedRequests": allowed, "deniedRequests": requests - allowed}
 
 
-def folded_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:
+def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:
     """The first and the last hour with decisions of these accounts that are in the rollups."""
     hours = HourlyUsage.objects.filter(account_id__in=accounts).aggregate(first=Min("hour"), last=Max("hour"))
     return (hours["first"], hours["last"]) if hours["first"] else None
@@ -48,7 +48,7 @@ def folded_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:
 
 def first_event(accounts: Sequence[str]) -> datetime | None:
     """The hour of these accounts' first decision."""
-    # What is folded between the two is found by the second.
+    # What is rolled up between the two is found by the second.
     found = [
         model._default_manager.filter(account_id__in=accounts).aggregate(first=Min("hour"))["first"]
         for model in (RecentUsage, HourlyUsage)
@@ -58,14 +58,14 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
 
 def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
     """The report of docs/reports.md on the decisions of these accounts (ids, at least one)."""
-    rows = read(accounts, window, Parts.of(window, folded_hours(accounts)))
+    rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
     if any(row[0] == "surprise" for row in rows):
         # Midnight passed just now, or another server's clock is ahead.
         rows = read(accounts, window, Parts.of(window))
     return present(rows, window)
 
 
-def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[Row]:
+def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
     """The rows of usage_sql.Statement: all figures at one moment."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
@@ -93,9 +93,9 @@ def in_memory() -> Iterator[None]:
             IN_MEMORY.reset(token)
 
 
-def present(rows: list[Row], window: Window) -> dict[str, Any]:
+def present(rows: list[ReportRow], window: Window) -> dict[str, Any]:
     """The report as the API shows it."""
-    of: dict[str, list[Row]] = {}
+    of: dict[str, list[ReportRow]] = {}
     for row in rows:
         of.setdefault(row[0], []).append(row)
     buckets = {int(seconds): (requests, allowed) for _, seconds, requests, allowed, _ in of.get("bucket", ())}
@@ -129,6 +129,6 @@ def present(rows: list[Row], window: Window) -> dict[str, Any]:
     }
 
 
-def by_count(row: Row) -> tuple[int, str]:
+def by_count(row: ReportRow) -> tuple[int, str]:
     """Sorts by count, descending, then by key."""
     return -row[2], row[1]

@@ -1,7 +1,7 @@
 """The SQL of the usage report: one statement, and so one snapshot, on either database.
 
 Whole months are read from a row per item or requester and year, days of other months from a row per month, parts of
-days from the events, and what is yet to be folded into the rollups from where it waits (analytics.models.recent). How
+days from the events, and what is not rolled up yet from the pending rows (analytics.models.pending). How
 many rows that are hangs on how many items and requesters there are, not on what they did.
 """
 
@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Any
 
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups.folding import UNFOLDED_USAGE
+from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import month_number, owned
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
@@ -30,8 +30,8 @@ class PostgreSQL:
     number = "::float8"
     unix = "extract(epoch FROM {0})::bigint"
     id = "replace({0}::text, '-', '')"
-    recent = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
-    FROM {UNFOLDED_USAGE} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
+    pending = f"""SELECT {{bucket}} AS bucket, outcome, content_id, requester_id
+    FROM {PENDING_USAGE} WHERE {{owned}} AND hour >= %s AND hour < %s"""  # noqa: S608
     bytewise = 'COLLATE "C"'
 
 
@@ -45,7 +45,7 @@ class SQLite:
     number = ""
     unix = "CAST(strftime('%%s', {0}) AS INTEGER)"
     id = "lower(hex({0}))"
-    recent = ""  # rollups are added to at once
+    pending = ""  # rollups are added to at once
     bytewise = "COLLATE BINARY"
 
 
@@ -116,16 +116,16 @@ class Statement:
         return self.dialect.buckets[self.window.group_by].format(column)
 
     def singles(self) -> Iterator[str]:
-        """Decisions one by one: the events of parts of days, and what is yet to be folded of whole ones."""
+        """Decisions one by one: the events of parts of days, and the pending ones of whole days."""
         selects = []
         if self.parts.edges:
             ranges = " OR ".join(["(created >= %s AND created < %s)"] * len(self.parts.edges))
             self.take(*self.accounts, *(moment for pair in self.parts.edges for moment in pair))
             selects.append(f"""SELECT {self.bucket("created")} AS bucket, coalesce(reason, '') AS outcome, content_id,
     requester_id FROM analytics_accessevent WHERE {self.owned} AND ({ranges})""")  # noqa: S608
-        if self.dialect.recent:
+        if self.dialect.pending:
             self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
-            selects.append(self.dialect.recent.format(bucket=self.bucket("hour"), owned=self.owned))
+            selects.append(self.dialect.pending.format(bucket=self.bucket("hour"), owned=self.owned))
         if selects:
             self.has_singles = True
             yield f"single AS MATERIALIZED ({' UNION ALL '.join(selects)})"

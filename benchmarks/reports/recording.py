@@ -1,4 +1,4 @@
-"""What the rollups cost the recorder: its own statement and the fold, and the statement without its note for them."""
+"""The cost of rollups to the recorder: its own statement and the roll-up, against the statement without rollups."""
 
 import re
 import time
@@ -10,12 +10,12 @@ from typing import Any
 import psycopg
 
 from analytics.recording.batch import Batch, Case, Entry
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 
-# Sizes of batches, and decisions of a run: what a recorder at that speed leaves for a fold
-# (analytics.rollups.folding.EVERY).
+# Sizes of batches, and decisions of a run: what a recorder at that speed leaves for a roll-up
+# (analytics.rollups.roll_up.INTERVAL).
 SIZES = {32: 150_000, 100: 250_000}
 
 
@@ -34,7 +34,7 @@ class Rates:
 
 
 def without_rollups(statement: str) -> str:
-    bare, count = re.subn(r"\), recent_usage AS \(.*\)\nSELECT \(SELECT", ")\nSELECT (SELECT", statement, flags=re.S)
+    bare, count = re.subn(r"\), pending_usage AS \(.*\)\nSELECT \(SELECT", ")\nSELECT (SELECT", statement, flags=re.S)
     assert count == 1, "The recorder's statement is not made as this expects."
     return bare
 
@@ -82,7 +82,7 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
                     began = time.perf_counter()
                     for statement in batches:
                         connection.execute(*statement, prepare=True)
-                    fold()
+                    roll_up()
                     runs.append(size * len(batches) / (time.perf_counter() - began))
             rates.runs[str(size)] = sides
     return rates

@@ -2,7 +2,7 @@
 
 import logging
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
@@ -18,12 +18,20 @@ from kit.storage import statements
 logger = logging.getLogger(__name__)
 
 
+class ErrorExample(TypedDict):
+    message: str
+    param: NotRequired[str]
+    retryAfter: NotRequired[int]
+
+
 class ApiError(exceptions.APIException):
     """An error with its HTTP status, its stable `code` and `type`, and a message that names what is wrong."""
 
     status_code: int = 500
     code: ClassVar[str] = "internal_error"
     type: ClassVar[str] = "api_error"
+    # What the OpenAPI document and docs/api-guide.md show of it; a class without its own is in neither.
+    example: ClassVar[ErrorExample | None] = None
 
     def __init__(
         self,
@@ -55,12 +63,14 @@ class InvalidRequest(ApiError):
     """The request itself is malformed: its body, a query parameter, a header or the cursor."""
 
     status_code, code, type = 400, "invalid_request", "validation_error"
+    example = {"message": "The body is not JSON: Expecting value (line 1, column 10)."}
 
 
 class ValidationFailed(InvalidRequest):
     """A well-formed body in which a field is missing or wrong."""
 
     status_code = 422
+    example = {"message": "This field is required.", "param": "title"}
 
 
 class UnknownTransferCoding(InvalidRequest):
@@ -71,62 +81,78 @@ class UnknownTransferCoding(InvalidRequest):
 
 class MissingApiKey(ApiError):
     status_code, code, type = 401, "missing_api_key", "authentication_error"
+    example = {"message": "Send your API key as Authorization: Bearer <API_KEY>."}
 
 
 class InvalidApiKey(MissingApiKey):
     code = "invalid_api_key"
+    example = {"message": "This API key has been revoked."}
 
 
 class InsufficientPermissions(ApiError):
     status_code, code, type = 403, "insufficient_permissions", "authorization_error"
+    example = {"message": "This key lacks the permission content:write."}
 
 
 class IpNotAllowed(InsufficientPermissions):
     code = "ip_not_allowed"
+    example = {"message": "The address 198.51.100.7 is not in this key's allowlist."}
 
 
 class NotFound(ApiError):
     status_code, code, type = 404, "resource_not_found", "not_found_error"
+    example = {"message": "There is no such resource."}
 
 
 class MethodNotAllowed(ApiError):
     status_code, code, type = 405, "method_not_allowed", "invalid_request_error"
+    example = {"message": "PUT is not possible here."}
 
 
 class RequestTooLarge(MethodNotAllowed):
     status_code, code = 413, "request_too_large"
+    example = {"message": "The body is larger than 1 MiB."}
 
 
 class UnsupportedMediaType(MethodNotAllowed):
     status_code, code = 415, "unsupported_media_type"
+    example = {"message": "Send application/json, not text/plain."}
 
 
 class AlreadyExists(ApiError):
     status_code, code, type = 409, "resource_already_exists", "conflict_error"
+    example = {"message": "There is an item with the externalId 'article-17' already.", "param": "externalId"}
 
 
 class InUse(AlreadyExists):
     code = "resource_in_use"
+    example = {"message": "2 content items still link to this policy."}
 
 
 class IdempotencyConflict(AlreadyExists):
     code = "idempotency_conflict"
+    example = {"message": "The first request with this Idempotency-Key is still running.", "retryAfter": 1}
 
 
 class IdempotencyMismatch(ApiError):
     status_code, code, type = 422, "idempotency_mismatch", "idempotency_error"
+    example = {"message": "This Idempotency-Key was used for another request."}
 
 
 class RateLimitExceeded(ApiError):
     status_code, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
+    example = {"message": "The limit of 60 requests is used up. Try again in 42 seconds.", "retryAfter": 42}
 
 
 class InternalError(ApiError):
     """What nobody foresaw."""
 
+    example = {"message": "Something went wrong on our side. The request id names it in our log."}
+
 
 class ServiceUnavailable(ApiError):
     status_code, code = 503, "service_unavailable"
+    example = {"message": "The service cannot reach its database. Try again shortly.", "retryAfter": 1}
 
 
 class ClientGone(ApiError):
@@ -178,6 +204,18 @@ def as_api_error(exc: Exception) -> ApiError:
             return InvalidRequest(str(exc))
     logger.error("Unhandled exception", exc_info=exc)
     return InternalError("Something went wrong on our side. The request id names it in our log.")
+
+
+def forget_frames(error: BaseException) -> None:
+    """Lets go of the frames that an error came through, once it is handled.
+
+    They hold what the request held, its body among it, and often the error itself: a cycle, which would keep all of
+    it in memory until the next collection of garbage.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__context__
 
 
 def of_database(exc: Exception) -> ApiError:

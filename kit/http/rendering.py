@@ -1,14 +1,13 @@
 """JSON out, whatever the client says it accepts: an API of one format answers in it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
-
-def render_json(data: Any) -> bytes:
-    return orjson.dumps(data)
+render_json: Callable[[Any], bytes] = orjson.dumps
 
 
 class JSONRenderer(BaseRenderer):

@@ -1,92 +1,49 @@
-"""What the OpenAPI document shows of an error: for each code its status, its type, and a reply that carries it."""
+"""The errors as documents show them, derived from the classes in kit.http.errors."""
 
+from collections.abc import Iterator
 from typing import Any
 
-ERRORS: dict[str, dict[str, Any]] = {
-    "400": {
-        "description": "The request is malformed: its body, a query parameter, a header or the cursor.",
-        "codes": ["invalid_request"],
-    },
-    "401": {
-        "description": "No key was sent, or one that is unknown, malformed, revoked or expired.",
-        "codes": ["missing_api_key", "invalid_api_key"],
-    },
-    "403": {
-        "description": "The key lacks the permission, or the address is not in its allowlist.",
-        "codes": ["insufficient_permissions", "ip_not_allowed"],
-    },
-    "404": {"description": "There is no such resource.", "codes": ["resource_not_found"]},
-    "409": {
-        "description": "The resource exists already, is in use, or a request with this Idempotency-Key is running.",
-        "codes": ["resource_already_exists", "resource_in_use", "idempotency_conflict"],
-    },
-    "413": {"description": "The body is larger than 1 MiB.", "codes": ["request_too_large"]},
-    "415": {"description": "The body is not JSON.", "codes": ["unsupported_media_type"]},
-    "422": {
-        "description": "A field is missing or wrong, or the Idempotency-Key belongs to another request.",
-        "codes": ["invalid_request", "idempotency_mismatch"],
-    },
-    "429": {
-        "description": "The plan's limit is used up. A refused request consumes nothing.",
-        "codes": ["rate_limit_exceeded"],
-    },
-    "500": {"description": "Something went wrong on the service's side.", "codes": ["internal_error"]},
-    "503": {
-        "description": "The database does not answer. A failure never allows access.",
-        "codes": ["service_unavailable"],
-    },
+from kit.http.errors import ApiError
+
+DESCRIPTIONS = {
+    400: "The request is malformed: its body, a query parameter, a header or the cursor.",
+    401: "No key was sent, or one that is unknown, malformed, revoked or expired.",
+    403: "The key lacks the permission, or the address is not in its allowlist.",
+    404: "There is no such resource.",
+    405: "The method is not possible at this path; `Allow` names those that are.",
+    409: "The resource exists already, is in use, or a request with this Idempotency-Key is running.",
+    413: "The body is larger than 1 MiB.",
+    415: "The body is not JSON.",
+    422: "A field is missing or wrong, or the Idempotency-Key belongs to another request.",
+    429: "The plan's limit is used up. A refused request consumes nothing.",
+    500: "Something went wrong on the service's side.",
+    503: "The database does not answer. A failure never allows access.",
 }
-TYPES = {
-    "invalid_request": "validation_error",
-    "missing_api_key": "authentication_error",
-    "invalid_api_key": "authentication_error",
-    "insufficient_permissions": "authorization_error",
-    "ip_not_allowed": "authorization_error",
-    "resource_not_found": "not_found_error",
-    "resource_already_exists": "conflict_error",
-    "resource_in_use": "conflict_error",
-    "idempotency_conflict": "conflict_error",
-    "request_too_large": "invalid_request_error",
-    "unsupported_media_type": "invalid_request_error",
-    "idempotency_mismatch": "idempotency_error",
-    "rate_limit_exceeded": "rate_limit_error",
-    "internal_error": "api_error",
-    "service_unavailable": "api_error",
-}
-MESSAGES: dict[str, dict[str, Any]] = {
-    "missing_api_key": {"message": "Send your API key as Authorization: Bearer <API_KEY>."},
-    "invalid_api_key": {"message": "This API key has been revoked."},
-    "insufficient_permissions": {"message": "This key lacks the permission content:write."},
-    "ip_not_allowed": {"message": "The address 198.51.100.7 is not in this key's allowlist."},
-    "resource_not_found": {"message": "There is no such resource."},
-    "resource_already_exists": {
-        "message": "There is an item with the externalId 'article-17' already.",
-        "param": "externalId",
-    },
-    "resource_in_use": {"message": "2 content items still link to this policy."},
-    "idempotency_conflict": {
-        "message": "The first request with this Idempotency-Key is still running.",
-        "retryAfter": 1,
-    },
-    "request_too_large": {"message": "The body is larger than 1 MiB."},
-    "unsupported_media_type": {"message": "Send application/json, not text/plain."},
-    "idempotency_mismatch": {"message": "This Idempotency-Key was used for another request."},
-    "rate_limit_exceeded": {
-        "message": "The limit of 60 requests is used up. Try again in 42 seconds.",
-        "retryAfter": 42,
-    },
-    "internal_error": {"message": "Something went wrong on our side. The request id names it in our log."},
-    "service_unavailable": {
-        "message": "The service cannot reach its database. Try again shortly.",
-        "retryAfter": 1,
-    },
-}
-MALFORMED = {"message": "The body is not JSON: Expecting value (line 1, column 10)."}
-WRONG_FIELD = {"message": "This field is required.", "param": "title"}
 
 
-def error_example(status: str, code: str) -> dict[str, Any]:
-    """The body of an error reply."""
-    told = MESSAGES.get(code) or (MALFORMED if status == "400" else WRONG_FIELD)
-    message, *rest = told.items()
-    return {"error": dict([("code", code), message, ("type", TYPES[code]), *rest])}
+def error_classes(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
+    """All errors that have an example of their own, each before those derived from it."""
+    for error in base.__subclasses__():
+        if "example" in vars(error):
+            yield error
+        yield from error_classes(error)
+
+
+def documented_errors() -> dict[str, dict[str, type[ApiError]]]:
+    """By status and code, ascending by status."""
+    errors: dict[str, dict[str, type[ApiError]]] = {str(status): {} for status in sorted(DESCRIPTIONS)}
+    for error in error_classes():
+        errors[str(error.status_code)][error.code] = error
+    return errors
+
+
+def error_types() -> list[str]:
+    return sorted({error.type for error in error_classes()})
+
+
+def error_example(error: type[ApiError]) -> dict[str, Any]:
+    """The body of a reply with the error."""
+    if error.example is None:
+        raise ValueError(f"{error.__name__} has no example.")
+    message, *rest = error.example.items()
+    return {"error": dict([("code", error.code), message, ("type", error.type), *rest])}

@@ -11,29 +11,12 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 
-from kit.rest.error_examples import ERRORS, TYPES, error_example
+from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.values import ids
 
 JSON = "application/json"
 EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-ERROR_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "type"],
-            "properties": {
-                "code": {"type": "string", "description": "Machine-readable and stable."},
-                "message": {"type": "string", "description": "For people; names what is wrong."},
-                "type": {"type": "string", "enum": sorted(set(TYPES.values()))},
-                "param": {"type": "string", "description": "The offending field, parameter or header."},
-                "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
-            },
-        }
-    },
-}
 HEADERS: dict[str, Any] = {
     "X-RateLimit-Limit": {
         "description": "Requests allowed in the window that has the least left, the UTC minute or the UTC day.",
@@ -192,7 +175,10 @@ class ApiSchema(AutoSchema):
             possible |= {"request_too_large", "unsupported_media_type"}
         if self.has_idempotency:
             possible |= {"idempotency_conflict", "idempotency_mismatch"}
-        codes = {status: tuple(code for code in told["codes"] if code in possible) for status, told in ERRORS.items()}
+        codes = {
+            status: tuple(code for code in of_status if code in possible)
+            for status, of_status in documented_errors().items()
+        }
         if method not in ("POST", "PATCH"):
             del codes["422"]
         return {status: of_status for status, of_status in codes.items() if of_status}
@@ -222,8 +208,28 @@ def only_v1(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, 
 
 
 def response_name(status: str, codes: tuple[str, ...]) -> str:
-    everything = codes == tuple(ERRORS[status]["codes"])
+    everything = codes == tuple(documented_errors()[status])
     return f"Error{status}" if everything else f"Error{status}_{'_or_'.join(codes)}"
+
+
+def error_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "type"],
+                "properties": {
+                    "code": {"type": "string", "description": "Machine-readable and stable."},
+                    "message": {"type": "string", "description": "For people; names what is wrong."},
+                    "type": {"type": "string", "enum": error_types()},
+                    "param": {"type": "string", "description": "The offending field, parameter or header."},
+                    "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
+                },
+            }
+        },
+    }
 
 
 def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
@@ -233,12 +239,12 @@ def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
         "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}},
     }
     return {
-        "description": ERRORS[status]["description"],
+        "description": DESCRIPTIONS[int(status)],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {
             JSON: {
                 "schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, of_status]},
-                "examples": {code: {"value": error_example(status, code)} for code in codes},
+                "examples": {code: {"value": error_example(documented_errors()[status][code])} for code in codes},
             }
         },
     }
@@ -262,7 +268,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
         if component.name.endswith("Request"):
             # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
             schema.setdefault("additionalProperties", False)
-    schemas["Error"] = ERROR_SCHEMA
+    schemas["Error"] = error_schema()
     components["headers"] = HEADERS
     components["responses"] = {
         reference["$ref"].rpartition("/")[2]: None
@@ -273,7 +279,7 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
     }
     for name in components["responses"]:
         status, _, codes = name.removeprefix("Error").partition("_")
-        told = tuple(codes.split("_or_")) if codes else tuple(ERRORS[status]["codes"])
+        told = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
         components["responses"][name] = error_response(status, told)
     without_internal_marks(result)
     return result

@@ -1,4 +1,4 @@
-"""The base of every endpoint: the order of checks, strict queries, bodies, transactions and lists."""
+"""The base of every endpoint: the steps of its admission, strict queries, bodies, transactions and lists."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, NotFound, error_response
+from kit.http.admission import Steps, admit, run_blocking
+from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, NotFound, error_response, forget_frames
 from kit.http.parsing import read_object
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import StrictFilterBackend
@@ -44,7 +45,11 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
 
 
-class ApiViewSet(GenericViewSet):
+def forget_renderer_context(response: Any) -> None:
+    response.renderer_context = {}
+
+
+class ApiViewSet(Steps, GenericViewSet):
     """A resource under /v1. What differs between its actions is told by tables, keyed by their names.
 
     A request that writes runs in one transaction, which an error rolls back whole.
@@ -79,23 +84,40 @@ class ApiViewSet(GenericViewSet):
     # --- From request to handler -------------------------------------------------------------------------------------
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The order of checks: method, authentication and IP, plan limit, permission; then the query."""
+        """Admits the request, or raises what refuses it."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        if request.method not in self.allowed_methods:
+        run_blocking(admit(self))
+
+    def check_method(self) -> None:
+        if self.request.method not in self.allowed_methods:
             raise MethodNotAllowed(
-                f"{request.method} is not possible here.", headers={"Allow": ", ".join(self.allowed_methods)}
+                f"{self.request.method} is not possible here.", headers={"Allow": ", ".join(self.allowed_methods)}
             )
-        try:
-            self.perform_authentication(request)
-        except (MissingApiKey, IpNotAllowed):
-            self.check_throttles(request)  # counted by client address
-            raise
-        self.check_throttles(request)
-        self.check_permissions(request)
-        self.check_query(request)
+
+    async def authenticate(self) -> None:
+        self.perform_authentication(self.request)
+
+    async def count(self) -> None:
+        self.check_throttles(self.request)
+
+    async def count_stranger(self, refusal: ApiError) -> None:
+        self.request.auth = None  # also of a key that does not hold for this address
+        self.check_throttles(self.request)
+
+    def authorize(self) -> None:
+        self.check_permissions(self.request)
+
+    def check_query(self) -> None:
+        check_utf8(self.request.META.get("QUERY_STRING", ""))
+        check_query(self.request.query_params.lists(), self.known_parameters())
+
+    async def read_body(self) -> None:
+        """Before the transaction of a write begins, which must not wait for a client."""
+        if self.request.method not in SAFE_METHODS:
+            self.request._request.body  # noqa: B018
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        raise AssertionError("initial() refuses such a method")
+        raise AssertionError("check_method() refuses such a method")
 
     @property
     def allowed_methods(self) -> list[str]:
@@ -114,11 +136,23 @@ class ApiViewSet(GenericViewSet):
                 response = self.write(handler, wrapped, *args, **kwargs)
         except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
             response = self.handle_exception(exc)
-        self.response = self.finalize_response(wrapped, response, *args, **kwargs)
-        return self.response
+            forget_frames(exc)
+        return self.let_go(self.finalize_response(wrapped, response, *args, **kwargs))
+
+    def let_go(self, response: HttpResponse) -> HttpResponse:
+        """Lets go of the request's body and rows, and of the reply's when it is rendered.
+
+        View, request, parser context, renderer context and Django's messages refer to each other in cycles, which
+        would keep all of it in memory until the next collection of garbage.
+        """
+        self.request._request._body = b""
+        self.request.parser_context.clear()
+        del self.request
+        if isinstance(response, Response):
+            response.add_post_render_callback(forget_renderer_context)
+        return response
 
     def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        request._request.body  # noqa: B018 - read before the transaction, which must not wait for a client
         with turn_to_write(), transaction.atomic():
             return handler(request, *args, **kwargs)
 
@@ -136,10 +170,6 @@ class ApiViewSet(GenericViewSet):
             if self.filterset_class:
                 known |= self.filterset_class.base_filters.keys()
         return known | {"format"} if self.action in self.exportable else known
-
-    def check_query(self, request: Request) -> None:
-        check_utf8(request.META.get("QUERY_STRING", ""))
-        check_query(request.query_params.lists(), self.known_parameters())
 
     def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
         """The body's fields by their Python names, checked by the serializer."""
@@ -187,7 +217,8 @@ class ApiViewSet(GenericViewSet):
 
     def shown(self, rows: Any, context: dict[str, Any]) -> Any:
         """The rows as the API shows them."""
-        return self.serializer_class(rows, many=True, context={**self.get_serializer_context(), **context}).data
+        serializer = self.serializer_class(context={**self.get_serializer_context(), **context})
+        return [serializer.to_representation(row) for row in rows]
 
 
 @csrf_exempt

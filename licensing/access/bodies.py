@@ -15,7 +15,7 @@ from kit.http.errors import ValidationFailed
 from kit.rest.fields import is_http_url
 from licensing.access.subjects import parse_ip
 from licensing.policies import schemas
-from licensing.policies.conditions import PERMISSION_PATTERN, RuleError
+from licensing.policies.condition_values import PERMISSION_PATTERN, RuleError
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import parse_new_rules
 
@@ -103,7 +103,7 @@ class Check(Struct, frozen=True, gc=False):
     explain: bool = False
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
-    defaults: Any = None  # of a batch's checks that name no more than their item: one object for all of them
+    names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
 
 B = TypeVar("B", bound=Body)
@@ -165,12 +165,12 @@ def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
     draft = compiled(body.policy, "") if body.policy is not None else None
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
-        if completed and completed[-1].defaults is body and names_its_item_alone(item):
+        if completed and completed[-1].names_item_alone and names_its_item_alone(item):
             named = ("contentId", item.content_id)
             completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
         else:
             check = complete(item, body, f"checks[{index}].", draft)
-            completed.append(replace(check, defaults=body) if names_its_item_alone(item) else check)
+            completed.append(replace(check, names_item_alone=True) if names_its_item_alone(item) else check)
     return completed
 
 

@@ -1,210 +1,22 @@
-"""Checking access: from a check to a decision that is on disk before its answer leaves (docs/api-guide.md).
+"""Checking access with fresh facts, in the caller's transaction (docs/api-guide.md).
 
-`prepare` decides, `analytics.recording.recorder` records and counts, `settle` says what became of it. `check_access`
-does all three with fresh facts, in the caller's transaction; licensing.access.event_loop.gateway does them with cached
-ones.
+licensing.access.event_loop.gateway does the same with cached ones.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
 
 from django.db import transaction
-from msgspec import Struct
-from msgspec.structs import replace
-from uuid_utils import uuid7
 
 from accounts import epochs
 from accounts.authentication import Caller
 from analytics.recording import recorder
-from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome
-from kit.http.errors import ApiError, NotFound, ValidationFailed
-from kit.http.middleware import parse_address
+from kit.http.errors import ApiError, ValidationFailed
 from kit.values import ids
-from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
-from licensing.access.lookup import Selector, current_epoch, find_items, find_requesters, keep_requesters
-from licensing.access.subjects import Item, KnownRequester, recorded_license
-from licensing.licenses.license_index import vouched_for
-from licensing.policies import rate_limits
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, decide
-from licensing.policies.facts import Facts
-
-
-class Answer(Struct, frozen=True, gc=False):
-    """A decision with all that its reply tells of.
-
-    Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
-    out (`gc=False`): thousands of them wait for their commit.
-    """
-
-    id: str | None  # None for a dry run, of which there is no record
-    decision: Decision
-    content_id: str
-    requester_id: str
-    requester_name: str | None
-    policy: CompiledPolicy | None
-    facts: Facts
-    created: str  # ISO 8601
-    rate_remaining: int | None = None
-    rate_reset: int | None = None  # Unix seconds
-    dry_run: bool = False
-
-
-def not_found(check: Check) -> NotFound:
-    name, value = check.selector
-    return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
-
-
-def facts_of(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Facts:
-    """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
-    standing = None
-    if requester.licenses is not None:
-        standing = requester.licenses.standing(item.id, item.tags, item.policy_key, now)
-    if standing is None:
-        standing = vouched_for(check.license_type, check.has_valid_license)
-    return Facts(
-        now=now,
-        requester_id=check.requester_id,
-        license_types=standing.license_types,
-        has_valid_license=standing.is_valid,
-        has_lapsed_license=standing.has_lapsed,
-        licenses_by_service=standing.by_service,
-        licenses=standing.licenses,
-        permission=check.permission,
-        ip=parse_address(check.ip) if check.ip is not None else None,
-        content_type=item.content_type,
-        tags=item.tags,
-        category=item.category,
-        archived=item.archived,
-    )
-
-
-def decide_check(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
-    """The answer, as far as it depends on facts alone; `settle` adds what was counted."""
-    facts = facts_of(check, item, requester, now)
-    decision = decide(item.policy, facts)
-    rule = decision.rule
-    limited = decision.allowed and rule is not None and rule.rate_limit is not None
-    return Answer(
-        id=None,
-        decision=decision,
-        content_id=item.id,
-        requester_id=check.requester_id,
-        requester_name=check.requester_name or requester.name,
-        policy=item.policy,
-        facts=facts,
-        created=render_timestamp(now) or "",
-        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if limited else None,  # type: ignore[union-attr]
-        dry_run=check.dry_run,
-    )
-
-
-def prepare(
-    check: Check, item: Item, requester: KnownRequester, now: datetime, account: str, epoch: int
-) -> tuple[Answer, Entry]:
-    """The answer and its record. `account` is a UUID in hex, `epoch` the one that item and requester were read at."""
-    answer = decide_check(check, item, requester, now)
-    decision, rule = answer.decision, answer.decision.rule
-    claim = None
-    if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
-        begin, _ = rate_limits.window(rule.rate_limit.period, now)
-        allowance = rule.rate_limit.requests
-        claim = Claim(account, requester.pk or 0, item.policy_key or "", rule.fingerprint.hex(), begin, allowance)
-    case = Case(
-        account=account,
-        epoch=epoch,
-        requester=requester.pk or 0,
-        policy=item.policy_key,
-        policy_version=item.policy.version if item.policy else None,
-        allowed=decision.allowed,
-        reason=decision.reason,
-        rule_index=rule.index if rule else None,
-        permission=check.permission,
-        facts=recorded_facts(check, item, answer),
-        created=answer.created,
-        rate_reset=answer.rate_reset,
-    )
-    return named(answer, item, Entry("", "", case, claim, charge_of(decision)))
-
-
-def named(answer: Answer, item: Item, entry: Entry) -> tuple[Answer, Entry]:
-    """The answer and its record for that item, which differs in nothing that they depend on; with a new id."""
-    now = answer.facts.now
-    # Events are partitioned by id, so one that is told of later still goes to its own month.
-    key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
-    return (
-        replace(answer, id=ids.encode("dec", key), content_id=item.id),
-        Entry(key.hex(), item.key, entry.case, entry.claim, entry.charge),
-    )
-
-
-class Preparer:
-    """Prepares the checks of one request: those that are alike in all that decides are decided once."""
-
-    def __init__(self, now: datetime, account: str, epoch: int) -> None:
-        self.now, self.account, self.epoch = now, account, epoch
-        self.prepared: dict[Any, tuple[Answer, Entry]] = {}
-
-    def prepare(self, check: Check, item: Item, requester: KnownRequester) -> tuple[Answer, Entry]:
-        if check.defaults is None or requester.licenses is not None:  # a licence may be for a single item
-            return prepare(check, item, requester, self.now, self.account, self.epoch)
-        alike = (id(check.defaults), id(item.policy), item.content_type, item.tags, item.category, item.archived)
-        known = self.prepared.get(alike)
-        if known is not None:
-            return named(known[0], item, known[1])
-        made = self.prepared[alike] = prepare(check, item, requester, self.now, self.account, self.epoch)
-        return made
-
-
-def charge_of(decision: Decision) -> Charge | None:
-    """What the decision costs, if its rule's limit does not turn it into a denial."""
-    price, held = decision.price, decision.license
-    if price is None or held is None or held.id is None:
-        return None
-    return Charge(*price, license_key(held.id), held.license_type or "")
-
-
-@lru_cache(maxsize=10_000)
-def license_key(license_id: str) -> str:
-    """Its UUID in hex; to decode an id takes longer than to decide."""
-    return ids.hex_of("lic", license_id)
-
-
-def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, Any]:
-    """What licensing.access.subjects.facts_of_event makes the decision's facts of again, and what its reply tells
-    of."""
-    facts, known, requester_name = dict(item.facts), answer.facts, answer.requester_name
-    if known.licenses_by_service:
-        facts["licenses"] = [recorded_license(held) for held in known.licenses]
-        if known.has_lapsed_license:
-            facts["lapsedLicense"] = True
-    if check.license_type is not None:
-        facts["licenseType"] = check.license_type
-    if check.has_valid_license:
-        facts["hasValidLicense"] = True
-    if requester_name is not None:
-        facts["requesterName"] = requester_name
-    if check.ip is not None:
-        facts["ip"] = check.ip
-    if check.user_agent:
-        facts["userAgent"] = check.user_agent
-    return facts
-
-
-def settle(answer: Answer, outcome: Outcome) -> Answer:
-    """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
-    if outcome.remaining is None:
-        return answer
-    decision = answer.decision
-    if not outcome.granted:
-        decision = replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
-    return replace(answer, decision=decision, rate_remaining=outcome.remaining)
-
-
-# --- With fresh facts ------------------------------------------------------------------------------------------------
+from licensing.access.decisions import Answer, DecisionBatch
+from licensing.access.lookup import Found, Selector, current_epoch, find_items, find_requesters, keep_requesters
+from licensing.access.subjects import Item
 
 
 @transaction.atomic
@@ -241,27 +53,11 @@ def attempt(
     lasting = lasting_requesters(checks, items)
     requesters = keep_requesters(account_id, lasting)
     requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
-    preparer = Preparer(now, ids.hex_of("acc", account_id), epoch)
-    answers: list[Answer | ApiError] = []
-    places: list[int] = []
-    entries: list[Entry] = []
-    for check in checks:
-        item, requester = items.get(check.selector), requesters[check.requester_id]
-        if item is None:
-            answers.append(not_found(check))
-        elif check.dry_run:
-            answers.append(rehearse(check, item, requester, now))
-        else:
-            answer, entry = preparer.prepare(check, item, requester)
-            places.append(len(answers))
-            entries.append(entry)
-            answers.append(answer)
-    outcomes = recorder.record(entries)
+    batch = DecisionBatch(checks, Found(epoch, items, requesters), ids.hex_of("acc", account_id), now)
+    outcomes = recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
-    for place, outcome in zip(places, outcomes, strict=True):
-        answers[place] = settle(answers[place], outcome)  # type: ignore[arg-type]
-    return answers
+    return batch.settle(outcomes)
 
 
 def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
@@ -274,19 +70,3 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
         if not check.dry_run and check.selector in items:
             named[check.requester_id] = check.requester_name or named.get(check.requester_id)
     return named
-
-
-def rehearse(check: Check, item: Item, requester: KnownRequester, now: datetime) -> Answer:
-    """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
-
-    A draft is taken for the next version of the item's policy: rules that both have alike share their counts.
-    """
-    own = item.policy
-    if check.policy is not None:
-        item = dataclasses.replace(item, policy=check.policy)
-    answer = decide_check(check, item, requester, now)
-    rule = answer.decision.rule
-    if answer.rate_reset is None or rule is None or rule.rate_limit is None:
-        return answer
-    left = rate_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
-    return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))

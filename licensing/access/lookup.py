@@ -10,7 +10,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from accounts.models import Account
 from kit.bounded_cache import Compiled
 from kit.values import ids
-from licensing.access.subjects import Item, KnownRequester, description
+from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
@@ -40,7 +40,7 @@ class Found:
 
     epoch: int
     items: dict[Selector, Item]
-    requesters: dict[str, KnownRequester]
+    requesters: dict[str, RequesterSnapshot]
 
 
 def current_epoch(account_id: str) -> int:
@@ -111,16 +111,16 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
     return dict(zip(rows, items_of(rows.values()), strict=True))
 
 
-def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, KnownRequester]:
+def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
     """The requesters by their own ids, with their licences; an unknown one has no `pk`."""
     names = set(wanted)
     rows = list(Requester.objects.filter(account_id=account_id, requester_id__in=names))
     licenses = compiled_licenses.get({row.pk: row.licenses_revision for row in rows if row.licenses_revision})
-    known = {row.requester_id: KnownRequester(row.pk, row.name, licenses.get(row.pk)) for row in rows}
-    return {name: known.get(name, KnownRequester(None, None)) for name in names}
+    known = {row.requester_id: RequesterSnapshot(row.pk, row.name, licenses.get(row.pk)) for row in rows}
+    return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
 
 
-def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, KnownRequester]:
+def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
     """The same, writing those that are new or have a new name (None: no name was given)."""
     known = find_requesters(account_id, named)
     new = sorted(requester_id for requester_id, row in known.items() if row.pk is None)

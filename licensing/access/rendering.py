@@ -8,7 +8,7 @@ from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
-from licensing.access.checks import Answer
+from licensing.access.decisions import Answer, Shared
 from licensing.policies.decision import Decision, trace
 
 # Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
@@ -80,19 +80,19 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
 
 
 def present_batch(answers: Sequence[Answer | ApiError], checks: Sequence[Check]) -> dict[str, Any]:
-    """The list of a batch's decisions. What those that were decided as one have in common is put together once."""
-    made: dict[int, dict[str, Any]] = {}
+    """The list of a batch's decisions. What those that share a decision have in common is put together once."""
+    made: dict[Shared, dict[str, Any]] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
     data: list[dict[str, Any]] = []
     for answer, check in zip(answers, checks, strict=True):
         if isinstance(answer, ApiError):
             shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
         else:
-            # They share their facts; each that counts against a rule's limit has a count of its own.
-            alike = id(answer.facts if answer.rate_reset is None else answer)
-            common = made.get(alike)
+            common = made.get(answer.shared) if answer.shared is not None else None
             if common is None:
-                common = made[alike] = present(answer, explain=check.explain, room=room)
+                common = present(answer, explain=check.explain, room=room)
+                if answer.shared is not None:
+                    made[answer.shared] = common
             shown = {**common, "id": answer.id, "contentId": answer.content_id}
         if check.correlation_id is not None:
             shown["correlationId"] = check.correlation_id

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kit.http.middleware import parse_address
 from kit.values.timestamps import parse_timestamp, render_timestamp
-from licensing.licenses.license_index import HeldLicenses, standing_of, vouched_for
+from licensing.licenses.license_index import LicenseIndex, standing_of, vouched_for
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 
@@ -58,17 +58,17 @@ shared_description = lru_cache(maxsize=2_000)(describe)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRequester:
+class RequesterSnapshot:
     """A requester as checks need it; `pk` is None for one that has never been recorded."""
 
     pk: int | None
     name: str | None
-    licenses: HeldLicenses | None = None
+    licenses: LicenseIndex | None = None
 
     weight: ClassVar[int] = 1
 
     @property
-    def compiled(self) -> HeldLicenses | None:
+    def compiled(self) -> LicenseIndex | None:
         return self.licenses
 
     def is_renamed_by(self, name: str | None) -> bool:

@@ -18,7 +18,8 @@ from analytics.models import AccessEvent
 from kit.http.errors import ApiError
 from kit.http.parsing import read_object
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
-from licensing.access.checks import Answer, check_access
+from licensing.access.checks import check_access
+from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers

@@ -11,7 +11,15 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.content.models import Content, ContentType, Status
+from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
+from licensing.content.models import Content, Status
+from licensing.policies.facts import ContentType
+
+
+def operand_of(attribute: Attribute) -> Operand:
+    if attribute.kind == Kind.TEXT:
+        return Operand(text, attribute.column)
+    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER)
 
 
 class ContentFilters(OperatorFilterSet):
@@ -26,10 +34,7 @@ class ContentFilters(OperatorFilterSet):
         "tags": Operand(text, lookup="has"),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
-        "metadata.author": Operand(text, "author"),
-        "metadata.category": Operand(text, "category"),
-        "metadata.publishedAt": Operand(day, "published_at", ORDER),
-        "metadata.wordCount": Operand(integer, "word_count", ORDER),
+        **{f"metadata.{one.name}": operand_of(one) for one in ATTRIBUTES if one.kind != Kind.TEXTS},
     }
 
     class Meta:

@@ -8,16 +8,12 @@ from django.db.models import Q
 from accounts.models import Account
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
+from licensing.content.metadata import shown_metadata
 from licensing.owned import OwnedManager
+from licensing.policies.facts import ContentType
 from licensing.policies.models import Policy
 
-
-class ContentType(models.TextChoices):
-    ARTICLE = "article"
-    REPORT = "report"
-    IMAGE = "image"
-    DATASET = "dataset"
-    VIDEO = "video"
+CONTENT_TYPES = [(str(one), one.title()) for one in ContentType]
 
 
 class Status(models.TextChoices):
@@ -32,7 +28,7 @@ class Content(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="content")
     external_id = models.CharField(max_length=255, null=True, blank=True)
     title = models.CharField(max_length=500)
-    type = models.CharField(max_length=10, choices=ContentType.choices, default=ContentType.ARTICLE)
+    type = models.CharField(max_length=10, choices=CONTENT_TYPES, default=ContentType.ARTICLE.value)
     source = models.TextField(null=True, blank=True)
     source_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.content.url_key
     policy = models.ForeignKey(
@@ -72,6 +68,10 @@ class Content(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return shown_metadata(self, self.metadata_extra)
+
     def audited(self) -> dict[str, Any]:
         return {
             "externalId": self.external_id,
@@ -79,19 +79,7 @@ class Content(models.Model):
             "type": str(self.type),
             "source": self.source,
             "policyId": self.policy_id,
-            **{f"metadata.{name}": value for name, value in known_metadata(self).items()},
+            **{f"metadata.{name}": value for name, value in self.metadata.items()},
             "tags": self.tags,
             "status": str(self.status),
         }
-
-
-def known_metadata(content: Content) -> dict[str, Any]:
-    """`metadata` as the API shows it: the attributes that are set, then the further keys."""
-    known = {
-        "author": content.author,
-        "publishedAt": content.published_at.isoformat() if content.published_at else None,
-        "category": content.category,
-        "tags": content.metadata_tags,
-        "wordCount": content.word_count,
-    }
-    return {name: value for name, value in known.items() if value is not None} | content.metadata_extra

@@ -3,32 +3,46 @@
 import re
 from typing import Any
 
+import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kit.http.rendering import render_json
 from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
 from kit.values.timestamps import render_timestamp
-from licensing.bounds import MAX_WORD_COUNT
-from licensing.content.models import Content, ContentType, Status, known_metadata
-from licensing.policies import schemas
+from licensing.content.metadata import (
+    ATTRIBUTES,
+    MAX_FURTHER_KEYS,
+    MAX_FURTHER_TEXT,
+    MAX_TEXTS,
+    SCHEMA,
+    Attribute,
+    Kind,
+)
+from licensing.content.models import CONTENT_TYPES, Content, Status
+from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
 
-MAX_METADATA_KEYS = 50
-MAX_METADATA_TEXT = 500
 IS_METADATA_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
 
 
-@extend_schema_field(schemas.METADATA)
+def field_of(attribute: Attribute) -> serializers.Field:
+    match attribute.kind:
+        case Kind.TEXT:
+            return Text(max_length=attribute.maximum, allow_blank=True, allow_null=True)
+        case Kind.DAY:
+            return Date(allow_null=True)
+        case Kind.TEXTS:
+            return Texts(max_items=MAX_TEXTS, max_length=attribute.maximum, allow_null=True)
+        case Kind.INTEGER:
+            return Integer(min_value=0, max_value=attribute.maximum, allow_null=True)
+
+
+@extend_schema_field(SCHEMA)
 class MetadataField(serializers.Field):
     """The known attributes, and up to 50 further keys with a string, a number or a boolean."""
 
-    KNOWN: dict[str, serializers.Field] = {
-        "author": Text(max_length=255, allow_blank=True, allow_null=True),
-        "publishedAt": Date(allow_null=True),
-        "category": Text(max_length=255, allow_blank=True, allow_null=True),
-        "tags": Texts(max_items=50, max_length=100, allow_null=True),
-        "wordCount": Integer(min_value=0, max_value=MAX_WORD_COUNT, allow_null=True),
-    }
+    KNOWN = {one.name: field_of(one) for one in ATTRIBUTES}
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
@@ -42,15 +56,15 @@ class MetadataField(serializers.Field):
                     read[name] = self.further(name, value)
             except serializers.ValidationError as error:
                 raise serializers.ValidationError({name: error.detail}) from None
-        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_METADATA_KEYS:
-            raise serializers.ValidationError(f"An item has at most {MAX_METADATA_KEYS} further metadata keys.")
+        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_FURTHER_KEYS:
+            raise serializers.ValidationError(f"An item has at most {MAX_FURTHER_KEYS} further metadata keys.")
         return read
 
     def further(self, name: str, value: Any) -> Any:
         if not IS_METADATA_KEY(name):
             raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
-        if isinstance(value, str) and len(value) > MAX_METADATA_TEXT:
-            raise serializers.ValidationError(f"Must have at most {MAX_METADATA_TEXT} characters.")
+        if isinstance(value, str) and len(value) > MAX_FURTHER_TEXT:
+            raise serializers.ValidationError(f"Must have at most {MAX_FURTHER_TEXT} characters.")
         if value is not None and not isinstance(value, str | int | float):
             raise serializers.ValidationError("Must be a string, a number or a boolean.")
         return value
@@ -74,7 +88,7 @@ class ContentSerializer(StrictSerializer):
     object = Choice(choices=["content"], read_only=True)
     externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
     title = Text(max_length=500)
-    type = Choice(choices=ContentType.choices, required=False)
+    type = Choice(choices=CONTENT_TYPES, required=False)
     source = Url(required=False, allow_null=True)  # type: ignore[assignment]
     policyId = Text(required=False, allow_null=True, source="policy_id", max_length=100)
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
@@ -99,14 +113,21 @@ class ContentSerializer(StrictSerializer):
             "type": item.type,
             "source": item.source,
             "policyId": item.policy_id,
-            "metadata": known_metadata(item),
+            "metadata": item.metadata,
             "tags": item.tags,
             "status": item.status,
             "created": render_timestamp(item.created),
             "updated": render_timestamp(item.updated),
         }
         if "policy" in self.context.get("expand", ()):
-            shown["policy"] = PolicySerializer(item.policy).data if item.policy else None
+            shown["policy"] = self.embedded(item.policy) if item.policy else None
         if "stats" in self.context:
             shown["stats"] = self.context["stats"]
         return shown
+
+    def embedded(self, policy: Policy) -> orjson.Fragment:
+        """The policy, rendered once for all items of a page that it governs: it may have 64 KiB."""
+        rendered: dict[str, orjson.Fragment] = self.context.setdefault("embedded", {})
+        if policy.pk not in rendered:
+            rendered[policy.pk] = orjson.Fragment(render_json(PolicySerializer(policy).data))
+        return rendered[policy.pk]

@@ -9,17 +9,10 @@ from accounts import audit, epochs
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from kit.values import ids
-from licensing.content.models import Content, Status
+from licensing.content.metadata import COLUMNS, MAX_FURTHER_KEYS
+from licensing.content.models import Content
 from licensing.content.url_key import source_key
 from licensing.policies.models import Policy
-
-METADATA_COLUMNS = {
-    "author": "author",
-    "publishedAt": "published_at",
-    "category": "category",
-    "tags": "metadata_tags",
-    "wordCount": "word_count",
-}
 
 
 def apply_content(item: Content, fields: dict[str, Any]) -> None:
@@ -35,17 +28,17 @@ def apply_content(item: Content, fields: dict[str, Any]) -> None:
 def merge_metadata(item: Content, metadata: dict[str, Any] | None) -> None:
     """Merges the keys given, of which null removes one; null for the whole clears it."""
     if metadata is None:
-        metadata = dict.fromkeys([*METADATA_COLUMNS, *item.metadata_extra])
+        metadata = dict.fromkeys([*COLUMNS, *item.metadata_extra])
     extra = dict(item.metadata_extra)
     for name, value in metadata.items():
-        if name in METADATA_COLUMNS:
-            setattr(item, METADATA_COLUMNS[name], value)
+        if name in COLUMNS:
+            setattr(item, COLUMNS[name], value)
         elif value is None:
             extra.pop(name, None)
         else:
             extra[name] = value
-    if len(extra) > 50:
-        raise ValidationFailed("An item has at most 50 further metadata keys.", param="metadata")
+    if len(extra) > MAX_FURTHER_KEYS:
+        raise ValidationFailed(f"An item has at most {MAX_FURTHER_KEYS} further metadata keys.", param="metadata")
     item.metadata_extra = extra
 
 
@@ -105,8 +98,3 @@ def delete_content(item: Content) -> None:
         locked.save(update_fields=["deleted_at"])
         audit.record("content.deleted", locked, locked.audited(), {})
         epochs.bump(locked.account_id)
-
-
-@transaction.atomic
-def set_content_status(item: Content, status: Status) -> Content:
-    return update_content(item, {"status": status})

@@ -36,7 +36,7 @@ class ContentViewSet(AccountViewSet):
 
     def get_queryset(self) -> QuerySet[Content]:
         items = super().get_queryset()
-        return items.select_related("policy") if "expand" in self.request.query_params else items
+        return items.prefetch_related("policy") if "expand" in self.request.query_params else items
 
     def expanded(self) -> frozenset[str]:
         """What to embed. A policy is as secret here as at /v1/policies. Raises InsufficientPermissions."""

@@ -10,8 +10,8 @@ from accounts.models import Account
 from analytics.recording import recorder
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.checks import prepare
-from licensing.access.lookup import current_epoch, find_items, keep_requesters
+from licensing.access.decisions import DecisionBatch
+from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
 
 VISITS_PER_DAY = 20
@@ -28,15 +28,15 @@ def record_visits(
     """Decides and records the visits from `begin` to `end`, a day at a time. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])
     requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
-    key, epoch = ids.hex_of("acc", account.pk), current_epoch(account.pk)
+    key, found = ids.hex_of("acc", account.pk), Found(current_epoch(account.pk), items, requesters)
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
         entries = [
-            prepare(check, items[check.selector], requesters[check.requester_id], moment, key, epoch)[1]
+            entry
             for moment, checks in visits(random, names, midnight, number / days)
             if begin <= moment < end
-            for check in checks
+            for entry in DecisionBatch(checks, found, key, moment).entries
         ]
         while entries:
             # What belongs to the next window of a rule's limit is left for the next time: limits are counted forwards.

@@ -53,7 +53,7 @@ class Moved:
 
 
 @dataclass(slots=True)
-class Tally:
+class ReplayTotals:
     moved: Moved = field(default_factory=Moved)
     reason_changed: int = 0  # denied before and after, for another reason
     reasons_before: Counter[str] = field(default_factory=Counter)
@@ -73,7 +73,7 @@ class Replay:
     def __init__(self, policy: CompiledPolicy, start: datetime) -> None:
         self.policy = policy
         self.start = start
-        self.tally = Tally()
+        self.tally = ReplayTotals()
         self.used: dict[tuple[bytes, str], tuple[int, int]] = {}  # the window's begin, and how often in it
 
     def see(self, past: Past) -> Change | None:

@@ -12,7 +12,7 @@ from kit.values.timestamps import IS_DATE, parse_timestamp
 from licensing.drafts.simulate import MAX_DECISIONS
 from licensing.policies.decision import Reason
 from licensing.policies.lint import CODES, LEVELS
-from licensing.policies.models import Action
+from licensing.policies.rules import ACTIONS
 from licensing.policies.serializers import RulesField
 
 
@@ -37,7 +37,7 @@ class DraftSerializer(StrictSerializer):
     """The fields of a policy that decide."""
 
     rules = RulesField(required=False)
-    defaultAction = Choice(choices=Action.choices, required=False, source="default_action")
+    defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
 
 
 class SimulationBodySerializer(DraftSerializer):

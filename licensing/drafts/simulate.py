@@ -18,7 +18,7 @@ from analytics.windows import DAY, MICROSECOND, PERIODS, midnight
 from kit.http.errors import ValidationFailed, check_wanted
 from kit.values import ids
 from licensing.access.subjects import facts_of_event
-from licensing.drafts.replay import Past, Replay, Tally, earliest_window
+from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
@@ -47,7 +47,7 @@ class Simulation:
     end: datetime
     since: datetime | None
     truncated: bool  # there were more decisions since `start` than were replayed
-    tally: Tally
+    tally: ReplayTotals
     at_stake: dict[str, Decimal]  # by currency: what the decisions that would be denied have earned
 
 

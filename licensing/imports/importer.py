@@ -18,23 +18,24 @@ from accounts.models import AuditEntry
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_error
 from kit.http.parsing import check_values
 from kit.values import ids
+from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import apply_content, linked_policy
 from licensing.imports.mapping import Mapping, from_text, is_target
-from licensing.imports.rows import Row, RowFile
+from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
 from licensing.policies.models import Policy
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
 # What an import writes of an item that is there already.
-WRITTEN = ["title", "type", "source", "source_key", "policy", "author", "published_at", "category", "word_count",
-           "metadata_tags", "metadata_extra", "tags", "status", "updated"]  # fmt: skip
+WRITTEN = ["title", "type", "source", "source_key", "policy", *COLUMNS.values(), "metadata_extra", "tags", "status",
+           "updated"]  # fmt: skip
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTotals:
     """What became of the rows; each is counted once."""
 
     created: int = 0
@@ -49,7 +50,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Entry:
+class ImportEntry:
     """A row on its way: with the fields to set, or with the problem that it has."""
 
     line: int
@@ -77,7 +78,7 @@ class Import:
         self.file = file
         self.allow_duplicates = allow_duplicates
         self.dry_run = dry_run
-        self.tally = Tally()
+        self.tally = ImportTotals()
         self.serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
         self.id_column = "externalId" if columns is None else columns.get("externalId")
         self.survey = survey(file, self.id_column)
@@ -113,25 +114,25 @@ class Import:
         fields: dict[str, Any] = self.serializer.run_validation(body)
         return fields
 
-    def entry(self, row: Row) -> Entry:
+    def entry(self, row: ImportRow) -> ImportEntry:
         if row.problem is not None:
-            return Entry(row.line, problem=row.problem)
+            return ImportEntry(row.line, problem=row.problem)
         try:
             fields = self.validated(self.mapping.body(row.values))
             if fields.get("external_id") is None and not self.allow_duplicates:
                 raise ValidationFailed("Is needed, to know the item again.", param="externalId")
         except (ApiError, ValidationError) as error:
-            return Entry(row.line, problem=reason(error))
-        return Entry(row.line, fields)
+            return ImportEntry(row.line, problem=reason(error))
+        return ImportEntry(row.line, fields)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ImportEntry]:
         for row in self.file.rows():
             if self.survey.is_superseded(row, self.id_column):
                 self.tally.superseded += 1
             else:
                 yield self.entry(row)
 
-    def run(self, report: Callable[[int, str], None], progress: Callable[[Tally], None]) -> Tally:
+    def run(self, report: Callable[[int, str], None], progress: Callable[[ImportTotals], None]) -> ImportTotals:
         """Loads the file. `report` gets the line of each bad row, and its reason."""
         entries = self.entries()
         while batch := list(islice(entries, BATCH_ROWS)):
@@ -146,7 +147,7 @@ class Import:
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 
-    def load(self, batch: list[Entry]) -> None:
+    def load(self, batch: list[ImportEntry]) -> None:
         good = [entry for entry in batch if entry.problem is None]
         for attempt in range(ATTEMPTS):
             try:
@@ -162,7 +163,7 @@ class Import:
         self.tally.unchanged += len(good) - bad - created - updated
 
     @transaction.atomic
-    def write(self, entries: list[Entry]) -> tuple[int, int]:
+    def write(self, entries: list[ImportEntry]) -> tuple[int, int]:
         """How many items were created and updated. An entry that turns out bad gets its problem."""
         # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
         external_ids = {entry.fields.get("external_id") for entry in entries} - {None}

@@ -6,10 +6,12 @@ from typing import Any
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
+from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import IS_METADATA_KEY, ContentSerializer
 
 FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
-TAGS = ("tags", "metadata.tags")
+TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
+INTEGERS = tuple(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.INTEGER)
 IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 
@@ -44,7 +46,7 @@ def from_text(target: str, text: str) -> Any:
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
         return parse_value(text, "The cell", target)
-    if target == "metadata.wordCount" and IS_INTEGER(text.strip()):
+    if target in INTEGERS and IS_INTEGER(text.strip()):
         return int(text)
     return text
 

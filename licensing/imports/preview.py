@@ -15,9 +15,10 @@ from rest_framework.exceptions import ValidationError
 
 from kit.http.errors import ApiError, InvalidRequest
 from kit.rest.export import harmless
+from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
 from licensing.imports.mapping import is_target
-from licensing.imports.rows import Bounded, Readable, Row, RowFile, open_rows
+from licensing.imports.rows import Bounded, ImportRow, Readable, RowFile, open_rows
 from licensing.imports.survey import MAX_COLUMNS
 
 MOST_BYTES = 20 * 1024 * 1024  # as sent
@@ -34,11 +35,7 @@ TARGETS = {
     "policyId": "Policy (id)",
     "status": "Status",
     "tags": "Tags",
-    "metadata.author": "Author",
-    "metadata.publishedAt": "Published at",
-    "metadata.category": "Category",
-    "metadata.wordCount": "Word count",
-    "metadata.tags": "Tags in the metadata",
+    **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
 LARGER = "Larger files are for the command import_content (docs/importing.md)."
@@ -82,7 +79,7 @@ class Plan:
 
 
 @dataclass
-class Outcome:
+class PreviewOutcome:
     """What became of the rows, or would; `problem` is what is wrong with the file as a whole."""
 
     tally: dict[str, int] = field(default_factory=dict)
@@ -111,9 +108,9 @@ def columns_by_name(columns: list[str]) -> dict[str, str]:
     return {name: name for name in columns if is_target(name)}
 
 
-def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Outcome:
+def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
     """Reads the file and writes what it says, or with `dry_run` nothing. The bad rows go to `bad_rows`, as CSV."""
-    outcome = Outcome()
+    outcome = PreviewOutcome()
     problems: dict[int, str] = {}
     if "externalId" not in plan.columns and not plan.allow_duplicates:
         outcome.problem = (
@@ -143,7 +140,7 @@ def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> O
     return outcome
 
 
-def shown(work: Import, row: Row, columns: dict[str, str]) -> list[str]:
+def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
     """What a row gives each field, as text."""
     if row.problem is not None:
         return [row.problem]

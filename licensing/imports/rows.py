@@ -33,7 +33,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 NOT_UTF8 = "Is not UTF-8."
 
 
-class Row(NamedTuple):
+class ImportRow(NamedTuple):
     """A row by column names: text from CSV, JSON values from JSON Lines. A bad one has a problem instead."""
 
     line: int
@@ -157,7 +157,7 @@ def read_header(lines: Lines, reader: Iterator[list[str]]) -> list[str]:
     return [name.strip() for name in header]
 
 
-def csv_rows(lines: Lines) -> Iterator[Row]:
+def csv_rows(lines: Lines) -> Iterator[ImportRow]:
     # Strict: where a row with a stray quote ends, nobody knows. After an error the next line begins a row.
     reader = csv.reader(lines, strict=True)
     header = read_header(lines, reader)
@@ -169,20 +169,20 @@ def csv_rows(lines: Lines) -> Iterator[Row]:
             return
         except csv.Error as error:
             until = f", read up to line {lines.number}" if lines.number > begin else ""
-            yield Row(begin, {}, f"Is not CSV{until}: {error}.")
+            yield ImportRow(begin, {}, f"Is not CSV{until}: {error}.")
             continue
         except RowTooLongError as error:
-            yield Row(begin, {}, str(error))
+            yield ImportRow(begin, {}, str(error))
             continue
         if not any(map(str.strip, cells)):
             lines.skip_blank()
             continue  # spreadsheets leave such rows behind
         if len(cells) != len(header):
-            yield Row(begin, {}, f"Has {len(cells)} cells where the header has {len(header)}.")
+            yield ImportRow(begin, {}, f"Has {len(cells)} cells where the header has {len(header)}.")
         elif not is_utf8("".join(cells)):
-            yield Row(begin, {}, NOT_UTF8)
+            yield ImportRow(begin, {}, NOT_UTF8)
         else:
-            yield Row(begin, dict(zip(header, cells, strict=True)))
+            yield ImportRow(begin, dict(zip(header, cells, strict=True)))
 
 
 def parse_line(text: str) -> dict[str, Any]:
@@ -203,20 +203,20 @@ def parse_line(text: str) -> dict[str, Any]:
     return value
 
 
-def json_rows(lines: Lines) -> Iterator[Row]:
+def json_rows(lines: Lines) -> Iterator[ImportRow]:
     while True:
         begin = lines.begin_row()
         try:
             text = next(lines)
             row = None
             if text.strip():
-                row = Row(begin, parse_line(text))
+                row = ImportRow(begin, parse_line(text))
             else:
                 lines.skip_blank()
         except StopIteration:
             return
         except (RowTooLongError, ValueError) as error:
-            row = Row(begin, {}, str(error))
+            row = ImportRow(begin, {}, str(error))
         if row is not None:
             yield row
 
@@ -240,7 +240,7 @@ class RowFile:
         lines = self.lines()
         return read_header(lines, csv.reader(lines, strict=True)) if self.is_csv else []
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ImportRow]:
         rows = csv_rows(self.lines()) if self.is_csv else json_rows(self.lines())
         yield from islice(rows, self.most_rows)
         if next(rows, None) is not None:

@@ -7,7 +7,7 @@ that, importing a file again would write both in turn. It keeps a digest of each
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from licensing.imports.rows import Row, RowFile
+from licensing.imports.rows import ImportRow, RowFile
 
 MAX_COLUMNS = 10_000
 
@@ -20,13 +20,13 @@ class Survey:
     columns: dict[str, None] = field(default_factory=dict)  # in their order
     last_lines: dict[bytes, int] = field(default_factory=dict)  # of the externalIds that come more than once
 
-    def is_superseded(self, row: Row, id_column: str | None) -> bool:
+    def is_superseded(self, row: ImportRow, id_column: str | None) -> bool:
         """Whether a later row has the same externalId."""
-        key = digest(row, id_column) if self.last_lines else None
+        key = row_digest(row, id_column) if self.last_lines else None
         return key in self.last_lines and self.last_lines[key] > row.line
 
 
-def digest(row: Row, column: str | None) -> bytes | None:
+def row_digest(row: ImportRow, column: str | None) -> bytes | None:
     value = row.values.get(column) if column else None
     if not isinstance(value, str) or not value.strip():
         return None
@@ -40,7 +40,7 @@ def survey(file: RowFile, id_column: str | None) -> Survey:
         found.rows += 1
         if not file.is_csv and len(found.columns) < MAX_COLUMNS:
             found.columns |= dict.fromkeys(row.values)
-        key = digest(row, id_column)
+        key = row_digest(row, id_column)
         if key in seen:
             found.last_lines[key] = row.line
         elif key is not None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from kit.bounded_cache import Compiled
 from kit.values import ids
 from kit.values.amounts import to_millionths
-from licensing.licenses.license_index import HeldLicenses, Term
+from licensing.licenses.license_index import LicenseIndex, Term
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.facts import HeldLicense
 
@@ -27,9 +27,9 @@ class CompiledLicenses:
     """
 
     def __init__(self) -> None:
-        self.cached: Compiled[UUID, HeldLicenses] = Compiled(lambda held: held.size, MAX_COMPILED)
+        self.cached: Compiled[UUID, LicenseIndex] = Compiled(lambda held: held.size, MAX_COMPILED)
 
-    def get(self, revisions: dict[int, UUID]) -> dict[int, HeldLicenses]:
+    def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
         """The licences of requesters by their revisions, those that are not cached by one query."""
         found = {
             requester: known
@@ -47,14 +47,14 @@ class CompiledLicenses:
 compiled_licenses = CompiledLicenses()
 
 
-def find_licenses(requesters: Iterable[int]) -> dict[int, HeldLicenses]:
+def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     """The licences of each, compiled."""
     terms: dict[int, list[Term]] = {requester: [] for requester in requesters}
     rows = License.objects.filter(requester_id__in=terms).order_by("starts_at", "id")
     for requester, *row in rows.values_list(*COLUMNS):
         if (term := term_of(*row)) is not None:
             terms[requester].append(term)
-    return {requester: HeldLicenses(held) for requester, held in terms.items()}
+    return {requester: LicenseIndex(held) for requester, held in terms.items()}
 
 
 def term_of(

@@ -47,7 +47,7 @@ def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standin
     return Standing(valid, types, bool(valid), has_lapsed and not valid)
 
 
-class HeldLicenses:
+class LicenseIndex:
     """All licences of one requester, found by what they cover: thousands for single items cost a check nothing."""
 
     __slots__ = ("by_content", "by_policy", "by_tag", "of_everything", "terms")
@@ -86,7 +86,7 @@ class HeldLicenses:
                 places.update(self.by_tag.get(tag, ()))
         return [self.terms[place] for place in sorted(places)]
 
-    def standing(self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime) -> Standing | None:
+    def resolve(self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime) -> Standing | None:
         """None if none of those that cover the item has begun: the service knows nothing then.
 
         Of each type the first valid one is told: no rule can make another count.

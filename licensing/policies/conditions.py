@@ -1,30 +1,33 @@
-"""The conditions of rules: each from its JSON to a test of facts (docs/policies.md). No ORM, no HTTP."""
+"""The conditions of rules, one table (docs/policies.md): what each is in JSON, in words and in a form, and its test.
 
-import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+Everything else that knows of conditions is derived from CONDITIONS. No ORM, no HTTP.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from enum import Enum, auto
 from operator import attrgetter
 from sys import getsizeof
 from typing import Any
 
-from kit.values.timestamps import parse_timestamp, render_timestamp
-from licensing.policies.facts import Facts
-
-CONTENT_TYPES = ("article", "report", "image", "dataset", "video")
-MAX_VALUES = 500
-PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
-IS_PERMISSION = re.compile(PERMISSION_PATTERN).fullmatch
-
-
-class RuleError(ValueError):
-    """What is wrong in a rule, and where: a path such as `[0].conditions.licenseType`."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path, self.message = path, message
+from kit.values.timestamps import render_timestamp
+from licensing.policies.condition_values import (
+    NETWORK_SCHEMA,
+    PERMISSION_SCHEMA,
+    TIMESTAMP_SCHEMA,
+    AddressRanges,
+    Schema,
+    content_type,
+    expect,
+    moment,
+    network,
+    one_or_more,
+    one_or_more_schema,
+    permission_name,
+    text_of,
+    text_schema,
+)
+from licensing.policies.facts import ContentType, Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,60 +46,47 @@ class Condition:
         return 800 + sum(180 + getsizeof(value) for value in values)
 
 
-def expect(ok: bool, path: str, message: str) -> None:
-    if not ok:
-        raise RuleError(path, message)
+class Kind(Enum):
+    """The shape of what a condition wants."""
+
+    ALWAYS = auto()  # true, and stands alone
+    FLAG = auto()  # true or false
+    VALUES = auto()  # one of several texts
+    CHOICES = auto()  # one of a few known texts
+    NETWORKS = auto()  # inside one of several ranges of addresses
+    MOMENT = auto()
 
 
-def text_of(maximum: int) -> Callable[[Any, str], str]:
-    def read(value: Any, path: str) -> str:
-        expect(isinstance(value, str), path, "Must be a string or an array of strings.")
-        expect(1 <= len(value) <= maximum, path, f"Must have 1 to {maximum} characters.")
-        return value
+@dataclass(frozen=True, slots=True)
+class ConditionType:
+    """All that is particular to a condition."""
 
-    return read
+    name: str
+    kind: Kind
+    build: Callable[[Any, str], Condition]  # from its JSON and its path in the rules; raises RuleError
+    schema: Schema
+    holds_if: str  # for docs/policies.md
+    words: str  # the clause of a sentence, `{}` being what is wanted
+    place: int  # of its clause in a sentence, and of its field in a form
+    words_if_false: str = ""  # of a flag
+    label: str = ""  # of its field
+    hint: str = ""
+    choices: tuple[str, ...] = ()
 
-
-def permission_name(value: Any, path: str) -> str:
-    expect(
-        isinstance(value, str) and bool(IS_PERMISSION(value)),
-        path,
-        "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'.",
-    )
-    return value
-
-
-def content_type(value: Any, path: str) -> str:
-    expect(value in CONTENT_TYPES, path, f"Must be one of: {', '.join(CONTENT_TYPES)}.")
-    return value
+    def clause(self, wanted: Any) -> str:
+        return self.words_if_false if wanted is False else self.words.format(any_of(wanted))
 
 
-def network(value: Any, path: str) -> IPv4Network | IPv6Network:
-    try:
-        if not isinstance(value, str) or "%" in value:  # a scope is of one machine's making
-            raise ValueError
-        parsed = ip_network(value)
-    except ValueError:
-        raise RuleError(path, "Must be an IP address or a range without host bits, as 203.0.113.0/24.") from None
-    if isinstance(parsed, IPv6Network) and parsed.network_address.ipv4_mapped and parsed.prefixlen >= 96:
-        return IPv4Network((parsed.network_address.ipv4_mapped, parsed.prefixlen - 96))
-    return parsed
+def values_of(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
 
 
-def one_or_more(value: Any, path: str, read: Callable[[Any, str], Any]) -> list[Any]:
-    """A value, or an array of them, as a list."""
-    if not isinstance(value, list):
-        return [read(value, path)]
-    expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
-    return [read(member, f"{path}[{index}]") for index, member in enumerate(value)]
+def any_of(wanted: Any) -> str:
+    values = [str(value) for value in values_of(wanted)]
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
 
 
-def moment(value: Any, path: str) -> datetime:
-    expect(isinstance(value, str), path, "Must be a timestamp.")
-    try:
-        return parse_timestamp(value)
-    except ValueError as error:
-        raise RuleError(path, str(error)) from None
+# --- Tests -----------------------------------------------------------------------------------------------------------
 
 
 def member_of(name: str, read: Callable[[Any, str], str], attribute: str) -> Callable[[Any, str], Condition]:
@@ -145,19 +135,6 @@ def build_ip(value: Any, path: str) -> Condition:
     return Condition("ip", value, matches, lambda facts: str(facts.ip) if facts.ip else None)
 
 
-class AddressRanges:
-    """Networks of one version, in which an address is found in logarithmic time."""
-
-    def __init__(self, networks: Iterable[Any]) -> None:
-        sorted_apart = list(collapse_addresses(networks))
-        self.firsts = [int(one[0]) for one in sorted_apart]
-        self.lasts = [int(one[-1]) for one in sorted_apart]
-
-    def __contains__(self, address: Any) -> bool:
-        place = bisect_right(self.firsts, int(address)) - 1
-        return place >= 0 and int(address) <= self.lasts[place]
-
-
 def build_before(value: Any, path: str) -> Condition:
     end = moment(value, path)
     return Condition("before", value, lambda facts: facts.now < end, lambda facts: render_timestamp(facts.now))
@@ -173,19 +150,137 @@ def build_default(value: Any, path: str) -> Condition:
     return Condition("default", True, lambda facts: True, lambda facts: True)
 
 
-CONDITIONS: dict[str, Callable[[Any, str], Condition]] = {
-    "licenseType": build_license_type,
-    "hasValidLicense": build_has_valid_license,
-    "default": build_default,
-    "requesterId": member_of("requesterId", text_of(255), "requester_id"),
-    "contentType": member_of("contentType", content_type, "content_type"),
-    "tags": build_tags,
-    "category": member_of("category", text_of(255), "category"),
-    "permission": member_of("permission", permission_name, "permission"),
-    "ip": build_ip,
-    "before": build_before,
-    "after": build_after,
-}
+# --- The table -------------------------------------------------------------------------------------------------------
+
+TYPES = (
+    ConditionType(
+        name="licenseType",
+        kind=Kind.VALUES,
+        build=build_license_type,
+        schema=one_or_more_schema(text_schema(100)),
+        holds_if="the requester's licence is of that type, or of one of those types",
+        words="the licence is of type {}",
+        place=2,
+        label="Licence type",
+        hint="commercial",
+    ),
+    ConditionType(
+        name="hasValidLicense",
+        kind=Kind.FLAG,
+        build=build_has_valid_license,
+        schema={"type": "boolean"},
+        holds_if="the requester has a valid licence; `false`: has none that is known",
+        words="the licence is valid",
+        words_if_false="no licence is known to be valid",
+        place=3,
+        label="Valid licence",
+    ),
+    ConditionType(
+        name="default",
+        kind=Kind.ALWAYS,
+        build=build_default,
+        schema={"type": "boolean", "enum": [True]},
+        holds_if="always; `true` is its only value, and it stands alone",
+        words="always",
+        place=0,
+        label="Always: matches every check, and stands alone",
+    ),
+    ConditionType(
+        name="requesterId",
+        kind=Kind.VALUES,
+        build=member_of("requesterId", text_of(255), "requester_id"),
+        schema=one_or_more_schema(text_schema(255)),
+        holds_if="it is that requester, or one of those",
+        words="the requester is {}",
+        place=1,
+        label="Requester",
+        hint="org_acme",
+    ),
+    ConditionType(
+        name="contentType",
+        kind=Kind.CHOICES,
+        build=member_of("contentType", content_type, "content_type"),
+        schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}),
+        holds_if="the item is of that type, or of one of those types",
+        words="the item is of type {}",
+        place=4,
+        label="Type of the item",
+        choices=tuple(map(str, ContentType)),
+    ),
+    ConditionType(
+        name="tags",
+        kind=Kind.VALUES,
+        build=build_tags,
+        schema=one_or_more_schema(text_schema(100)),
+        holds_if="the item has that tag, or one of those tags",
+        words="the item has the tag {}",
+        place=6,
+        label="Tag of the item",
+        hint="embargo",
+    ),
+    ConditionType(
+        name="category",
+        kind=Kind.VALUES,
+        build=member_of("category", text_of(255), "category"),
+        schema=one_or_more_schema(text_schema(255)),
+        holds_if="the item is in that category, or in one of those",
+        words="the item is in {}",
+        place=5,
+        label="Category of the item",
+        hint="finance",
+    ),
+    ConditionType(
+        name="permission",
+        kind=Kind.VALUES,
+        build=member_of("permission", permission_name, "permission"),
+        schema=one_or_more_schema(PERMISSION_SCHEMA),
+        holds_if="that is the permission asked for",
+        words="{} is asked for",
+        place=7,
+        label="Permission asked for",
+        hint="commercial_use",
+    ),
+    ConditionType(
+        name="ip",
+        kind=Kind.NETWORKS,
+        build=build_ip,
+        schema=one_or_more_schema(NETWORK_SCHEMA),
+        holds_if="the address in the check's `context` is one of those, or in one of those ranges",
+        words="the address is in {}",
+        place=8,
+        label="Address or range",
+        hint="203.0.113.0/24",
+    ),
+    ConditionType(
+        name="before",
+        kind=Kind.MOMENT,
+        build=build_before,
+        schema=TIMESTAMP_SCHEMA,
+        holds_if="it is earlier than that moment",
+        words="it is before {}",
+        place=10,
+        label="Until",
+        hint="2026-12-31 or 2026-12-31T12:00:00Z",
+    ),
+    ConditionType(
+        name="after",
+        kind=Kind.MOMENT,
+        build=build_after,
+        schema=TIMESTAMP_SCHEMA,
+        holds_if="it is that moment or later",
+        words="it is {} or later",
+        place=9,
+        label="From",
+        hint="2026-01-31 or 2026-01-31T12:00:00Z",
+    ),
+)
+CONDITIONS = {one.name: one for one in TYPES}
+IN_WORDS = tuple(sorted(TYPES, key=attrgetter("place")))
+
+
+def names_of(*kinds: Kind) -> tuple[str, ...]:
+    """The conditions of these kinds, in the order of a sentence."""
+    return tuple(one.name for one in IN_WORDS if one.kind in kinds)
 
 
 def parse_conditions(value: Any, path: str) -> tuple[Condition, ...]:
@@ -194,4 +289,4 @@ def parse_conditions(value: Any, path: str) -> tuple[Condition, ...]:
     for name in value:
         expect(name in CONDITIONS, f"{path}.{name}", f"There is no such condition. Known: {', '.join(CONDITIONS)}.")
     expect("default" not in value or len(value) == 1, f"{path}.default", "Must stand alone.")
-    return tuple(CONDITIONS[name](wanted, f"{path}.{name}") for name, wanted in value.items())
+    return tuple(CONDITIONS[name].build(wanted, f"{path}.{name}") for name, wanted in value.items())

@@ -6,18 +6,16 @@ from datetime import datetime
 from ipaddress import collapse_addresses
 from typing import Any
 
-from licensing.policies.conditions import CONTENT_TYPES, moment, network
+from licensing.policies.condition_values import moment, network
+from licensing.policies.conditions import CONDITIONS, Kind, names_of, values_of
 from licensing.policies.rules import Rule
 
 Ranges = dict[int, list[Any]]  # by the version of the addresses, networks apart from each other
-
-
-def values(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
+AMONG = names_of(Kind.VALUES, Kind.CHOICES)
 
 
 def ranges_of(wanted: Any) -> Ranges:
-    networks: list[Any] = [network(one, "") for one in values(wanted)]
+    networks: list[Any] = [network(one, "") for one in values_of(wanted)]
     return {version: list(collapse_addresses(one for one in networks if one.version == version)) for version in (4, 6)}
 
 
@@ -39,8 +37,8 @@ class Covered:
 
     rule: Rule
     among: dict[str, frozenset[str]]  # conditions that want one of these values
-    valid: bool | None
-    ranges: Ranges | None
+    flags: dict[str, bool]
+    ranges: dict[str, Ranges]
     before: datetime | None
     after: datetime | None
     now: datetime
@@ -48,12 +46,11 @@ class Covered:
     @classmethod
     def of(cls, rule: Rule, now: datetime) -> "Covered":
         wanted = {condition.name: condition.wanted for condition in rule.conditions}
-        lists = ("licenseType", "requesterId", "contentType", "tags", "category", "permission")
         return cls(
             rule=rule,
-            among={name: frozenset(values(wanted[name])) for name in lists if name in wanted},
-            valid=wanted.get("hasValidLicense"),
-            ranges=ranges_of(wanted["ip"]) if "ip" in wanted else None,
+            among={name: frozenset(values_of(wanted[name])) for name in AMONG if name in wanted},
+            flags={name: wanted[name] for name in names_of(Kind.FLAG) if name in wanted},
+            ranges={name: ranges_of(wanted[name]) for name in names_of(Kind.NETWORKS) if name in wanted},
             before=moment(wanted["before"], "") if "before" in wanted else None,
             after=moment(wanted["after"], "") if "after" in wanted else None,
             now=now,
@@ -74,15 +71,17 @@ class Covered:
     def covers(self, other: "Covered") -> bool:
         """Whether from `now` on this rule matches whatever the other does: each of its conditions is implied."""
         for name, wanted in self.among.items():
-            every = name == "contentType" and wanted.issuperset(CONTENT_TYPES)
+            choices = CONDITIONS[name].choices
+            every = bool(choices) and wanted.issuperset(choices)
             if not every and not (name in other.among and other.among[name] <= wanted):
                 return False
-        if self.valid is not None and self.valid is not other.valid:
+        if any(other.flags.get(name) is not wanted for name, wanted in self.flags.items()):
             return False
         if self.before is not None and (other.before is None or other.before > self.before):
             return False
         if self.after is not None and not self.begun and (other.after is None or other.after < self.after):
             return False
-        return self.ranges is None or (
-            other.ranges is not None and all(within(other.ranges[one], self.ranges[one]) for one in (4, 6))
+        return all(
+            name in other.ranges and all(within(other.ranges[name][version], own[version]) for version in (4, 6))
+            for name, own in self.ranges.items()
         )

@@ -13,15 +13,23 @@ MAX_TRACED_VALUES = 50
 
 
 class Reason(StrEnum):
-    """Why access was denied; exactly one for each denial."""
+    """Why access was denied; exactly one for each denial. Each with its words for people."""
 
-    CONTENT_ARCHIVED = "content_archived"
-    NO_POLICY = "no_policy"
-    PERMISSION_NOT_GRANTED = "permission_not_granted"
-    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
-    LICENSE_EXPIRED = "license_expired"
-    NO_LICENSE = "no_license"
-    POLICY_DENIED = "policy_denied"
+    words: str
+
+    CONTENT_ARCHIVED = "content_archived", "the item was archived"
+    NO_POLICY = "no_policy", "the item had no policy"
+    PERMISSION_NOT_GRANTED = "permission_not_granted", "the permission asked for was not granted"
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", "the rule's rate limit was used up"
+    LICENSE_EXPIRED = "license_expired", "the requester's licences had lapsed"
+    NO_LICENSE = "no_license", "the requester had no valid licence"
+    POLICY_DENIED = "policy_denied", "the policy denied it, although there was a valid licence"
+
+    def __new__(cls, value: str, words: str = "") -> "Reason":
+        reason = str.__new__(cls, value)
+        reason._value_ = value
+        reason.words = words
+        return reason
 
 
 @dataclass(frozen=True, slots=True)

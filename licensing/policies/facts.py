@@ -1,9 +1,18 @@
 """The facts of a decision. No ORM, no HTTP."""
 
 from datetime import datetime
+from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address
 
 from msgspec import Struct
+
+
+class ContentType(StrEnum):
+    ARTICLE = "article"
+    REPORT = "report"
+    IMAGE = "image"
+    DATASET = "dataset"
+    VIDEO = "video"
 
 
 class HeldLicense(Struct, frozen=True, gc=False):

@@ -10,7 +10,8 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from licensing.policies.models import Action, Policy
+from licensing.policies.models import Policy
+from licensing.policies.rules import Action
 
 
 class PolicyFilters(OperatorFilterSet):

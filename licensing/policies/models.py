@@ -8,11 +8,9 @@ from django.db.models import Q
 from accounts.models import Account
 from kit.values.ids import IdField
 from licensing.owned import OwnedManager
+from licensing.policies.rules import Action
 
-
-class Action(models.TextChoices):
-    ALLOW = "allow"
-    DENY = "deny"
+ACTIONS = [(str(one), one.title()) for one in Action]
 
 
 class Policy(models.Model):
@@ -23,7 +21,7 @@ class Policy(models.Model):
     name = models.CharField(max_length=255)
     description = models.TextField(null=True, blank=True)
     rules = models.JSONField(default=list, blank=True)
-    default_action = models.CharField(max_length=5, choices=Action.choices, default=Action.DENY)
+    default_action = models.CharField(max_length=5, choices=ACTIONS, default=Action.DENY.value)
     version = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(null=True, editable=False)
@@ -61,7 +59,7 @@ class PolicyRevision(models.Model):
     name = models.CharField(max_length=255)
     description = models.TextField(null=True)
     rules = models.JSONField()
-    default_action = models.CharField(max_length=5, choices=Action.choices)
+    default_action = models.CharField(max_length=5, choices=ACTIONS)
     created = models.DateTimeField()
 
     class Meta:

@@ -6,16 +6,24 @@ matches nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import blake2b
 from sys import getsizeof
 from typing import Any
 
 import orjson
 
-from licensing.policies.conditions import Condition, RuleError, expect, parse_conditions, permission_name
+from licensing.policies.condition_values import RuleError, expect, permission_name
+from licensing.policies.conditions import Condition, parse_conditions, values_of
 from licensing.policies.facts import Facts
 
-ACTIONS = ("allow", "deny")
+
+class Action(StrEnum):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+ACTIONS = tuple(map(str, Action))
 PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
 
@@ -127,7 +135,7 @@ def parse_rule(value: Any, index: int) -> Rule:
 
 
 def wanted_types(value: Any) -> frozenset[str] | None:
-    return None if value is None else frozenset(value if isinstance(value, list) else [value])
+    return None if value is None else frozenset(values_of(value))
 
 
 def parse_rules(value: Any) -> tuple[Rule, ...]:

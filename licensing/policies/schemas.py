@@ -5,29 +5,7 @@ from typing import Any
 import msgspec
 
 from licensing.policies import conditions, rules
-
-
-def one_or_more(member: dict[str, Any]) -> dict[str, Any]:
-    return {"oneOf": [member, {"type": "array", "items": member, "minItems": 1, "maxItems": conditions.MAX_VALUES}]}
-
-
-def text(maximum: int) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": maximum}
-
-
-PERMISSION: dict[str, Any] = {
-    "type": "string",
-    "pattern": f"^{conditions.PERMISSION_PATTERN}$",
-    "example": "commercial_use",
-}
-TIMESTAMP = {"type": "string", "format": "date-time"}
-
-IP_RANGE = {
-    "type": "string",
-    "format": "ip-range",
-    "description": "An address or a CIDR range without host bits.",
-    "example": "203.0.113.0/24",
-}
+from licensing.policies.condition_values import PERMISSION_SCHEMA
 
 CONDITIONS: dict[str, Any] = {
     "description": "All must hold; of several values any. What is not known matches nothing.",
@@ -37,18 +15,7 @@ CONDITIONS: dict[str, Any] = {
             "title": "ConditionsOnFacts",
             "minProperties": 1,
             "additionalProperties": False,
-            "properties": {
-                "licenseType": one_or_more(text(100)),
-                "hasValidLicense": {"type": "boolean"},
-                "requesterId": one_or_more(text(255)),
-                "contentType": one_or_more({"type": "string", "enum": list(conditions.CONTENT_TYPES)}),
-                "tags": one_or_more(text(100)),
-                "category": one_or_more(text(255)),
-                "permission": one_or_more(PERMISSION),
-                "ip": one_or_more(IP_RANGE),
-                "before": TIMESTAMP,
-                "after": TIMESTAMP,
-            },
+            "properties": {one.name: one.schema for one in conditions.TYPES if one.kind != conditions.Kind.ALWAYS},
         },
         {
             "type": "object",
@@ -56,7 +23,7 @@ CONDITIONS: dict[str, Any] = {
             "description": "Matches always.",
             "required": ["default"],
             "additionalProperties": False,
-            "properties": {"default": {"type": "boolean", "enum": [True]}},
+            "properties": {"default": conditions.CONDITIONS["default"].schema},
         },
     ],
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
@@ -76,7 +43,7 @@ ALLOW_FIELDS: dict[str, Any] = {
     "permissions": {
         "type": "array",
         "maxItems": rules.MAX_PERMISSIONS,
-        "items": PERMISSION,
+        "items": PERMISSION_SCHEMA,
         "description": "What the rule grants; `full_access` grants all.",
     },
     "rateLimit": {
@@ -119,49 +86,6 @@ RULES: dict[str, Any] = {
     "items": RULE,
     "default": [],
     "description": f"Together at most {rules.MAX_RULES_BYTES:,} bytes of JSON without spaces.",
-}
-
-METADATA: dict[str, Any] = {
-    "type": "object",
-    "nullable": True,
-    "properties": {
-        "author": {"type": "string", "maxLength": 255, "nullable": True},
-        "publishedAt": {"type": "string", "format": "date", "nullable": True},
-        "category": {"type": "string", "maxLength": 255, "nullable": True},
-        "tags": {
-            "type": "array",
-            "items": {**text(100), "pattern": r"\S"},
-            "maxItems": 50,
-            "nullable": True,
-            "description": "Independent of the item's own `tags`.",
-        },
-        "wordCount": {"type": "integer", "minimum": 0, "maximum": 2_147_483_647, "nullable": True},
-    },
-    "additionalProperties": {
-        "oneOf": [{"type": "string", "maxLength": 500}, {"type": "number"}, {"type": "boolean"}],
-        "nullable": True,
-    },
-    "description": "Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
-    "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
-}
-
-REQUESTER: dict[str, Any] = {
-    "description": "Who asks: an object, or just the id.",
-    "oneOf": [
-        text(255),
-        {
-            "type": "object",
-            "required": ["id"],
-            "additionalProperties": False,
-            "properties": {
-                "id": text(255),
-                "name": {"type": "string", "minLength": 1, "maxLength": 255, "nullable": True},
-                "licenseType": {**text(100), "nullable": True, "description": "What the caller vouches for."},
-                "hasValidLicense": {"type": "boolean", "nullable": True, "description": "Likewise."},
-            },
-        },
-    ],
-    "example": {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True},
 }
 
 

@@ -9,7 +9,7 @@ from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timesta
 from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
-from licensing.policies.models import Action, Policy, PolicyRevision
+from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.rules import RuleError, parse_new_rules
 
 
@@ -36,7 +36,7 @@ class PolicySerializer(StrictSerializer):
     name = Text(max_length=255)
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)
-    defaultAction = Choice(choices=Action.choices, required=False, source="default_action")
+    defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
     version = serializers.IntegerField(read_only=True, min_value=1)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")

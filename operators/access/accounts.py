@@ -20,7 +20,7 @@ from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from operators.base.confirmation import confirm
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
-from operators.base.stale_forms import digest
+from operators.base.stale_forms import state_digest
 
 LIMITS_HELP = "For the enterprise plan alone: the others have their own."
 
@@ -68,7 +68,7 @@ class AccountAdmin(ServiceAdmin):
         account = self.found(request, object_id)
 
         def stands(now: Account) -> str:
-            return digest(self.editable_state(now, PlanForm.base_fields))
+            return state_digest(self.editable_state(now, PlanForm.base_fields))
 
         @transaction.atomic
         def perform(fields: dict[str, Any]) -> str:

@@ -48,7 +48,7 @@ class StaleFormGuard:
         if obj is not None and request.method == "POST":
             context[OPENED] = request.POST.get(OPENED)  # shown again with errors, the form stays as old as it is
         elif obj is not None and self.has_change_permission(request, obj):
-            context[OPENED] = digest(self.editable_state(obj, context["adminform"].form.fields))
+            context[OPENED] = state_digest(self.editable_state(obj, context["adminform"].form.fields))
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)  # type: ignore[misc]
         return response
 
@@ -65,7 +65,7 @@ def guarded(form: type[ModelForm], admin: StaleFormGuard, obj: Model) -> type[An
             if not super().is_valid():
                 return False
             now = admin.locked(obj)
-            if now is not None and digest(admin.editable_state(now, self.fields)) == self.data.get(OPENED):
+            if now is not None and state_digest(admin.editable_state(now, self.fields)) == self.data.get(OPENED):
                 return True
             self.add_error(None, told(obj))
             return False
@@ -73,7 +73,7 @@ def guarded(form: type[ModelForm], admin: StaleFormGuard, obj: Model) -> type[An
     return GuardedForm
 
 
-def digest(state: dict[str, Any]) -> str:
+def state_digest(state: dict[str, Any]) -> str:
     return sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -14,6 +14,7 @@ from unfold.enums import ActionVariant
 from analytics.models import AccessEvent
 from analytics.usage.report import content_stats
 from licensing.content import services as content_services
+from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from operators.base.confirmation import confirm
 from operators.base.filters import ExactTextFilter, RelatedFilter
@@ -26,7 +27,7 @@ from operators.catalogue.content_form import ContentForm, content_fields
 from operators.catalogue.content_import import ContentImport
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
-METADATA = ("author", "published_at", "category", "word_count", "metadata_tags", "metadata_extra")
+METADATA = (*COLUMNS.values(), "metadata_extra")
 
 
 @admin.register(Content)

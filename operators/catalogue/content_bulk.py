@@ -61,7 +61,7 @@ def newest_policies(account_id: str) -> list[tuple[str, str]]:
     return [(pk, f"{name} ({pk})") for pk, name in named]
 
 
-def digest(chosen: Chosen) -> str:
+def selection_digest(chosen: Chosen) -> str:
     told = ",".join(one for account in sorted(chosen) for one in chosen[account])
     return blake2b(told.encode(), digest_size=16).hexdigest()
 
@@ -103,7 +103,7 @@ class BulkChanges:
             chosen[account_id].append(pk)
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
-            if bound.cleaned_data["concerned"] == digest(chosen):
+            if bound.cleaned_data["concerned"] == selection_digest(chosen):
                 if self.performed(request, bound, chosen):
                     return None  # to the list, as it was filtered
             else:
@@ -116,7 +116,7 @@ class BulkChanges:
         initial: dict[str, Any] = {name: request.POST.get(name, "") for name in names}
         initial |= {
             ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME),
-            "concerned": digest(chosen),
+            "concerned": selection_digest(chosen),
         }
         answered = "concerned" in request.POST and not anew
         made = form(request.POST if answered else None, initial=initial)

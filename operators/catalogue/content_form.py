@@ -9,9 +9,9 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import check_values, parse_value
+from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import METADATA_COLUMNS
 from operators.base.fields import Lines, as_told
 
 NAMES = {
@@ -23,7 +23,7 @@ NAMES = {
     "tags": "tags",
     "status": "status",
 }
-METADATA = {column: name for name, column in METADATA_COLUMNS.items()}
+METADATA = {column: name for name, column in COLUMNS.items()}
 FURTHER = "metadata_extra"
 
 

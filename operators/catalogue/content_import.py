@@ -14,7 +14,7 @@ from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
-from licensing.imports.preview import MOST_SHOWN, TARGETS, Outcome, Plan, carry_out, columns_by_name, columns_of
+from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_by_name, columns_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.scope import request_scope
@@ -89,7 +89,7 @@ class ContentImport:
             if form.is_bound and form.is_valid():
                 preview(upload, form.plan(plan.account_id, plan.format))
                 return to_import(upload)
-        outcome = Outcome(**upload.about["outcome"])
+        outcome = PreviewOutcome(**upload.about["outcome"])
         tally = outcome.tally
         context = {
             "account": Account.objects.get(pk=plan.account_id),

@@ -24,17 +24,6 @@ from operators.base.links import change_url
 from operators.base.model_admin import ScopedAdmin
 from operators.base.searching import find_by_id
 
-WORDS = {
-    None: "Allowed",
-    Reason.CONTENT_ARCHIVED: "Denied: the item was archived",
-    Reason.NO_POLICY: "Denied: the item had no policy",
-    Reason.PERMISSION_NOT_GRANTED: "Denied: the permission asked for was not granted",
-    Reason.RATE_LIMIT_EXCEEDED: "Denied: the rule's rate limit was used up",
-    Reason.LICENSE_EXPIRED: "Denied: the requester's licences had lapsed",
-    Reason.NO_LICENSE: "Denied: the requester had no valid licence",
-    Reason.POLICY_DENIED: "Denied: by the policy, although there was a valid licence",
-}
-
 FACTS = {
     "requesterName": "Requester's name",
     "licenseType": "Licence type, by the caller",
@@ -133,7 +122,7 @@ class DecisionAdmin(ScopedAdmin):
 
     @display(description="Decision")
     def decided(self, event: Any) -> str:
-        return WORDS[Reason(event.reason) if event.reason else None]
+        return f"Denied: {Reason(event.reason).words}" if event.reason else "Allowed"
 
     @display(description="Item")
     def item(self, event: AccessEvent) -> str:

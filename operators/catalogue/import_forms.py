@@ -11,7 +11,7 @@ from unfold.widgets import (
 )
 
 from kit.http.errors import InvalidRequest
-from licensing.content.models import Content, ContentType
+from licensing.content.models import CONTENT_TYPES, Content
 from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, MOST_BYTES, TARGETS, Plan
 from licensing.imports.rows import format_of
@@ -70,7 +70,7 @@ class PlanForm(forms.Form):
     default_type = forms.ChoiceField(
         required=False,
         label="Type, where a row gives none",
-        choices=[("", "article for new items"), *ContentType.choices],
+        choices=[("", "article for new items"), *CONTENT_TYPES],
         widget=UnfoldAdminSelectWidget,
     )
     default_policy = forms.ChoiceField(

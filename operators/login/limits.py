@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 from django.core.exceptions import ValidationError
 
-from accounts.limits.limiter import Take, Window, limiter
+from accounts.limits.limiter import Consume, Window, limiter
 from accounts.limits.throttling import bucket_of_address
 
 QUARTER = 15 * 60
@@ -36,19 +36,19 @@ def seconds_to_wait(username: str, address: Any, browser: str | None = None) -> 
     `browser` is the id of a browser that is known to be this operator's.
     """
     if browser is not None:
-        return wait_of(Take(bucket("browser", browser), PER_BROWSER))
+        return wait_of(Consume(bucket("browser", browser), PER_BROWSER))
     # One after the other: an attempt that the address has no room for must not count against the name.
-    wait = wait_of(Take(f"login:{bucket_of_address(address)}", PER_ADDRESS))
-    return wait if wait is not None else wait_of(Take(bucket("name", username), PER_NAME))
+    wait = wait_of(Consume(f"login:{bucket_of_address(address)}", PER_ADDRESS))
+    return wait if wait is not None else wait_of(Consume(bucket("name", username), PER_NAME))
 
 
 def seconds_to_wait_inside(user: Any) -> int | None:
     """Counts an attempt at the password or a code of an operator who is signed in; how long to wait, else None."""
-    return wait_of(Take(bucket("operator", str(user.pk)), PER_OPERATOR))
+    return wait_of(Consume(bucket("operator", str(user.pk)), PER_OPERATOR))
 
 
-def wait_of(take: Take) -> int | None:
-    state = limiter.take(take)
+def wait_of(consume: Consume) -> int | None:
+    state = limiter.consume(consume)
     return None if state.allowed else state.retry_after or 1
 
 

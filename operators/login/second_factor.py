@@ -62,11 +62,11 @@ def new_recovery_codes(user: Any) -> list[str]:
     codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
-        RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=digest(code)) for code in codes)
+        RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=code_digest(code)) for code in codes)
     return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in codes]
 
 
-def digest(code: str) -> bytes:
+def code_digest(code: str) -> bytes:
     return hmac.digest(settings.API_KEY_PEPPER, b"recovery-code:" + code.encode(), "sha256")
 
 
@@ -79,7 +79,9 @@ def accepts(user: Any, code: str, now: datetime | None = None) -> bool:
     code = "".join(code.split()).replace("-", "").lower()
     if code.isdecimal() and len(code) == totp.DIGITS:
         return accepts_of_app(user, code)
-    return bool(code) and unused_codes(user).filter(digest=digest(code)).update(used_at=now or timezone.now()) == 1
+    if not code:
+        return False
+    return unused_codes(user).filter(digest=code_digest(code)).update(used_at=now or timezone.now()) == 1
 
 
 def accepts_of_app(user: Any, code: str) -> bool:

@@ -15,31 +15,31 @@ from django.utils import timezone
 DIGEST_BYTES = 20  # in hexadecimal they fill the column
 
 
-def digest(session_key: str) -> str:
+def stored_key(session_key: str) -> str:
     """Unkeyed: a session key has 165 random bits, too many to try."""
     return blake2b(session_key.encode(), digest_size=DIGEST_BYTES, person=b"session").hexdigest()
 
 
 class SessionStore(DatabaseSessionStore):
     def _get_session_from_db(self) -> Session | None:
-        key = digest(self.session_key or "")
+        key = stored_key(self.session_key or "")
         session = Session.objects.filter(pk=key, expire_date__gt=timezone.now()).first()
         if session is None:
             self._session_key = None
         return session
 
     def exists(self, session_key: str) -> bool:
-        return super().exists(digest(session_key))
+        return super().exists(stored_key(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         session = super().create_model_instance(data)
-        session.session_key = digest(session.session_key)
+        session.session_key = stored_key(session.session_key)
         return session
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
         if key is not None:
-            super().delete(digest(key))
+            super().delete(stored_key(key))
 
     # The database's own asynchronous methods would look for the key itself; these run the methods above in a thread.
     aexists, acreate, aload = SessionBase.aexists, SessionBase.acreate, SessionBase.aload

@@ -7,7 +7,7 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from operators.login.session_store import digest
+from operators.login.session_store import stored_key
 
 SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"  # keys of a session
 
@@ -26,6 +26,6 @@ def end_sessions(user: Any, *, keep: str | None = None) -> None:
     """
     running = Session.objects.filter(expire_date__gt=timezone.now())
     if keep is not None:
-        running = running.exclude(pk=digest(keep))
+        running = running.exclude(pk=stored_key(keep))
     theirs = [one.pk for one in running.iterator() if one.get_decoded().get(SESSION_KEY) == str(user.pk)]
     Session.objects.filter(pk__in=theirs).delete()

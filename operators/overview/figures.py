@@ -20,24 +20,16 @@ from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
+from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import list_url
 from operators.overview.charts import Chart, draw, share
 from operators.overview.choice import Choice
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
-REASONS = {
-    "content_archived": "the item is archived",
-    "no_policy": "the item has no policy",
-    "permission_not_granted": "the permission is not granted",
-    "rate_limit_exceeded": "the rate limit is used up",
-    "license_expired": "the licence has expired",
-    "no_license": "there is no licence",
-    "policy_denied": "the policy denies it",
-}
 
 
-class Row(Struct, frozen=True):
+class BarRow(Struct, frozen=True):
     """A line of a list: what it is, its figure, how long its bar is (of a hundred), and where it leads."""
 
     name: str
@@ -52,9 +44,9 @@ class UsageFigures:
     summary: dict[str, int]
     chart: Chart | None
     series: list[dict[str, Any]]
-    reasons: list[Row]
-    content: list[Row]
-    requesters: list[Row]
+    reasons: list[BarRow]
+    content: list[BarRow]
+    requesters: list[BarRow]
     group_by: str
 
     @property
@@ -81,9 +73,9 @@ class RevenueFigures:
     chart: Chart | None
     series: list[tuple[str, str]]
     highest: str
-    tiers: list[Row]
-    content: list[Row]
-    requesters: list[Row]
+    tiers: list[BarRow]
+    content: list[BarRow]
+    requesters: list[BarRow]
 
     @property
     def first(self) -> str:
@@ -121,8 +113,8 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         chart=draw(bars),
         series=report["timeSeries"],
         reasons=[
-            Row(
-                REASONS.get(row["reason"], row["reason"]),
+            BarRow(
+                Reason(row["reason"]).words,
                 f"{row['count']:,}",
                 share(row["count"], report["summary"]["denied"]),
                 list_url(AccessEvent, outcome=row["reason"]),
@@ -136,16 +128,16 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     )
 
 
-def top(rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]) -> list[Row]:
+def top(rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]) -> list[BarRow]:
     largest = rows[0]["requests"] if rows else 0
     return [
         row_of(model, one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows
     ]
 
 
-def row_of(model: type[Content | Requester], api_id: str, name: str | None, figure: str, part: str) -> Row:
+def row_of(model: type[Content | Requester], api_id: str, name: str | None, figure: str, part: str) -> BarRow:
     """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
-    return Row(name or api_id, figure, part, list_url(model, q=api_id), api_id if model is Requester else "")
+    return BarRow(name or api_id, figure, part, list_url(model, q=api_id), api_id if model is Requester else "")
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
@@ -174,7 +166,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
         series=[(label, shown(amount)) for label, amount in labels],
         highest=shown(max(amount for _, amount in labels)),
         tiers=[
-            Row(tier, shown(amount), share(amount, max(report.by_license_type.values())))
+            BarRow(tier, shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
         ],
         content=earners(report.by_content, shown, Content),
@@ -187,7 +179,7 @@ def change_of(report: RevenueReport) -> str:
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
-def earners(ranked: list[Earner], shown: Callable[[Decimal], str], model: type[Content | Requester]) -> list[Row]:
+def earners(ranked: list[Earner], shown: Callable[[Decimal], str], model: type[Content | Requester]) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
     return [row_of(model, one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
 

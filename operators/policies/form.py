@@ -14,25 +14,17 @@ from unfold.widgets import (
 
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
-from licensing.policies.conditions import CONTENT_TYPES
+from licensing.policies.condition_values import RuleError
+from licensing.policies.conditions import CONDITIONS, Kind, names_of
 from licensing.policies.models import Policy
-from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, RuleError, check_size, parse_rule, parse_rules
-from operators.policies.rule_rows import LISTS, MOMENTS, NEW_ROW, Row, edited, field_at, row_of, rows_of, rule_of
+from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, check_size, parse_rule, parse_rules
+from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, edited, field_at, row_of, rows_of, rule_of
 
-# What a list condition is called, and what helps to fill it in.
-LABELS = {
-    "licenseType": ("Licence type", "commercial"),
-    "requesterId": ("Requester", "org_acme"),
-    "category": ("Category of the item", "finance"),
-    "tags": ("Tag of the item", "embargo"),
-    "permission": ("Permission asked for", "commercial_use"),
-    "ip": ("Address or range", "203.0.113.0/24"),
-    "after": ("From", "2026-01-31 or 2026-01-31T12:00:00Z"),
-    "before": ("Until", "2026-12-31 or 2026-12-31T12:00:00Z"),
-}
 # Without those that mark every field within a field that has an error.
 CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
-FURTHER = [name for name in LISTS if name not in ("licenseType", "contentType")]  # out of sight until they are used
+PROMINENT = "licenseType"
+CHOICES = names_of(Kind.CHOICES)
+FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
 EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
 EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
 
@@ -76,7 +68,7 @@ class RulesWidget(forms.Widget):
         }
         return context
 
-    def shown(self, index: int | str, row: Row) -> dict[str, Any]:
+    def shown(self, index: int | str, row: RuleRow) -> dict[str, Any]:
         def field(name: str, label: str, **more: Any) -> dict[str, Any]:
             error = self.errors.get((index, name)) if isinstance(index, int) else None
             return {
@@ -88,25 +80,29 @@ class RulesWidget(forms.Widget):
                 **more,
             }
 
+        def condition(name: str, **more: Any) -> dict[str, Any]:
+            known = CONDITIONS[name]
+            return field(name, known.label, hint=known.hint, **more)
+
         return {
             "index": index,
             "error": self.errors.get((index, "")) if isinstance(index, int) else None,
             "action": field("action", "Action", choices=ACTIONS),
             "priority": field("priority", "Priority"),
-            "default": field("default", "Always: matches every check, and stands alone"),
-            "valid": field(
-                "hasValidLicense", "Valid licence", choices=(("", "either"), ("yes", "yes"), ("no", "not known"))
-            ),
-            "types": field(
-                "contentType", "Type of the item", choices=CONTENT_TYPES, chosen=row["contentType"].split()
-            ),
-            "license_types": field("licenseType", LABELS["licenseType"][0], hint=LABELS["licenseType"][1]),
-            "lists": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in FURTHER],
+            "default": condition("default"),
+            "flags": [
+                condition(name, choices=(("", "either"), ("yes", "yes"), ("no", "not known"))) for name in FLAGS
+            ],
+            "prominent": condition(PROMINENT),
+            "lists": [condition(name) for name in FURTHER],
+            "choices": [
+                condition(name, choices=CONDITIONS[name].choices, chosen=row[name].split()) for name in CHOICES
+            ],
             "further": any(
                 row[name] or (isinstance(index, int) and (index, name) in self.errors)
-                for name in ("contentType", *FURTHER, *MOMENTS)
+                for name in (*CHOICES, *FURTHER, *MOMENTS)
             ),
-            "moments": [field(name, LABELS[name][0], hint=LABELS[name][1]) for name in MOMENTS],
+            "moments": [condition(name) for name in MOMENTS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "for each requester, a", choices=PERIODS),
@@ -232,5 +228,5 @@ class PolicyForm(forms.ModelForm):
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 
-    def set_rules(self, rows: list[Row] | None, text: str | None) -> None:
+    def set_rules(self, rows: list[RuleRow] | None, text: str | None) -> None:
         self.fields["rules"].widget.value_from_datadict = lambda *_: (rows, text)

@@ -9,36 +9,34 @@ from typing import Any
 
 import orjson
 
+from licensing.policies.conditions import Kind, names_of, values_of
 from operators.base.fields import lines, one_line
 
-LISTS = ("licenseType", "requesterId", "contentType", "category", "tags", "permission", "ip")
-MOMENTS = ("after", "before")
-CONDITION_FIELDS = ("default", "hasValidLicense", *LISTS, *MOMENTS)
+LISTS = names_of(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
+FLAGS = names_of(Kind.FLAG)
+MOMENTS = names_of(Kind.MOMENT)
+CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS)
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "message", "original")
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy takes, so that the one too many is told of
 
-Row = dict[str, str]  # the text of each of FIELDS; what is not given is empty
-
-
-def values(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
+RuleRow = dict[str, str]  # the text of each of FIELDS; what is not given is empty
 
 
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
-def row_of(rule: Mapping[str, Any]) -> Row:
+def row_of(rule: Mapping[str, Any]) -> RuleRow:
     """The row of a valid rule."""
     conditions, limit = rule["conditions"], rule.get("rateLimit", {})
     row = dict.fromkeys(FIELDS, "")
-    row |= {name: "\n".join(values(conditions[name])) for name in LISTS if name in conditions}
+    row |= {name: "\n".join(values_of(conditions[name])) for name in LISTS if name in conditions}
     row |= {name: conditions[name] for name in MOMENTS if name in conditions}
+    row |= {name: "yes" if conditions[name] else "no" for name in FLAGS if name in conditions}
     row |= {
         "action": rule["action"],
         "priority": str(rule.get("priority", "")),
         "default": "on" if "default" in conditions else "",
-        "hasValidLicense": {True: "yes", False: "no"}.get(conditions.get("hasValidLicense"), ""),
         "permissions": "\n".join(rule.get("permissions", [])),
         "requests": str(limit.get("requests", "")),
         "period": limit.get("period", ""),
@@ -48,15 +46,15 @@ def row_of(rule: Mapping[str, Any]) -> Row:
     return row
 
 
-NEW_ROW: Row = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
+NEW_ROW: RuleRow = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
 
 
 # --- From a form -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(data: Any) -> list[Row]:
+def rows_of(data: Any) -> list[RuleRow]:
     """The rows that a form has sent, in the order of their numbers. `data` is a QueryDict."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, RuleRow] = {}
     for name in data:
         match = IS_FIELD(name)
         if match and match[2] in FIELDS and (int(match[1]) in rows or len(rows) < MAX_ROWS):
@@ -65,13 +63,12 @@ def rows_of(data: Any) -> list[Row]:
     return [rows[number] for number in sorted(rows)]
 
 
-def rule_of(row: Row) -> dict[str, Any]:
+def rule_of(row: RuleRow) -> dict[str, Any]:
     """The rule that the row says, not yet validated: what is no number stays text, for validation to refuse."""
     conditions: dict[str, Any] = {}
     if row["default"]:
         conditions["default"] = True
-    if row["hasValidLicense"]:
-        conditions["hasValidLicense"] = row["hasValidLicense"] == "yes"
+    conditions |= {name: row[name] == "yes" for name in FLAGS if row[name]}
     for name in LISTS:
         if wanted := lines(row[name]):
             conditions[name] = wanted if len(wanted) > 1 else wanted[0]
@@ -110,13 +107,13 @@ def as_it_was(rule: dict[str, Any], original: str) -> dict[str, Any]:
 
 
 def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {**rule, "conditions": {name: values(wanted) for name, wanted in rule["conditions"].items()}}
+    return {**rule, "conditions": {name: values_of(wanted) for name, wanted in rule["conditions"].items()}}
 
 
 # --- Moving ----------------------------------------------------------------------------------------------------------
 
 
-def edited(rows: list[Row], step: str) -> list[Row]:
+def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them."""
     rows = list(rows)
     if step == "add" and len(rows) < MAX_ROWS:

@@ -1,40 +1,21 @@
 """Rules in words, and what changed from one version of a policy to another. Pure: JSON in, text out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 import orjson
 
+from licensing.policies.conditions import IN_WORDS
+
 Rule = Mapping[str, Any]
-
-
-def any_of(wanted: Any) -> str:
-    values = [str(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
-
-
-# In the order in which a sentence is made of them.
-CONDITIONS: dict[str, Callable[[Any], str]] = {
-    "default": lambda wanted: "always",
-    "requesterId": lambda wanted: f"the requester is {any_of(wanted)}",
-    "licenseType": lambda wanted: f"the licence is of type {any_of(wanted)}",
-    "hasValidLicense": lambda wanted: "the licence is valid" if wanted else "no licence is known to be valid",
-    "contentType": lambda wanted: f"the item is of type {any_of(wanted)}",
-    "category": lambda wanted: f"the item is in {any_of(wanted)}",
-    "tags": lambda wanted: f"the item has the tag {any_of(wanted)}",
-    "permission": lambda wanted: f"{any_of(wanted)} is asked for",
-    "ip": lambda wanted: f"the address is in {any_of(wanted)}",
-    "after": lambda wanted: f"it is {wanted} or later",
-    "before": lambda wanted: f"it is before {wanted}",
-}
 
 
 def describe(rule: Rule) -> str:
     """The rule as a sentence: "Allow if the licence is valid. Grants full_access. 100 times an hour.\""""
     conditions = rule["conditions"]
-    told = [word(conditions[name]) for name, word in CONDITIONS.items() if name in conditions]
+    told = [one.clause(conditions[one.name]) for one in IN_WORDS if one.name in conditions]
     start = "Allow" if rule["action"] == "allow" else "Deny"
     parts = [f"{start} always" if told == ["always"] else f"{start} if {' and '.join(told)}"]
     if rule["action"] == "allow":

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import plan_take
+from accounts.limits.throttling import plan_consume
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from operators.base.scope import set_scope
@@ -220,9 +220,9 @@ def test_keys_that_end_soon_or_idle_are_named(admin, account, clock):  # noqa: F
 
 def test_an_account_near_its_limit_is_marked_and_looking_costs_nothing(admin, db):
     starter = factories.account("Small shop", plan="starter")
-    take = plan_take(starter.pk, *starter.limits)
+    consume = plan_consume(starter.pk, *starter.limits)
     for _ in range(48):
-        limiter.take(take)
+        limiter.consume(consume)
     for _ in range(2):
         text = page(admin).content.decode()
         assert "near its limit" in text

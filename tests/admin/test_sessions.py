@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from operators.login import second_factor, totp
-from operators.login.session_store import SessionStore, digest
+from operators.login.session_store import SessionStore, stored_key
 from tests.admin.forms import form_values, submit
 from tests.conventions.test_idempotency import everything_stored
 
@@ -149,7 +149,7 @@ def test_the_asynchronous_methods_keep_digests_too(db):
         await store.aset("a", 1)
         await store.asave()
         assert await SessionStore(store.session_key).aget("a") == 1
-        assert [session.pk async for session in Session.objects.all()] == [digest(store.session_key)]
+        assert [session.pk async for session in Session.objects.all()] == [stored_key(store.session_key)]
         await store.adelete(store.session_key)
         assert not await store.aexists(store.session_key)
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts.models import Account
 from analytics.recording.batch import Case, Entry
 from analytics.recording.recorder import record
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
@@ -52,14 +52,14 @@ def as_entry(event: Event, epoch: int) -> Entry:
 
 
 def record_all(events: Sequence[Event]) -> None:
-    """In batches of one day each; what was recorded before the last quarter of the days is folded into the rollups."""
+    """In batches of one day each; what was recorded before the last quarter of the days is rolled up."""
     epochs = {account.pk: account.epoch for account in Account.objects.all()}
     in_order = sorted(events, key=lambda event: event.created)
     days = [list(of_day) for _, of_day in groupby(in_order, key=lambda event: event.created.date())]
     for number, of_day in enumerate(days):
         entries = [as_entry(event, epochs[event.content.account_id]) for event in of_day]
         if number == len(days) * 3 // 4:
-            fold()
+            roll_up()
         with transaction.atomic():
             assert not any(outcome.stale for outcome in record(entries))
 

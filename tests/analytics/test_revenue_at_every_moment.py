@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue
 from analytics.revenue.report import rates_for
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from tests import factories, ledger
 from tests.client import ApiClient
 
@@ -42,7 +42,7 @@ def test_a_charged_check_is_in_the_report_with_its_reply(api, charged):
     assert body["byRequester"] == [{"id": "org_acme", "name": None, "revenue": 100.15}]
 
 
-def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_folded(api, account, charged):
+def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_rolled_up(api, account, charged):
     for _ in range(12):
         item, before = factories.content(account), timezone.now() - timedelta(days=60)
         ledger.add(account, "0.01", currency="EUR", content=item, occurred_at=before)
@@ -50,7 +50,7 @@ def test_a_charge_is_in_the_list_of_a_year_before_and_after_it_is_folded(api, ac
     for _ in range(2):
         listed = api.get("/v1/analytics/revenue", period="year", currency="EUR")["byContent"]
         assert [(one["id"], one["revenue"]) for one in listed[:1]] == [(charged["contentId"], 0.05)]
-        fold()
+        roll_up()
 
 
 @pytest.mark.parametrize("period", ["7d", "year"])

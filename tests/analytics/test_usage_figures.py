@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from analytics.usage.report import first_event, usage_report
 from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
 from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
@@ -63,17 +63,17 @@ def test_a_decision_after_midnight_is_not_in_a_report_that_began_before_it(accou
     """The month counts as whole while nothing was recorded after the window: what comes in meanwhile must not."""
     events = some_events(account, 50, utc("2026-02-03"), 6, seed=3)
     record_all(events)
-    fold()
+    roll_up()
     late = Event(utc("2026-02-11T00:00:01"), events[0].content, requester(account, "late"), None)
     window = USAGE.parse({"period": "30d"}, NOW, lambda: None)
 
     def hours_known_before(accounts):
         known = (utc("2026-02-03"), utc("2026-02-09"))
         record_all([late])
-        fold()
+        roll_up()
         return known
 
-    monkeypatch.setattr("analytics.usage.report.folded_hours", hours_known_before)
+    monkeypatch.setattr("analytics.usage.report.rolled_up_hours", hours_known_before)
     assert usage_report([account.pk], window) == recomputed(events, window.start, window.end - MICROSECOND, "day")
 
 

@@ -9,8 +9,8 @@ from analytics.recording import recorder
 from kit.http.parsing import object_of_pairs
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.checks import prepare
-from licensing.access.lookup import current_epoch, find_items, keep_requesters
+from licensing.access.decisions import DecisionBatch
+from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
 
@@ -78,13 +78,12 @@ def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
     rule = factories.ALLOW_ALL | {"rateLimit": {"requests": 1, "period": "second"}}
     content = factories.content(account, policy_id=factories.policy(account, rule).pk)
     selector = ("contentId", content.pk)
-    item = find_items(account.pk, [selector])[selector]
-    requester = keep_requesters(account.pk, {"r": None})["r"]
-    key, epoch = ids.hex_of("acc", account.pk), current_epoch(account.pk)
+    items, requesters = find_items(account.pk, [selector]), keep_requesters(account.pk, {"r": None})
+    key, found = ids.hex_of("acc", account.pk), Found(current_epoch(account.pk), items, requesters)
 
     def entry(second: int):
         now = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
-        return prepare(Check(selector, "r"), item, requester, now, key, epoch)[1]
+        return DecisionBatch([Check(selector, "r")], found, key, now).entries[0]
 
     first, second = entry(1), entry(2)
     outcomes = recorder.record([first, second])

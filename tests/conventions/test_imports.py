@@ -19,7 +19,8 @@ CAPABILITIES = [
     ["access"],
     ["drafts", "demo"],
 ]
-PURE = [f"licensing/policies/{name}.py" for name in ("decision", "rules", "conditions", "facts", "coverage", "lint")]
+DECISION = ("decision", "rules", "conditions", "condition_values", "facts", "coverage", "lint")
+PURE = [f"licensing/policies/{name}.py" for name in DECISION]
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kit.http.middleware import parse_address
 from kit.values.timestamps import parse_timestamp
-from licensing.licenses.license_index import HeldLicenses, Standing, Term, vouched_for
+from licensing.licenses.license_index import LicenseIndex, Standing, Term, vouched_for
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import parse_rules
@@ -57,7 +57,7 @@ def held(case: Case) -> Standing | None:
         for number, one in enumerate(case.get("licenses", ()))
     ]
     tags = case.get("item", {}).get("tags", ())
-    return HeldLicenses(sorted(terms, key=lambda term: term.starts_at)).standing(
+    return LicenseIndex(sorted(terms, key=lambda term: term.starts_at)).resolve(
         "{item}", tags, "{policy}", moment(case)
     )
 

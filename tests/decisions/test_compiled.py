@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from kit.bounded_cache import Compiled
-from licensing.licenses.license_index import HeldLicenses, Term
+from licensing.licenses.license_index import LicenseIndex, Term
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import HeldLicense
 from licensing.policies.rules import parse_rules
@@ -127,7 +127,7 @@ def test_licences_take_about_what_they_are_said_to_and_no_more(count, names):
 
     def make():
         end, start = datetime(2030, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)
-        return HeldLicenses(
+        return LicenseIndex(
             Term(HeldLicense(f"type {number}", "service", f"lic_{number:026d}", end), start, False, scope)
             for number, scope in enumerate(orjson.loads(scopes))
         )

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from licensing.policies.conditions import CONTENT_TYPES
 from licensing.policies.decision import CompiledPolicy, decide
-from licensing.policies.facts import Facts
+from licensing.policies.facts import ContentType, Facts
 from licensing.policies.lint import CODES, LEVELS, lint
 from licensing.policies.rules import parse_rules
 from tests.factories import ALLOW_LICENSED, DENY_ALL
@@ -44,7 +43,7 @@ NEVER_REACHED = [
     ("a longer time first", deny(before="2027-01-01"), deny(before="2026-06-01")),
     ("an earlier begin first", deny(after="2026-06-01"), deny(after="2027-01-01")),
     ("what has begun always holds", deny(after="2026-01-01"), deny(tags="x")),
-    ("every type of content first", deny(contentType=list(CONTENT_TYPES)), deny(tags="x")),
+    ("every type of content first", deny(contentType=list(ContentType)), deny(tags="x")),
 ]
 
 
@@ -147,7 +146,7 @@ CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
         "licenseType": some("abc"),
         "hasValidLicense": st.booleans(),
         "requesterId": some("xy"),
-        "contentType": some(list(CONTENT_TYPES)) | st.just(list(CONTENT_TYPES)),
+        "contentType": some(list(ContentType)) | st.just(list(ContentType)),
         "tags": some("pq"),
         "category": some("mn"),
         "permission": some(["read", "print"]),
@@ -174,7 +173,7 @@ FACTS = st.builds(
     has_valid_license=st.booleans(),
     permission=st.none() | st.sampled_from(["read", "print"]),
     ip=st.none() | st.sampled_from(["10.1.2.3", "10.200.0.1", "11.0.0.1", "2001:db8::1", "::1"]).map(ip_address),
-    content_type=st.sampled_from(CONTENT_TYPES),
+    content_type=st.sampled_from(ContentType),
     tags=st.frozensets(st.sampled_from("pq")),
     category=st.none() | st.sampled_from("mn"),
 )

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories
@@ -225,7 +225,7 @@ def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock)
         check()
     clock.advance(days=1)
     check()
-    fold()
+    roll_up()
     for rollup in (
         TierRevenue.objects.filter(license_type="commercial"),
         RequesterRevenue.objects.filter(requester_id=held.requester_id),

@@ -110,7 +110,7 @@ def test_a_denial_for_another_reason_counts_as_unchanged_and_is_told(simulate, c
 
 def test_facts_are_those_of_the_decision_not_of_today(simulate, check, item):
     check()
-    content_services.set_content_status(item, "archived")
+    content_services.update_content(item, {"status": "archived"})
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
 
 

@@ -12,9 +12,9 @@ from analytics.models import LedgerEntry
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.checks import prepare
+from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.blocking_calls import record_now
-from licensing.access.lookup import compiled_policies, current_epoch, find_items, find_requesters
+from licensing.access.lookup import Found, compiled_policies, current_epoch, find_items, find_requesters
 from licensing.access.subjects import Item
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
@@ -61,7 +61,7 @@ def test_a_policy_taken_off_an_item_decides_the_next_check(check, item):
 
 
 def test_an_archived_item_is_denied_at_once(check, item):
-    content_services.set_content_status(item, "archived")
+    content_services.update_content(item, {"status": "archived"})
     assert check()["reason"] == "content_archived"
 
 
@@ -177,12 +177,11 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
         factories.license(owner, per_access="1000000000000")
         item = factories.content(owner, policy_id=factories.policy(owner).pk)
         selector = ("contentId", item.pk)
-        [known] = find_items(owner.pk, {selector}).values()
-        requester = find_requesters(owner.pk, {"org_acme"})["org_acme"]
-        check = Check(selector, "org_acme")
+        requesters = find_requesters(owner.pk, {"org_acme"})
+        found = Found(current_epoch(owner.pk), find_items(owner.pk, {selector}), requesters)
         count = 10 if owner == account else 1  # ten of them are past 64 bits
-        epoch, key = current_epoch(owner.pk), ids.hex_of("acc", owner.pk)
-        entries += [prepare(check, known, requester, timezone.now(), key, epoch)[1] for _ in range(count)]
+        checks = [Check(selector, "org_acme")] * count
+        entries += DecisionBatch(checks, found, ids.hex_of("acc", owner.pk), timezone.now()).entries
 
     outcomes = record_now(entries)
 

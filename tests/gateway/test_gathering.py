@@ -6,10 +6,12 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from kit.http.admission import admit
 from kit.storage.microbatch import MicroBatch
 from licensing.access.bodies import Check
 from licensing.access.event_loop import gateway as module
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.access.event_loop.callers import Sender
 from tests import factories
 
 
@@ -46,13 +48,11 @@ def gateway(application, commits, lookups_may_end):
 def check(gateway, api, account):
     """Sends a check of a new item, or one of the items that were checked before."""
     policy = factories.policy(account, factories.ALLOW_ALL)
-    text = api.headers["Authorization"].removeprefix("Bearer ")
 
     async def send(item):
-        now = timezone.now()
-        sender = module.Sender(text, None)
-        await gateway.admit_again(sender, now)
-        [answer] = await gateway.check(sender, [Check(("contentId", item.pk), "org_acme")], now)
+        sender = Sender(gateway.callers, api.headers["Authorization"], None)
+        await admit(sender)
+        [answer] = await gateway.check(sender, [Check(("contentId", item.pk), "org_acme")], timezone.now())
         assert answer.decision.allowed
 
     send.items = [factories.content(account, policy_id=policy.pk) for _ in range(2)]

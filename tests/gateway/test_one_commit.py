@@ -7,8 +7,10 @@ from asgiref.sync import async_to_sync
 
 from accounts.authentication import Grant, find_grant
 from analytics.models import AccessEvent, LedgerEntry
+from kit.http.admission import admit
 from licensing.access.bodies import Check
-from licensing.access.event_loop.gateway import Gateway, Sender
+from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
@@ -39,7 +41,7 @@ def entries_of(gateway, grant, account):
     def made(checks: list[Check], moment: datetime):
         items = find_items(account.pk, {check.selector for check in checks})
         found = Found(current_epoch(account.pk), items, keep_requesters(account.pk, {"org_acme": None}))
-        return gateway.decide(grant, checks, found, moment)[2]
+        return gateway.decide(grant, checks, found, moment).entries
 
     return made
 
@@ -58,7 +60,6 @@ def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gatewa
 
 
 def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, checks, entries_of, monkeypatch):
-    text = api.headers["Authorization"].removeprefix("Bearer ")
     earlier = entries_of(checks[1:], datetime(2026, 1, 1, tzinfo=UTC))
     alone = gateway.records.call
 
@@ -67,8 +68,8 @@ def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, che
         return (await alone([earlier, *many]))[1:]
 
     async def run():
-        sender = Sender(text, None)
-        await gateway.admit(sender, await gateway.read_grant(sender), NEXT[0])
+        sender = Sender(gateway.callers, api.headers["Authorization"], None)
+        await admit(sender)
         monkeypatch.setattr(gateway.records, "call", after_another)
         answers = await gateway.check(sender, checks, NEXT[0])
         return answers, [gateway.snapshot.get(grant.account_id, check.selector) for check in checks]

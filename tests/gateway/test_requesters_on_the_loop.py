@@ -18,7 +18,7 @@ from licensing.access.event_loop.blocking_calls import keep_requesters_now, look
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
 from licensing.access.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
-from licensing.access.subjects import KnownRequester
+from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license
 from licensing.requesters.models import Requester
@@ -66,7 +66,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     def test_another_accounts_requester_of_the_same_name_is_not_found(account, other_account):
         make(account)
         stranger, owner = found_on_the_loop(wanted(other_account), wanted(account))
-        assert stranger.requesters == {"org_acme": KnownRequester(None, None)}
+        assert stranger.requesters == {"org_acme": RequesterSnapshot(None, None)}
         assert owner.requesters["org_acme"].pk
 
     def test_licences_that_are_compiled_are_found_until_they_change(account):

@@ -53,7 +53,7 @@ def test_beyond_its_limit_a_check_is_refused_for_that_though_the_key_cannot_be_r
     async def fail(many):
         raise OperationalError
 
-    application.gateway.keys = MicroBatch(fail)
+    application.gateway.callers.keys = MicroBatch(fail)
     assert check().error["code"] == "rate_limit_exceeded"
 
 
@@ -61,7 +61,7 @@ def test_a_limiter_with_no_room_for_one_more_is_an_error_of_the_api(application,
     async def never(many):
         raise AssertionError(many)
 
-    application.gateway.limits = MicroBatch(never, max_waiting=0)
+    application.gateway.callers.limits = MicroBatch(never, max_waiting=0)
     reply = check()
     assert (reply.status, reply.error["code"], limit_of(reply)) == (503, "service_unavailable", 60)
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from accounts.limits.limiter import fallbacks
-from analytics.recording.batch import POSTPONED
+from analytics.recording.batch import RETRY
 from kit.telemetry.metrics import Histogram, families
 from licensing.access.event_loop import sampling
 from licensing.access.event_loop.gateway import Gateway
@@ -115,7 +115,7 @@ def test_a_decision_for_which_its_batch_had_no_room_is_postponed_and_not_stale(a
 
     async def have_no_room_once(entries):
         monkeypatch.setattr(gateway, "write", write)
-        return [POSTPONED] * len(entries)
+        return [RETRY] * len(entries)
 
     monkeypatch.setattr(gateway, "write", have_no_room_once)
     with change() as seen:

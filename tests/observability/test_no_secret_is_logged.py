@@ -99,7 +99,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(log: Log):  # noqa: 
     url = f"redis://:{PASSWORD}@127.0.0.1:1/0"
     client = redis.Redis.from_url(url)
     counters = RedisCounters(client)
-    counters.take([], 0)
+    counters.consume([], 0)
     counters.note_failure(redis.ConnectionError(f"cannot connect to {url}"))
     assert "Redis does not answer" in log.text
     assert PASSWORD not in log.text

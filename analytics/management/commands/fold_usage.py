@@ -1,6 +1,6 @@
 from typing import Any
 
-from analytics.rollups.folding import fold
+from analytics.rollups.roll_up import roll_up
 from kit.commands import ServiceCommand
 
 
@@ -11,5 +11,5 @@ class Command(ServiceCommand):
     )
 
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        folded = fold()
-        return f"Folded {folded:,} batches.", {"folded": folded}
+        rows = roll_up()
+        return f"Folded {rows:,} batches.", {"folded": rows}

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from analytics.rates.ecb_file import parse_rates, read_text
-from analytics.rates.loading import Tally, import_rates
+from analytics.rates.loading import RateImport, import_rates
 from kit.commands import ServiceCommand
 
 SHOWN = 20  # changed rates told one by one
@@ -44,7 +44,7 @@ class Command(ServiceCommand):
             print(f"\r\x1b[K{done:,} rates written", end="", file=sys.stderr, flush=True)
 
 
-def sentence(result: dict[str, Any], tally: Tally) -> str:
+def sentence(result: dict[str, Any], tally: RateImport) -> str:
     return (
         f"{result['rates']:,} rates of {result['currencies']} currencies from {result['firstDay']} to "
         f"{result['lastDay']}: {tally.created:,} new, {len(tally.changed):,} changed, {tally.unchanged:,} as before."

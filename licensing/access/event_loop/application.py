@@ -1,38 +1,30 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
-from accounts.authentication import Grant, bearer_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.limits.limiter import LimitState
-from accounts.limits.throttling import refuse_beyond, state_for_stranger
+from accounts.limits.throttling import state_for_stranger
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
-from kit.http.errors import (
-    ApiError,
-    InvalidRequest,
-    IpNotAllowed,
-    MissingApiKey,
-    RateLimitExceeded,
-    ServiceUnavailable,
-    as_api_error,
-)
-from kit.http.middleware import TrustedProxies, request_id, request_id_of
+from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames
+from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from kit.http.rendering import render_json
 from kit.rest.views import check_query, check_utf8
 from kit.telemetry.observing import log_access
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
-from licensing.access.event_loop.gateway import Gateway, Sender
-from licensing.access.event_loop.metrics import BATCH, CHECK, count_answers, count_request
+from licensing.access.decisions import Answer
+from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.rendering import present, present_batch
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
@@ -71,21 +63,23 @@ def joined(headers: Headers) -> dict[bytes, bytes]:
     return {name: b",".join(several) for name, several in values.items()}
 
 
-class Request(Sender):
-    """The head of a request: its headers by lower-case name, and what is found out on the way."""
+class Head:
+    """The head of a request: its headers by lower-case name, its client's address, and whether it came by https.
+
+    `body` is None until it has been read.
+    """
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
         self.scope = scope
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
+        self.body: bytes | None = scope.get("extensions", {}).get("body")  # if it came with the head (config.server)
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         if len(self.headers) < len(scope["headers"]):  # some are repeated
             self.headers = joined(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded_for = self.headers.get(b"x-forwarded-for")
-        client = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
-        super().__init__("", client)
-        self.body: bytes | None = None
+        self.address = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
         # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
         protocol = self.headers.get(b"x-forwarded-proto")
         if protocol is not None and proxies.include(peer):
@@ -101,6 +95,26 @@ class Request(Sender):
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
+
+
+class Request(Sender):
+    """A request for checks: the steps of its admission that take its head and its body."""
+
+    def __init__(self, head: Head, receive: Receive, callers: Callers) -> None:
+        super().__init__(callers, head.header(b"authorization"), head.address)
+        self.head, self.receive = head, receive
+
+    def check_query(self) -> None:
+        if self.head.query:
+            query = self.head.query.decode("latin-1")
+            check_utf8(query)
+            check_query(parse_qs(query, keep_blank_values=True).items(), frozenset())
+
+    async def read_body(self) -> None:
+        check_media_type(self.head.header(b"content-type"))
+        if self.head.body is None:
+            self.head.body = await read_body(self.head.scope, self.receive, MAX_BYTES)
+        check_length(len(self.head.body))
 
 
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
@@ -130,92 +144,57 @@ class CheckApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = perf_counter()
-        request = Request(scope, self.proxies)
-        token = request_id.set(request_id_of(request.header(b"x-request-id")))
+        head = Head(scope, self.proxies)
+        token = request_id.set(request_id_of(head.header(b"x-request-id")))
         try:
+            request = Request(head, receive, self.gateway.callers)
             status, body = 200, b""
             headers: dict[str, str] = {}
             try:
-                body = render_json(await self.answer(request, receive))
+                body = render_json(await self.answer(request))
             except Disconnected:
                 return
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers, body = error.status_code, error.headers, render_json({"error": error.as_dict()})
-            state = request.limit_state or await self.limit_of_address(request)
-            head = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
+                forget_frames(exc)
+            state = request.limit_state or await self.limit_of_address(head.address)
+            lines = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
                 *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
             ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
-            if request.is_secure:
-                head += HSTS
-            if b"origin" in request.headers:
-                head += FOR_OTHER_ORIGINS
+            if head.is_secure:
+                lines += HSTS
+            if b"origin" in head.headers:
+                lines += FOR_OTHER_ORIGINS
             for name, value in headers.items():
-                head += f"{name.lower()}: {value}\r\n".encode("latin-1")
-            await respond(scope, send, status, head, body)
-            count_request(request.path, status, seconds := perf_counter() - begun)
+                lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
+            await respond(scope, send, status, lines, body)
+            count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:
-                log_access("POST", request.path, status, seconds, request.grant)
+                log_access("POST", head.path, status, seconds, getattr(request, "grant", None))
         finally:
             request_id.reset(token)
 
-    async def limit_of_address(self, request: Request) -> LimitState:
+    async def limit_of_address(self, address: Address | None) -> LimitState:
         """For the headers of what was answered before a limit was known."""
         try:
-            return await self.gateway.take(None, request.address, cost=0)
+            return await self.gateway.callers.consume(None, address, cost=0)
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
-            return state_for_stranger(request.address)
+            return state_for_stranger(address)
 
-    async def answer(self, request: Request, receive: Receive) -> Any:
-        """The body of the reply. The order of checks is that of kit.rest.views.ApiViewSet.initial."""
-        if not is_served(request.host):
+    async def answer(self, request: Request) -> Any:
+        """The body of the reply."""
+        if not is_served(request.head.host):
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
-        try:
-            request.text = bearer_token(request.header(b"authorization"))
-            grant = self.gateway.cached_grant(request.text)
-            if grant is None:
-                grant = await self.gateway.read_grant(request)
-            try:
-                return await self.answer_for(grant, request, receive)
-            except ApiError as error:
-                return await self.answer_for(await self.newer_grant(request, error), request, receive)
-        except (MissingApiKey, IpNotAllowed):  # counted by client address
-            request.limit_state = await self.gateway.take(None, request.address)
-            refuse_beyond(request.limit_state)
-            raise
+        return await request.serve(partial(self.decide, request))
 
-    async def newer_grant(self, request: Request, refusal: ApiError) -> Grant:
-        """The key's grant, if it has changed since the cached one by which the request was refused.
-
-        A refusal leaves no record, which would tell that the key has been revoked or may do more by now. Raises the
-        refusal if it stands, also that of a limit which is used up while the key cannot be read.
-        """
-        if refusal.status_code >= 500 or request.is_confirmed or request.grant is None:
-            raise refusal
-        try:
-            grant = await self.gateway.read_grant(request)
-        except (ServiceUnavailable, OperationalError, InterfaceError):
-            if isinstance(refusal, RateLimitExceeded):
-                raise refusal from None
-            raise
-        if grant.epoch == request.grant.epoch:
-            raise refusal
-        return grant
-
-    async def answer_for(self, grant: Grant, request: Request, receive: Receive) -> Any:
-        await self.gateway.admit(request, grant, timezone.now())
-        if request.query:
-            query = request.query.decode("latin-1")
-            check_utf8(query)
-            check_query(parse_qs(query, keep_blank_values=True).items(), frozenset())
-        check_media_type(request.header(b"content-type"))
-        if request.body is None:
-            request.body = await read_body(request.scope, receive, MAX_BYTES)
-        check_length(len(request.body))
-        is_single = request.path == CHECK
-        checks = await self.parse(grant.account_id, request.body, parse_one if is_single else parse_batch)
+    async def decide(self, request: Request) -> Any:
+        """The same, once the request is admitted."""
+        is_single = request.head.path == CHECK
+        parse = parse_one if is_single else parse_batch
+        checks = await self.parse(request.grant.account_id, request.head.body or b"", parse)
         answers = await self.gateway.check(request, checks, timezone.now())
-        count_answers(answers)
+        count_checks([outcome_of(answer) for answer in answers])
         if not is_single:
             return present_batch(answers, checks)
         [answer], [check] = answers, checks
@@ -234,3 +213,10 @@ class CheckApplication:
 
 def parse_one(fields: dict[str, Any]) -> list[Check]:
     return [parse_check(fields)]
+
+
+def outcome_of(answer: Answer | ApiError) -> str:
+    """What the metric of checks calls it."""
+    if isinstance(answer, ApiError):
+        return ERROR
+    return DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED

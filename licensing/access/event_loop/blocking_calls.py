@@ -11,9 +11,10 @@ from django.utils import timezone
 from accounts.authentication import Caller, Grant, find_grant, note_use
 from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
-from kit.http.errors import ApiError, as_api_error
+from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.bodies import Check
-from licensing.access.checks import Answer, check_access
+from licensing.access.checks import check_access
+from licensing.access.decisions import Answer
 from licensing.access.lookup import (
     Found,
     Selector,
@@ -23,9 +24,9 @@ from licensing.access.lookup import (
     find_requesters,
     keep_requesters,
 )
-from licensing.access.subjects import KnownRequester
+from licensing.access.subjects import RequesterSnapshot
 
-Unhurried = tuple[Caller, Sequence[Check], datetime]
+SlowPath = tuple[Caller, Sequence[Check], datetime]
 Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: 
 
 
 @on_own_connection
-def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, KnownRequester]]:
+def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapshot]]:
     together: dict[str, dict[str, str | None]] = {}
     for account_id, named in many:
         of_account = together.setdefault(account_id, {})
@@ -102,7 +103,7 @@ def record_now(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 @on_own_connection
-def check_now(many: Sequence[Unhurried]) -> list[list[Answer | ApiError] | ApiError]:
+def check_now(many: Sequence[SlowPath]) -> list[list[Answer | ApiError] | ApiError]:
     return [check_one(*one) for one in many]
 
 
@@ -124,5 +125,6 @@ def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | A
         try:
             parsed.append(parse())
         except ApiError as error:
+            forget_frames(error)
             parsed.append(error)
     return parsed

@@ -13,7 +13,7 @@ import orjson
 from kit.storage.async_postgres import Row, Sessions
 from kit.values import ids
 from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
-from licensing.access.subjects import Item, KnownRequester, description
+from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses
 
@@ -83,7 +83,7 @@ def quoted(text: str) -> str:
 
 def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) -> Found | None:
     items: dict[Selector, Item] = {}
-    requesters: dict[str, KnownRequester] = {}
+    requesters: dict[str, RequesterSnapshot] = {}
     epoch: bytes | None = None
     for selector in wanted.selectors:
         name = wanted.account_id, selector
@@ -107,7 +107,7 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
             licenses = compiled_licenses.cached.get(UUID(revision.decode()))
             if licenses is None:
                 return None
-        requesters[requester_id] = KnownRequester(None if pk is None else int(pk), own_name, licenses)
+        requesters[requester_id] = RequesterSnapshot(None if pk is None else int(pk), own_name, licenses)
     if epoch is None:
         return None  # without an account there is nothing to be exact of
     return Found(int(epoch), items, requesters)

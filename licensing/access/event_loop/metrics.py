@@ -1,22 +1,21 @@
 """What Prometheus is told of access checks. What is counted here on the event loop costs well under a microsecond."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import wraps
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from analytics.recording.recorder import Entry, Outcome
-from kit.http.errors import ApiError
+from analytics.recording.batch import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
-from licensing.access.checks import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
-DRY_RUN, ERROR = "dry_run", "error"
+ALLOWED, DRY_RUN, ERROR = "allowed", "dry_run", "error"
+OUTCOMES = (ALLOWED, *map(str, Reason), DRY_RUN, ERROR)
 GATEWAY, DJANGO = WAYS
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -24,7 +23,7 @@ checks = Counter(
     "licensing_access_checks",
     "Access checks answered: allowed, denied for a reason, decided as a dry run, or in error (no such item).",
     way=WAYS,
-    outcome=("allowed", *map(str, Reason), DRY_RUN, ERROR),
+    outcome=OUTCOMES,
 )
 durations = Histogram(
     "licensing_access_check_duration_seconds",
@@ -53,10 +52,8 @@ postponed = Counter("licensing_recorder_postponed_decisions", "Decisions not sto
 waiting = Gauge("licensing_recorder_waiting_requests", "Requests whose decisions wait for their commit to begin.")
 loop_delay = WorstGauge("licensing_event_loop_delay_seconds", "How much later than asked the event loop last woke up.")
 
-# Looked up once. A decision without a reason to deny is allowed.
-REASON_AT: dict[str | None, int] = {reason: checks.place(GATEWAY, reason) for reason in Reason}
-REASON_AT[None] = checks.place(GATEWAY, "allowed")
-DRY_RUN_AT, ERROR_AT = checks.place(GATEWAY, DRY_RUN), checks.place(GATEWAY, ERROR)
+# Looked up once.
+OUTCOME_AT = {outcome: checks.place(GATEWAY, outcome) for outcome in OUTCOMES}
 looked_up, HIT, MISS = facts.values, facts.place("hit"), facts.place("miss")
 DURATION_AT = {(path, status): durations.place(path, f"{status}xx") for path in (CHECK, BATCH) for status in (2, 4, 5)}
 REFUSED_HERE = REFUSED_AT[GATEWAY]
@@ -65,14 +62,11 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 # --- On the event loop -----------------------------------------------------------------------------------------------
 
 
-def count_answers(answers: Sequence[Answer | ApiError]) -> None:
+def count_checks(outcomes: Iterable[str]) -> None:
+    """Counts checks by what they came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
     counts = checks.values
-    for answer in answers:
-        if isinstance(answer, ApiError):
-            place = ERROR_AT
-        else:
-            place = DRY_RUN_AT if answer.dry_run else REASON_AT[answer.decision.reason]
-        counts[place] += 1
+    for outcome in outcomes:
+        counts[OUTCOME_AT[outcome]] += 1
 
 
 def count_request(path: str, status: int, seconds: float) -> None:
@@ -81,30 +75,24 @@ def count_request(path: str, status: int, seconds: float) -> None:
         refused.values[REFUSED_HERE[status]] += 1
 
 
-Writer = TypeVar("Writer")
-Record = Callable[[Writer, Sequence[Sequence[Entry]]], Awaitable[list[Sequence[Outcome]]]]
+@contextmanager
+def timed_commit(size: int) -> Iterator[None]:
+    """Times the commit of so many decisions."""
+    begun = perf_counter()
+    try:
+        yield
+    except Exception:
+        failures.values[0] += 1
+        raise
+    commits.observe(0, perf_counter() - begun)
+    batches.observe(0, size)
 
 
-def observed(record: Record[Writer]) -> Record[Writer]:
-    """Gateway.record, counted and timed."""
-
-    @wraps(record)
-    async def wrapped(writer: Writer, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        begun = perf_counter()
-        try:
-            outcomes = await record(writer, many)
-        except Exception:
-            failures.values[0] += 1
-            raise
-        commits.observe(0, perf_counter() - begun)
-        batches.observe(0, sum(map(len, many)))
-        for of_request in outcomes:
-            for outcome in of_request:
-                if outcome.stale:
-                    (postponed if outcome.postponed else stale).values[0] += 1
-        return outcomes
-
-    return wrapped
+def count_unstored(outcomes: Sequence[Sequence[Outcome]]) -> None:
+    for of_request in outcomes:
+        for outcome in of_request:
+            if outcome.stale:
+                (postponed if outcome.retry else stale).values[0] += 1
 
 
 # --- In threads ------------------------------------------------------------------------------------------------------
@@ -116,5 +104,5 @@ def count_reply(response: HttpResponse) -> None:
         return
     body: Any = response.data
     for decision in body.get("data", [body]):
-        outcome = ERROR if "error" in decision else DRY_RUN if decision["dryRun"] else decision["reason"] or "allowed"
+        outcome = ERROR if "error" in decision else DRY_RUN if decision["dryRun"] else decision["reason"] or ALLOWED
         checks.add(checks.place(DJANGO, outcome))

@@ -35,7 +35,7 @@ class Snapshot:
         return entry[1] if entry is not None and entry[0] == self.epochs[account_id] else None
 
     def put(self, account_id: str, epoch: int, key: Any, value: Any) -> None:
-        """`value` is an Item or a KnownRequester."""
+        """`value` is an Item or a RequesterSnapshot."""
         self.advance(account_id, epoch)
         if self.dropped != (dropped := dropped_elsewhere()):
             self.dropped, self.weight = dropped, 0

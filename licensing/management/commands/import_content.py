@@ -8,10 +8,10 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
-from licensing.content.models import ContentType
-from licensing.imports.importer import Import, Tally
+from licensing.imports.importer import Import, ImportTotals
 from licensing.imports.mapping import parse_pairs
 from licensing.imports.rows import FORMATS, open_rows
+from licensing.policies.facts import ContentType
 
 SHOW_EVERY = 0.5  # seconds
 
@@ -37,12 +37,12 @@ class Command(ServiceCommand):
             metavar="FIELD=VALUE",
             help="What a field gets where the row gives nothing. Repeat for several.",
         )
-        parser.add_argument("--type", choices=ContentType.values, help="The same as --default type=TYPE.")
+        parser.add_argument("--type", choices=list(ContentType), help="The same as --default type=TYPE.")
         parser.add_argument("--allow-duplicates", action="store_true", help="Take rows without an externalId.")
         parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.tally = Tally()
+        self.tally = ImportTotals()
         super().handle(*args, **options)
         if self.tally.failed and self.tally.failed == self.tally.rows:
             raise CommandError("No row could be loaded.")
@@ -89,7 +89,7 @@ class Command(ServiceCommand):
     def progress(self, rows: int) -> Any:
         began = shown = time.monotonic()
 
-        def show(tally: Tally) -> None:
+        def show(tally: ImportTotals) -> None:
             nonlocal shown
             now = time.monotonic()
             if self.stderr.isatty() and (now - shown >= SHOW_EVERY or tally.rows == rows):
@@ -106,7 +106,7 @@ class Command(ServiceCommand):
         return show
 
 
-def summary(tally: Tally, dry_run: bool) -> str:
+def summary(tally: ImportTotals, dry_run: bool) -> str:
     said = (
         f"{tally.rows:,} rows: {tally.created:,} created, {tally.updated:,} updated, "
         f"{tally.unchanged:,} unchanged, {tally.failed:,} bad"

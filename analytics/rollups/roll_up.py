@@ -1,11 +1,12 @@
-"""Folding what was recorded since the last time into the rollups (analytics.models.recent), on PostgreSQL alone.
+"""Moving pending rows (analytics.models.pending) into the rollups, on PostgreSQL only.
 
-A row is deleted in the transaction that adds it to the rollups. Who reads both in one statement sees it once, and a
-fold that is cut short has not happened: the next one does it. So it need not wait for the disk either.
+A row is deleted in the transaction that adds it to the rollups: a reader of both in one statement sees it once, and an
+interrupted roll-up changes nothing and is repeated by the next. So its commit does not wait for the disk.
 
-A fold is mostly updates of rows all over the rollups, so their pages have room for new versions (migration 0011).
+Most of the work is updates spread over the rollups, so their pages keep room for new row versions (migration 0011).
 """
 
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 from django.db import connection, transaction
@@ -25,30 +26,31 @@ from analytics.rollups.upserts import (
 
 LOCK = 7_202_611_042  # any number that nothing else locks
 BATCHES = 4_000  # rows that a transaction takes
-EVERY = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
+INTERVAL = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
 
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
   AS one (amount, license_type, content_id, requester_id)"""
+ROWS = "<rows>"  # stands for the pending decisions or charges, one a row, in the steps of a roll-up (see in_order)
 # What readers add to the rollups: a row for each decision or charge.
-UNFOLDED_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
-UNFOLDED_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
+PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
+PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
-def fold(age: timedelta = timedelta(0)) -> int:
-    """Adds to the rollups all that was recorded, if something has waited that long; returns how many rows it was.
+def roll_up(age: timedelta = timedelta(0)) -> int:
+    """Roll up all pending rows once the oldest is of that age; return their number.
 
-    0 if somebody else is at it.
+    0 while another process is rolling up.
     """
     if connection.vendor != "postgresql":
         return 0
-    folded = 0
-    while rows := fold_some(age):
-        folded += rows
-    return folded
+    total = 0
+    while rows := roll_up_batch(age):
+        total += rows
+    return total
 
 
-def fold_some(age: timedelta) -> int:
+def roll_up_batch(age: timedelta) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
@@ -77,42 +79,51 @@ SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('ji
 def usage(day: date) -> str:
     """The statement for decisions of that UTC day: each rollup then has one column to add to."""
     where = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
-    hours = "SELECT account_id, hour, outcome, count(*) FROM one GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    steps = [f"hourly AS ({HOURLY.format(source=hours)})"]
+    hours = f"SELECT account_id, hour, outcome, count(*) FROM {ROWS} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
+    steps = [HOURLY.format(source=hours)]
     for one in ("content", "requester"):
         allowed = "count(*) FILTER (WHERE outcome = '')"
         of_year = counted(one, day.year, [allowed, *running("count(*)", MONTHS, day.month)])
         of_month = counted(one, month_number(day), running("count(*)", DAYS, day.day))
-        steps += [
-            f"{one}_year AS ({yearly(one, day.month, of_year)})",
-            f"{one}_month AS ({monthly(one, day.day, of_month)})",
-        ]
-    return folding("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
+        steps += [yearly(one, day.month, of_year), monthly(one, day.day, of_month)]
+    return moving("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
 def counted(one: str, period: int, counts: list[str]) -> str:
-    return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM one GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
+    return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM {ROWS} GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
 
 
 def revenue() -> str:
     steps = []
     for one, key in REVENUE_KEYS.items():
-        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM one
+        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM {ROWS}
           GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
+        steps.append(REVENUE.format(one=one, key=key, source=source))
         if one in YEARLY_REVENUE:
-            steps.append(f"{one}_year AS ({revenue_of_years(one)})")
-        steps.append(f"{one} AS ({REVENUE.format(one=one, key=key, source=source)})")
+            steps.append(revenue_of_years(one, ROWS))
     columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
-    return folding("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
+    return moving("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
 
 
-def folding(table: str, where: str, selected: str, steps: list[str]) -> str:
-    """The statement that takes rows and adds them, as `one`, to the rollups; it returns how many rows it took.
+def moving(table: str, where: str, selected: str, steps: list[str]) -> str:
+    """A statement that deletes pending rows, runs the steps on their decisions, and returns the number of rows.
 
-    Its parameters: those of `where`, and how many rows to take.
+    Parameters: those of `where`, then the largest number of rows. Each step reads from ROWS.
     """
     return f"""
 WITH taken AS (
   DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s) RETURNING *
-), one AS MATERIALIZED (SELECT {selected}), {", ".join(steps)}
+), one AS MATERIALIZED (SELECT {selected}), {", ".join(in_order(steps))}
 SELECT count(*) FROM taken"""  # noqa: S608 - made of constants
+
+
+def in_order(steps: list[str]) -> Iterator[str]:
+    """The steps as parts of a WITH that lock their rows one step after the other.
+
+    PostgreSQL runs data-modifying parts of a WITH in an unpredictable order, unless one reads what another returns. So
+    each step counts the rows of the step before, which completes that step, before it reads a row of its own.
+    """
+    rows = "one"
+    for number, step in enumerate(steps):
+        yield f"step_{number} AS ({step.replace(ROWS, rows)} RETURNING 1)"
+        rows = f"(SELECT * FROM one WHERE (SELECT count(*) FROM step_{number}) >= 0) one"  # noqa: S608

@@ -1,8 +1,8 @@
-"""What PostgreSQL's recorder has written since the rollups were last added to (analytics.rollups.folding).
+"""Decisions and charges that are not in the rollups yet, on PostgreSQL (analytics.rollups.roll_up).
 
 Adding to a row per item and requester with each batch cost as much as storing its events, and made processes wait for
 each other where they asked for the same. So a batch adds one row here, with a list of its decisions, and every few
-seconds all rows are folded into the rollups and deleted, in one transaction: a reader that adds both up sees every
+seconds all rows are rolled up and deleted, in one transaction: a reader that adds both up sees every
 decision once. On SQLite, which has one writer and no round trips, rollups are added to at once and these stay empty.
 """
 
@@ -14,7 +14,7 @@ from accounts.models import Account
 from kit.values.ids import IdField
 
 
-class Recent(models.Model):
+class Pending(models.Model):
     """Of one account and UTC hour. The n-th elements of all lists are of one decision."""
 
     account = models.ForeignKey(Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -27,7 +27,7 @@ class Recent(models.Model):
         abstract = True
 
 
-class RecentUsage(Recent):
+class RecentUsage(Pending):
     """Decisions; an outcome as in HourlyUsage."""
 
     outcomes = ArrayField(models.TextField())
@@ -36,7 +36,7 @@ class RecentUsage(Recent):
         return f"{len(self.outcomes)} decisions in {self.hour}"
 
 
-class RecentRevenue(Recent):
+class RecentRevenue(Pending):
     """Charges, in millionths of the currency's unit."""
 
     currency = models.CharField(max_length=3)

@@ -1,6 +1,6 @@
-"""Folding what was recorded into the rollups: figures stay what they are, whoever folds, records or reads beside it.
+"""Pending rows rolled up: figures stay the same while others record, read or roll up at the same time.
 
-On SQLite rollups are added to at once, and folding has nothing to do; the figures have to be the same.
+On SQLite the recorder updates the rollups itself and nothing is ever pending; the figures have to be the same.
 """
 
 from datetime import timedelta
@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from analytics.models import RecentRevenue, RecentUsage
-from analytics.rollups import folding
-from analytics.rollups.folding import fold
+from analytics.rollups import roll_up as module
+from analytics.rollups.roll_up import roll_up
 from analytics.usage.report import content_stats, first_event, usage_report
 from analytics.windows import Window
 from tests import factories
@@ -35,7 +35,7 @@ def events(account):
 def test_a_report_is_the_same_before_and_after(account, events):
     before = usage_report([account.pk], WINDOW)
     assert RecentUsage.objects.exists() is not AT_ONCE
-    fold()
+    roll_up()
     assert not RecentUsage.objects.exists()
     assert before == usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 
@@ -46,14 +46,14 @@ def test_the_stats_of_an_item_are_the_same_before_and_after(events):
         allowed = sum(event.reason is None for event in own)
         wanted = {"totalRequests": len(own), "allowedRequests": allowed, "deniedRequests": len(own) - allowed}
         assert content_stats(item.account_id, item.pk) == wanted
-    fold()
+    roll_up()
     assert content_stats(item.account_id, item.pk) == wanted
 
 
 def test_the_first_event_is_known_before_and_after(account, events):
     first = min(event.created for event in events).replace(minute=0, second=0, microsecond=0)
     assert first_event([account.pk]) == first
-    fold()
+    roll_up()
     assert first_event([account.pk]) == first
 
 
@@ -64,42 +64,42 @@ def test_revenue_is_the_same_before_and_after(api, account):
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["charge"]
     before = api.get("/v1/analytics/revenue", period="7d").body
     assert before["summary"]["total"] == 0.15
-    assert fold() == (0 if AT_ONCE else 6)  # of each check, a row of decisions and one of charges
+    assert roll_up() == (0 if AT_ONCE else 6)  # of each check, a row of decisions and one of charges
     assert not RecentRevenue.objects.exists()
     assert api.get("/v1/analytics/revenue", period="7d").body == before
 
 
-def test_the_command_folds_what_waits(account, events):
+def test_the_command_rolls_up_what_is_pending(account, events):
     call_command("fold_usage", stdout=StringIO())
     assert not RecentUsage.objects.exists()
 
 
 def test_what_was_recorded_just_now_waits_for_more_of_its_kind(account, events):
     waiting = RecentUsage.objects.count()
-    assert fold(age=timedelta(minutes=1)) == 0
+    assert roll_up(age=timedelta(minutes=1)) == 0
     assert RecentUsage.objects.count() == waiting
 
 
-def test_more_than_one_transaction_takes_is_folded_all_the_same(account, events, monkeypatch):
-    monkeypatch.setattr(folding, "BATCHES", 3)
+def test_more_than_one_transaction_takes_is_rolled_up_all_the_same(account, events, monkeypatch):
+    monkeypatch.setattr(module, "BATCHES", 3)
     waiting = RecentUsage.objects.count()
-    assert fold() == waiting
+    assert roll_up() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 
 
-def test_a_fold_that_fails_has_not_happened(account, events, monkeypatch):
+def test_a_roll_up_that_fails_changes_nothing(account, events, monkeypatch):
     waiting = RecentUsage.objects.count()
-    monkeypatch.setattr(folding, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
+    monkeypatch.setattr(module, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
     if AT_ONCE:
-        assert fold() == 0
+        assert roll_up() == 0
     else:
         with pytest.raises(Exception, match="division by zero"):
-            fold()
+            roll_up()
     assert RecentUsage.objects.count() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 
 
-def test_figures_add_up_at_every_moment_while_others_record_and_fold(transactional_db):
+def test_figures_add_up_at_every_moment_while_others_record_and_roll_up(transactional_db):
     account = factories.account()
     events = some_events(account, 300, BEGIN, 5, seed=5)
     parts = [events[part::3] for part in range(3)]
@@ -113,13 +113,13 @@ def test_figures_add_up_at_every_moment_while_others_record_and_fold(transaction
         finally:
             connection.close()
 
-    def fold_on():
+    def roll_up_repeatedly():
         while not over.is_set():
-            fold()
+            roll_up()
 
     recorders = [Thread(target=work, args=[record_all, part]) for part in parts]
-    folders = [Thread(target=work, args=[fold_on]) for _ in range(2)]
-    for thread in (*recorders, *folders):
+    rollers = [Thread(target=work, args=[roll_up_repeatedly]) for _ in range(2)]
+    for thread in (*recorders, *rollers):
         thread.start()
     seen = [0]
     while any(recorder.is_alive() for recorder in recorders):
@@ -130,7 +130,7 @@ def test_figures_add_up_at_every_moment_while_others_record_and_fold(transaction
         assert report["summary"]["denied"] == sum(one["count"] for one in report["byDenialReason"])
         seen.append(total)
     over.set()
-    for thread in (*recorders, *folders):
+    for thread in (*recorders, *rollers):
         thread.join()
     assert failed == []
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")

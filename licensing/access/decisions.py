@@ -1,0 +1,239 @@
+"""Decisions on checks: from what was found of their items and requesters to answers and what is recorded of them."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from uuid_utils import uuid7
+
+from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome
+from kit.http.errors import ApiError, NotFound
+from kit.http.middleware import parse_address
+from kit.values import ids
+from kit.values.timestamps import render_timestamp
+from licensing.access.bodies import Check
+from licensing.access.lookup import Found
+from licensing.access.subjects import Item, RequesterSnapshot, recorded_license
+from licensing.licenses.license_index import vouched_for
+from licensing.policies import rate_limits
+from licensing.policies.decision import CompiledPolicy, Decision, Reason, decide
+from licensing.policies.facts import Facts
+
+
+class Answer(Struct, frozen=True, gc=False):
+    """A decision with all that its reply tells of.
+
+    Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
+    out (`gc=False`): thousands of them wait for their commit.
+    """
+
+    id: str | None  # None for a dry run, of which there is no record
+    decision: Decision
+    content_id: str
+    requester_id: str
+    requester_name: str | None
+    policy: CompiledPolicy | None
+    facts: Facts
+    created: str  # ISO 8601
+    rate_remaining: int | None = None
+    rate_reset: int | None = None  # Unix seconds
+    dry_run: bool = False
+    shared: "Shared | None" = None  # with the answers for other items; None once it has a count of its own
+
+
+def not_found(check: Check) -> NotFound:
+    name, value = check.selector
+    return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
+
+
+def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
+    """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
+    standing = None
+    if requester.licenses is not None:
+        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now)
+    if standing is None:
+        standing = vouched_for(check.license_type, check.has_valid_license)
+    return Facts(
+        now=now,
+        requester_id=check.requester_id,
+        license_types=standing.license_types,
+        has_valid_license=standing.is_valid,
+        has_lapsed_license=standing.has_lapsed,
+        licenses_by_service=standing.by_service,
+        licenses=standing.licenses,
+        permission=check.permission,
+        ip=parse_address(check.ip) if check.ip is not None else None,
+        content_type=item.content_type,
+        tags=item.tags,
+        category=item.category,
+        archived=item.archived,
+    )
+
+
+def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
+    """The answer, as far as it depends on facts alone; what was counted is added later."""
+    facts = facts_of(check, item, requester, now)
+    decision = decide(item.policy, facts)
+    rule = decision.rule
+    limited = decision.allowed and rule is not None and rule.rate_limit is not None
+    return Answer(
+        id=None,
+        decision=decision,
+        content_id=item.id,
+        requester_id=check.requester_id,
+        requester_name=check.requester_name or requester.name,
+        policy=item.policy,
+        facts=facts,
+        created=render_timestamp(now) or "",
+        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if limited else None,  # type: ignore[union-attr]
+        dry_run=check.dry_run,
+    )
+
+
+class Shared(Struct, eq=False, gc=False):
+    """What one decision holds for: a single item, or all of a request's items that are alike in all that decides."""
+
+    answer: Answer
+    case: Case
+    claim: Claim | None
+    charge: Charge | None
+
+    def for_item(self, item: Item) -> tuple[Answer, Entry]:
+        """The answer for that item, with an id of its own, and its record."""
+        now = self.answer.facts.now
+        # Events are partitioned by id, so one that is told of later still goes to its own month.
+        key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
+        answer = replace(self.answer, id=ids.encode("dec", key), content_id=item.id, shared=self)
+        return answer, Entry(key.hex(), item.key, self.case, self.claim, self.charge)
+
+
+class DecisionBatch:
+    """The decisions on the checks of one request, by facts of one epoch of their account.
+
+    `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist; `entries`
+    are to be recorded. A dry run has none.
+    """
+
+    def __init__(self, checks: Iterable[Check], found: Found, account: str, now: datetime) -> None:
+        """`account` is a UUID in hex."""
+        self.account, self.epoch, self.now = account, found.epoch, now
+        self.answers: list[Answer | ApiError] = []
+        self.places: list[int] = []  # of the answers that have an entry
+        self.entries: list[Entry] = []
+        self.alike: dict[Any, Shared] = {}  # of the checks that name no more than their item, by what decides of it
+        for check in checks:
+            item = found.items.get(check.selector)
+            if item is None:
+                self.answers.append(not_found(check))
+            elif check.dry_run:
+                self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
+            else:
+                answer, entry = self.decide(check, item, found.requesters[check.requester_id]).for_item(item)
+                self.places.append(len(self.answers))
+                self.entries.append(entry)
+                self.answers.append(answer)
+
+    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+        """Decides what has not been decided for a check and an item like these."""
+        if not check.names_item_alone or requester.licenses is not None:  # a licence may be for a single item
+            return self.decided(check, item, requester)
+        kind = (item.policy_key, item.content_type, item.tags, item.category, item.archived)
+        shared = self.alike.get(kind)
+        if shared is None:
+            shared = self.alike[kind] = self.decided(check, item, requester)
+        return shared
+
+    def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+        answer = decide_check(check, item, requester, self.now)
+        decision, rule = answer.decision, answer.decision.rule
+        claim = None
+        if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
+            begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
+            allowance = rule.rate_limit.requests
+            policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
+            claim = Claim(self.account, requester.pk or 0, policy, fingerprint, begin, allowance)
+        case = Case(
+            account=self.account,
+            epoch=self.epoch,
+            requester=requester.pk or 0,
+            policy=item.policy_key,
+            policy_version=item.policy.version if item.policy else None,
+            allowed=decision.allowed,
+            reason=decision.reason,
+            rule_index=rule.index if rule else None,
+            permission=check.permission,
+            facts=recorded_facts(check, item, answer),
+            created=answer.created,
+            rate_reset=answer.rate_reset,
+        )
+        return Shared(answer, case, claim, charge_of(decision))
+
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
+        """The answers with what became of the entries."""
+        for place, outcome in zip(self.places, outcomes, strict=True):
+            if outcome.remaining is not None:
+                self.answers[place] = settle(self.answers[place], outcome)  # type: ignore[arg-type]
+        return self.answers
+
+
+def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
+    """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
+
+    A draft is taken for the next version of the item's policy: rules that both have alike share their counts.
+    """
+    own = item.policy
+    if check.policy is not None:
+        item = dataclasses.replace(item, policy=check.policy)
+    answer = decide_check(check, item, requester, now)
+    rule = answer.decision.rule
+    if answer.rate_reset is None or rule is None or rule.rate_limit is None:
+        return answer
+    left = rate_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
+    return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))
+
+
+def charge_of(decision: Decision) -> Charge | None:
+    """What the decision costs, if its rule's limit does not turn it into a denial."""
+    price, held = decision.price, decision.license
+    if price is None or held is None or held.id is None:
+        return None
+    return Charge(*price, license_key(held.id), held.license_type or "")
+
+
+@lru_cache(maxsize=10_000)
+def license_key(license_id: str) -> str:
+    """Its UUID in hex; to decode an id takes longer than to decide."""
+    return ids.hex_of("lic", license_id)
+
+
+def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, Any]:
+    """What licensing.access.subjects.facts_of_event makes the decision's facts of again, and what its reply tells
+    of."""
+    facts, known, requester_name = dict(item.facts), answer.facts, answer.requester_name
+    if known.licenses_by_service:
+        facts["licenses"] = [recorded_license(held) for held in known.licenses]
+        if known.has_lapsed_license:
+            facts["lapsedLicense"] = True
+    if check.license_type is not None:
+        facts["licenseType"] = check.license_type
+    if check.has_valid_license:
+        facts["hasValidLicense"] = True
+    if requester_name is not None:
+        facts["requesterName"] = requester_name
+    if check.ip is not None:
+        facts["ip"] = check.ip
+    if check.user_agent:
+        facts["userAgent"] = check.user_agent
+    return facts
+
+
+def settle(answer: Answer, outcome: Outcome) -> Answer:
+    """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
+    decision = answer.decision
+    if not outcome.granted:
+        decision = replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
+    return replace(answer, decision=decision, rate_remaining=outcome.remaining, shared=None)

@@ -1,0 +1,83 @@
+"""The metadata attributes of content, one table: everything else that knows of them is derived from ATTRIBUTES.
+
+An attribute has a column of its own in licensing.content.models; further keys are kept in `metadata_extra`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum, auto
+from typing import Any
+
+from licensing.bounds import MAX_WORD_COUNT
+
+MAX_FURTHER_KEYS = 50
+MAX_FURTHER_TEXT = 500
+
+
+class Kind(Enum):
+    TEXT = auto()  # of at most `maximum` characters
+    DAY = auto()
+    TEXTS = auto()  # at most 50, each of 1 to `maximum` characters
+    INTEGER = auto()  # from 0 to `maximum`
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    name: str
+    column: str
+    kind: Kind
+    label: str
+    maximum: int = 0
+    description: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema, in the words of OpenAPI 3.0."""
+        schemas: dict[Kind, dict[str, Any]] = {
+            Kind.TEXT: {"type": "string", "maxLength": self.maximum},
+            Kind.DAY: {"type": "string", "format": "date"},
+            Kind.TEXTS: {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": self.maximum, "pattern": r"\S"},
+                "maxItems": MAX_TEXTS,
+            },
+            Kind.INTEGER: {"type": "integer", "minimum": 0, "maximum": self.maximum},
+        }
+        described = {"description": self.description} if self.description else {}
+        return {**schemas[self.kind], "nullable": True, **described}
+
+
+MAX_TEXTS = 50
+ATTRIBUTES = (
+    Attribute("author", "author", Kind.TEXT, "Author", 255),
+    Attribute("publishedAt", "published_at", Kind.DAY, "Published at"),
+    Attribute("category", "category", Kind.TEXT, "Category", 255),
+    Attribute(
+        "tags", "metadata_tags", Kind.TEXTS, "Tags in the metadata", 100, "Independent of the item's own `tags`."
+    ),
+    Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_WORD_COUNT),
+)
+COLUMNS = {one.name: one.column for one in ATTRIBUTES}
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "nullable": True,
+    "properties": {one.name: one.schema for one in ATTRIBUTES},
+    "additionalProperties": {
+        "oneOf": [{"type": "string", "maxLength": MAX_FURTHER_TEXT}, {"type": "number"}, {"type": "boolean"}],
+        "nullable": True,
+    },
+    "description": f"Up to {MAX_FURTHER_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
+    "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
+}
+
+
+def shown_metadata(item: object, further: Mapping[str, Any]) -> dict[str, Any]:
+    """`metadata` as the API shows it: the attributes that are set, then the further keys."""
+    known = {one.name: getattr(item, one.column) for one in ATTRIBUTES}
+    return {name: shown(value) for name, value in known.items() if value is not None} | dict(further)
+
+
+def shown(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,125 @@
+"""Writers of revenue rollups lock their rows in one order, so that they wait for each other and never in a ring."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import timedelta
+from decimal import Decimal
+from random import Random
+from threading import Barrier
+
+import psycopg
+import pytest
+from django.db import connection, connections
+from django.db.models import Sum
+from django.utils import timezone
+
+from analytics.ledger.adjustments import adjust
+from analytics.ledger.entries import add_entries
+from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
+from analytics.rollups.roll_up import roll_up
+from tests import factories
+from tests.client import ApiClient
+from tests.ledger import entry, requester
+
+pytestmark = pytest.mark.django_db(transaction=True)
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
+
+
+def in_thread(work, *arguments):
+    try:
+        return work(*arguments)
+    finally:
+        connections.close_all()
+
+
+@pytest.fixture
+def writers():
+    """The two ways into the rollups, both of the same rows, which exist already."""
+    account = factories.account()
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    factories.license(account, per_access="0.05", license_type="commercial")
+    api, check = ApiClient(factories.key_text(account)), {"contentId": item.pk, "requester": "org_acme"}
+    org = requester(account, "org_acme")
+
+    def charge():
+        assert api.post("/v1/access/check", check)["charge"]
+
+    def add():
+        about = {"content": item, "requester": org, "license_type": "commercial"}
+        add_entries([entry(account, "1", occurred_at=timezone.now(), **about)])
+
+    charge()
+    roll_up()
+    charge()  # is pending
+    return {"roll-up": roll_up, "entries": add}
+
+
+@on_postgresql
+@pytest.mark.parametrize("writer", ["roll-up", "entries"])
+@pytest.mark.parametrize("blocked", IN_ORDER)
+def test_who_waits_for_a_row_holds_none_of_those_that_come_later(writers, writer, blocked):
+    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
+    settings.pop("context", None)
+    with closing(psycopg.connect(**settings)) as holder, closing(psycopg.connect(**settings)) as other:
+        holder.execute(f"SELECT FROM analytics_{blocked} FOR UPDATE")
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(in_thread, writers[writer])
+            while not is_waited_for(holder.info.backend_pid, other):
+                assert not waiting.done()
+                time.sleep(0.01)
+            for later in IN_ORDER[IN_ORDER.index(blocked) + 1 :]:
+                rows = other.execute(f"SELECT FROM analytics_{later} FOR UPDATE NOWAIT").fetchall()
+                assert rows, f"nothing in {later}"
+            other.rollback()
+            holder.rollback()
+            waiting.result()
+
+
+def is_waited_for(pid, session):
+    waits = session.execute("SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))", [pid])
+    return waits.fetchone() != (0,)
+
+
+def test_adjustments_in_opposite_orders_beside_roll_ups_are_all_counted():
+    account = factories.account()
+    items = [factories.content(account).pk for _ in range(4)]
+    for name in range(4):
+        requester(account, f"org_{name}")
+    start = Barrier(4)
+
+    def adjust_all(worker):
+        start.wait()
+        order = list(range(16)) if worker % 2 else list(reversed(range(16)))
+        for number in order:
+            fields = {"content_id": items[number % 4], "requester_id": f"org_{number // 4}"}
+            adjust(account.pk, {"amount": Decimal(1), "currency": "USD", **fields})
+
+    def add_all(worker):
+        start.wait()
+        chance = Random(worker)
+        about = [(item, requester(account, f"org_{org}").pk) for item in items for org in range(4)]
+        for _ in range(4):
+            chance.shuffle(about)
+            add_entries(
+                [
+                    entry(
+                        account,
+                        "1",
+                        content_id=item,
+                        requester_id=org,
+                        occurred_at=timezone.now() - timedelta(hours=1),
+                    )
+                    for item, org in about
+                ]
+            )
+            roll_up()
+
+    with ThreadPoolExecutor(4) as pool:
+        works = [pool.submit(in_thread, work, number) for number, work in enumerate([adjust_all] * 2 + [add_all] * 2)]
+        for work in works:
+            work.result()
+    assert LedgerEntry.objects.count() == 2 * 16 + 2 * 4 * 16
+    for model in (ContentRevenue, RequesterRevenue, TierRevenue):
+        assert model.objects.aggregate(sum=Sum("amount"))["sum"] == 2 * 16 + 2 * 4 * 16

@@ -1,0 +1,79 @@
+"""What a request has brought and what it was answered is gone with it, not with the next collection of garbage."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pytest
+from django.http import HttpRequest
+from django.test.client import ClientHandler
+from rest_framework.response import Response
+
+from accounts.models import Account
+from kit.http.errors import ApiError
+from licensing.models import Content, Policy
+from tests import factories
+from tests.client import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def alive(*kinds: type) -> list[Any]:
+    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]  # a proxy lies of its class
+
+
+def status_of(api: ApiClient, method: str, target: str, body: Any = None) -> int:
+    """Asks as a server does, and keeps nothing but the status of the reply."""
+    path, _, query = target.partition("?")
+    sent = b"" if body is None else orjson.dumps(body)
+    environ = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "REMOTE_ADDR": "127.0.0.1",
+        "HTTP_AUTHORIZATION": api.headers["Authorization"],
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": str(len(sent)),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": BytesIO(sent),
+    }
+    return ClientHandler()(environ).status_code
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "status"),
+    [
+        ("GET", "/v1/content?limit=100&expand=policy", None, 200),
+        ("GET", "/v1/policies", None, 200),
+        ("POST", "/v1/content", {"title": "Another"}, 201),
+        ("POST", "/v1/content", {"title": 7}, 422),
+        ("POST", "/v1/access/check", {"contentId": "cnt_unknown", "requester": "org_acme"}, 404),
+    ],
+)
+def test_a_request_leaves_no_rows_no_body_and_no_reply(
+    api: ApiClient, account: Account, method: str, target: str, body: Any, status: int
+) -> None:
+    factories.content(account, policy_id=factories.policy(account).pk)
+    status_of(api, method, target, body)  # what is made once stays
+
+    with without_collection():
+        before = len(alive(Content, Policy))
+        assert status_of(api, method, target, body) == status
+        assert len(alive(Content, Policy)) == before
+        assert alive(Response, ApiError) == []
+        assert all(request.body == b"" for request in alive(HttpRequest))

@@ -1,0 +1,105 @@
+"""An error, metadata attribute, condition or reason is entered in one table, from which all else is derived."""
+
+import pytest
+from django.contrib import admin
+
+from kit.http.errors import ApiError
+from kit.rest.error_examples import documented_errors, error_classes
+from kit.rest.openapi import error_schema
+from licensing.access.event_loop.metrics import REASON_AT
+from licensing.access.filters import DecisionFilters
+from licensing.content.filters import ContentFilters
+from licensing.content.metadata import ATTRIBUTES, SCHEMA, Kind
+from licensing.content.models import Content
+from licensing.content.serializers import MetadataField
+from licensing.imports.importer import WRITTEN
+from licensing.imports.mapping import from_text
+from licensing.imports.preview import TARGETS
+from licensing.policies import schemas
+from licensing.policies.conditions import TYPES
+from licensing.policies.conditions import Kind as ConditionKind
+from licensing.policies.decision import Reason
+from licensing.policies.rules import parse_rule
+from operators.policies.form import RulesWidget
+from operators.policies.rule_rows import row_of, rule_of
+from operators.policies.rules_in_words import describe
+from tests.documents import ROOT, TABLES, with_tables
+
+# A value of each kind of attribute, and the cell of a CSV file that says the same.
+VALUES = {
+    Kind.TEXT: ("x", "x"),
+    Kind.DAY: ("2026-01-31", "2026-01-31"),
+    Kind.TEXTS: (["x"], "x"),
+    Kind.INTEGER: (7, "7"),
+}
+WANTED = {
+    ConditionKind.ALWAYS: True,
+    ConditionKind.FLAG: False,
+    ConditionKind.VALUES: "x",
+    ConditionKind.NETWORKS: "203.0.113.0/24",
+    ConditionKind.MOMENT: "2026-01-31",
+}
+
+
+@pytest.mark.parametrize("path", TABLES)
+def test_the_tables_of_the_documents_are_those_of_the_code(path):
+    text = (ROOT / path).read_text()
+    assert text == with_tables(path, text), "Run: python -m tests.documents"
+
+
+@pytest.mark.parametrize("error", list(error_classes()), ids=lambda error: error.__name__)
+def test_an_error_is_documented_by_its_class_alone(error):
+    assert documented_errors()[str(error.status_code)][error.code] is error
+    assert error.type in error_schema()["properties"]["error"]["properties"]["type"]["enum"]
+    assert error.example["message"]
+
+
+def test_every_error_but_those_that_nobody_reads_is_documented():
+    def all_errors(base):
+        return {base}.union(*map(all_errors, base.__subclasses__()))
+
+    undocumented = {error.__name__ for error in all_errors(ApiError) - set(error_classes())}
+    assert undocumented == {"ApiError", "ClientGone", "UnknownTransferCoding"}
+    assert all(documented_errors().values())
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES, ids=lambda one: one.name)
+def test_an_attribute_of_the_metadata_is_known_everywhere(attribute, api):
+    value, cell = VALUES[attribute.kind]
+    target = f"metadata.{attribute.name}"
+    assert Content._meta.get_field(attribute.column)
+    assert attribute.name in MetadataField.KNOWN
+    assert attribute.name in SCHEMA["properties"]
+    assert (target in ContentFilters.operands) is (attribute.kind != Kind.TEXTS)
+    assert TARGETS[target] == attribute.label
+    assert attribute.column in WRITTEN
+    assert from_text(target, cell) == value
+    assert attribute.column in admin.site._registry[Content].add_fieldsets[1][1]["fields"]
+    made = api.post("/v1/content", {"title": "x", "metadata": {attribute.name: value}})
+    assert made["metadata"] == {attribute.name: value}
+
+
+@pytest.mark.parametrize("condition", TYPES, ids=lambda one: one.name)
+def test_a_condition_is_known_everywhere(condition):
+    wanted = condition.choices[0] if condition.choices else WANTED[condition.kind]
+    rule = {"action": "deny", "conditions": {condition.name: wanted}}
+    [parsed] = parse_rule(rule, 0).conditions
+    assert (parsed.name, parsed.wanted) == (condition.name, wanted)
+    properties = [of_kind["properties"] for of_kind in schemas.CONDITIONS["oneOf"]]
+    assert [condition.schema] == [known[condition.name] for known in properties if condition.name in known]
+    assert condition.clause(wanted) in describe(rule)
+    assert rule_of({**row_of(rule), "original": ""}) == rule
+    shown = str(RulesWidget().shown(0, row_of(rule)))
+    assert f"rules-0-{condition.name}'" in shown
+    assert condition.label in shown
+
+
+def test_no_two_conditions_stand_at_one_place_of_a_sentence():
+    assert len({one.place for one in TYPES}) == len(TYPES)
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_a_reason_is_known_everywhere(reason):
+    assert reason.words
+    assert reason in REASON_AT
+    assert DecisionFilters.operands["reason"].kind.parse(str(reason)) == reason

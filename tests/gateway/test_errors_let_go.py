@@ -1,0 +1,37 @@
+"""A refused check leaves no error: the frames that one came through hold the body that it refuses."""
+
+import gc
+from typing import Any
+
+import pytest
+
+from kit.http.errors import ApiError
+from licensing.access.event_loop.application import MAX_QUICK_BYTES
+from tests.ways import GatewayClient
+
+pytestmark = pytest.mark.django_db
+
+CHECK = "/v1/access/check"
+DRAFT = {"contentId": "cnt_unknown", "requester": "org_acme", "dryRun": True, "policy": {"rules": "none"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"contentId": 7, "requester": "org_acme"}, 422),
+        ({"contentId": "cnt_unknown", "requester": "org_acme"}, 404),
+        (DRAFT, 422),
+        ({**DRAFT, "explain": "x" * MAX_QUICK_BYTES}, 422),
+        ({"contentId": "cnt_unknown", "requester": "org_acme", "dryRun": True}, 404),
+    ],
+    ids=["field", "unknown item", "draft", "long body", "dry run"],
+)
+def test_a_refused_check_leaves_no_error(api: GatewayClient, body: Any, status: int) -> None:
+    api.post(CHECK, body)  # what is made once stays
+    gc.collect()
+    gc.disable()
+    try:
+        assert api.post(CHECK, body).status == status
+        assert [found for found in gc.get_objects() if issubclass(type(found), ApiError)] == []
+    finally:
+        gc.enable()

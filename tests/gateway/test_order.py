@@ -1,0 +1,147 @@
+"""The order of a request (docs/api-guide.md, Requests and errors) is one for both ways that take it."""
+
+import asyncio
+from datetime import UTC, datetime
+from itertools import combinations
+
+import pytest
+
+from accounts import services as accounts
+from accounts.authentication import Caller, find_grant
+from accounts.models import ApiKey
+from kit.http.admission import Steps, admit, run_blocking
+from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
+from tests import factories
+from tests.client import ApiClient
+from tests.ways import GatewayClient
+
+# What refuses, in the order of the steps: status, code and param.
+REFUSALS = {
+    "method": (405, "method_not_allowed", None),
+    "key": (401, "invalid_api_key", None),
+    "address": (403, "ip_not_allowed", None),
+    "limit": (429, "rate_limit_exceeded", None),
+    "permission": (403, "insufficient_permissions", None),
+    "query": (400, "invalid_request", "unknown"),
+    "body": (400, "invalid_request", None),
+}
+TABLE = [*[(one,) for one in REFUSALS], *combinations(REFUSALS, 2), tuple(REFUSALS)]
+
+
+@pytest.fixture(params=["in a thread", "on the event loop"])
+def client_of(request, application):
+    """Makes a client of one way from a key's text."""
+    return ApiClient if request.param == "in a thread" else lambda text: GatewayClient(text, application)
+
+
+@pytest.fixture
+def sender(db, client_of, clock):
+    """Sends a check in which all of these are wrong."""
+
+    def send(wrong):
+        owner = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=10)
+        fields = {
+            **({"allowed_ips": ["203.0.113.9"]} if "address" in wrong else {}),
+            **({"permissions": ["content:read"]} if "permission" in wrong else {}),
+        }
+        key, text = factories.api_key(owner, **fields)
+        if "limit" in wrong:
+            assert client_of(factories.key_text(owner)).post("/v1/access/check", {}).status == 422
+        if "key" in wrong:
+            accounts.revoke_api_key(key)
+        method = "DELETE" if "method" in wrong else "POST"
+        path = "/v1/access/check" + ("?unknown=1" if "query" in wrong else "")
+        return client_of(text).request(method, path, b"{" if "body" in wrong else {})
+
+    return send
+
+
+@pytest.mark.parametrize("wrong", TABLE, ids=" and ".join)
+def test_the_first_step_that_refuses_is_the_one_told_of(sender, wrong):
+    reply = sender(wrong)
+    error = reply.error
+    assert (reply.status, error["code"], error.get("param")) == REFUSALS[wrong[0]]
+
+
+# --- The two drivers -------------------------------------------------------------------------------------------------
+
+
+class Noted(Steps):
+    """Notes which steps are taken; the one called `refusing` raises."""
+
+    def __init__(self, refusing: str = "", error: ApiError | None = None) -> None:
+        self.taken: list[str] = []
+        self.refusing, self.error = refusing, error or ApiError("refused")
+
+    def note(self, name: str) -> None:
+        self.taken.append(name)
+        if name == self.refusing:
+            raise self.error
+
+    def check_method(self) -> None:
+        self.note("method")
+
+    async def authenticate(self) -> None:
+        self.note("key")
+
+    def check_address(self) -> None:
+        self.note("address")
+
+    async def count(self) -> None:
+        self.note("limit")
+
+    async def count_stranger(self, refusal: ApiError) -> None:
+        self.note("limit of the address")
+
+    def authorize(self) -> None:
+        self.note("permission")
+
+    def check_query(self) -> None:
+        self.note("query")
+
+    async def read_body(self) -> None:
+        self.note("body")
+
+
+DRIVERS = {"blocking": run_blocking, "event loop": asyncio.run}
+STRANGERS = {"key": MissingApiKey("none"), "address": IpNotAllowed("not from here")}
+
+
+@pytest.mark.parametrize("drive", DRIVERS.values(), ids=DRIVERS)
+@pytest.mark.parametrize("refusing", ["", *REFUSALS])
+def test_either_driver_takes_the_steps_up_to_the_one_that_refuses(drive, refusing):
+    steps = Noted(refusing, STRANGERS.get(refusing))
+    if refusing:
+        with pytest.raises(ApiError):
+            drive(admit(steps))
+    else:
+        drive(admit(steps))
+    in_order = list(REFUSALS)
+    taken = in_order[: in_order.index(refusing) + 1] if refusing else in_order
+    assert steps.taken == taken + ["limit of the address"] * (refusing in STRANGERS)
+
+
+def test_a_step_that_waits_cannot_be_driven_in_a_thread():
+    with pytest.raises(AssertionError, match="waited"):
+        run_blocking(asyncio.sleep(0))
+
+
+# --- A key that is read again in the transaction of a decision -------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [*combinations(["key", "address", "permission"], 2), ("address",), ("permission",)])
+def test_a_caller_is_admitted_again_in_the_same_order(account, wrong):
+    key, text = factories.api_key(account)
+    caller = Caller(find_grant(text), None, "access:check")
+    changes = {
+        "key": {"revoked_at": datetime(2026, 1, 1, tzinfo=UTC)},
+        "address": {"allowed_ips": ["203.0.113.9"]},
+        "permission": {"permissions": ["content:read"]},
+    }
+    for one in wrong:
+        ApiKey.objects.filter(pk=key.pk).update(**changes[one])
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    caller.check_at(caller.grant.epoch, now)
+    with pytest.raises(ApiError) as raised:
+        caller.check_at(caller.grant.epoch + 1, now)
+    assert (raised.value.status_code, raised.value.code) == REFUSALS[wrong[0]][:2]
