@@ -17,6 +17,7 @@ from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
 HERE = Path(__file__).parent
+PARALLEL = "PYTEST_XDIST_WORKER" in os.environ
 # What opens no database says the same on both legs.
 WITHOUT_DATABASE = {
     "analytics": ["test_windows"],
@@ -51,17 +52,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """The test database is a copy of one that is migrated already."""
-    test = connection.settings_dict["TEST"]
+    name = connection.settings_dict["TEST"]["NAME"]
     if connection.vendor == "sqlite":
-        templates.copy_of_sqlite(Path(test["NAME"]))
-    elif "PYTEST_XDIST_WORKER" in os.environ:  # several copies, of one template
-        test["TEMPLATE"] = templates.on_postgresql()
+        templates.copy_of_sqlite(Path(name))
+    elif PARALLEL:
+        templates.copy_on_postgresql(name)
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    """On SQLite the copy is there before Django would make one."""
-    return connection.vendor == "sqlite"
+    """The copy is there before Django would make a database."""
+    return connection.vendor == "sqlite" or PARALLEL
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -61,10 +61,11 @@ def copy_of_sqlite(target: Path) -> None:
     shutil.copyfile(template, target)
 
 
-def on_postgresql() -> str:
-    """The name of a migrated database beside the one of the settings."""
+def copy_on_postgresql(target: str) -> None:
+    """Makes a migrated database of that name beside the one of the settings, in place of what there is."""
     name = f"test_template_{fingerprint()}"
     url = os.environ["DATABASE_URL"]
+    # Copies are made one at a time: PostgreSQL refuses to copy a database that somebody else is connected to.
     with one_at_a_time(), psycopg.connect(with_name(url, "postgres"), autocommit=True) as server:
         made = server.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test_template_%'").fetchall()
         if (name,) not in made:
@@ -75,7 +76,9 @@ def on_postgresql() -> str:
             migrate(with_name(url, draft), CACHE)
             rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
             server.execute(rename.format(sql.Identifier(draft), sql.Identifier(name)))
-    return name
+        copy, template = sql.Identifier(target), sql.Identifier(name)
+        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(copy))
+        server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(copy, template))
 
 
 def with_name(database_url: str, name: str) -> str:

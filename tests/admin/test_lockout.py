@@ -26,7 +26,7 @@ def _within_a_quarter_of_an_hour(monkeypatch):
 
 
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True, is_superuser=True)
 
 

@@ -18,7 +18,7 @@ PASSWORD = "correct-horse-9"
 
 
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True)
 
 

@@ -19,7 +19,7 @@ PAGE = reverse("admin:second_factor")
 
 
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True, is_superuser=True)
 
 

@@ -241,14 +241,17 @@ class Deployment:
         """The processes that listen, as soon as all of them do."""
         assert self.process
         parent = psutil.Process(self.process.pid)
-        listening = [
-            process
-            for process in (parent.children() if self.workers > 1 else [parent])
-            if any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
-        ]
+        listening = [process for process in (parent.children() if self.workers > 1 else [parent]) if listens(process)]
         # Uvicorn's children have the socket before they can answer.
         started = self.log().count("Application startup complete") - self.startups_before
         return listening if len(listening) == self.workers and started >= self.workers else []
+
+
+def listens(process: psutil.Process) -> bool:
+    try:
+        return any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
+    except psutil.NoSuchProcess:  # it has ended since it was listed
+        return False
 
 
 @contextmanager
