@@ -5,7 +5,7 @@ here fails test_samples.py.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -46,9 +46,9 @@ class Endpoint:
     def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
         """The path and the body with the ids of these resources."""
         body = self.body and {
-            name: value.format_map(ids) if isinstance(value, str) else value for name, value in self.body.items()
+            name: value.format(**ids) if isinstance(value, str) else value for name, value in self.body.items()
         }
-        return self.path.format_map(ids), body
+        return self.path.format(**ids), body
 
     def send(self, api: ApiClient, ids: dict[str, str], **options: Any) -> Reply:
         path, body = self.filled(ids)
@@ -129,37 +129,22 @@ LISTS = [
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
 
 
-class Resources(dict[str, str]):
-    """The ids of an account's resources, by the names that stand in braces in ENDPOINTS. Each is made when named."""
-
-    def __init__(self, account: Account) -> None:
-        self.account = account
-
-    def __missing__(self, name: str) -> str:
-        self[name] = MADE_BY[name](self)
-        return self[name]
-
-
-def decided(ids: Resources) -> str:
-    check = {"contentId": ids["content"], "requester": "org"}
-    return ApiClient(factories.key_text(ids.account)).post("/v1/access/check", check)["id"]
-
-
-MADE_BY: dict[str, Callable[[Resources], str]] = {
-    "content": lambda ids: factories.content(ids.account).pk,
-    "policy": lambda ids: factories.policy(ids.account).pk,
-    "license": lambda ids: factories.license(ids.account).pk,
-    "key": lambda ids: factories.api_key(ids.account)[0].pk,
-    "decision": decided,
-    "entry": lambda ids: ledger.add(ids.account).pk,
-    "audit": lambda ids: auditlog.entries(resource_id=ids["content"])[0].pk,
-}
-
-
 def make_resources(account: Account) -> dict[str, str]:
-    """One of each resource, and their ids."""
-    ids = Resources(account)
-    return {name: ids[name] for name in MADE_BY}
+    """One of each resource: the names that stand in braces in ENDPOINTS, and their ids."""
+    item, policy = factories.content(account), factories.policy(account)
+    key, _ = factories.api_key(account)
+    check = {"contentId": item.pk, "requester": "org"}
+    decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
+    [entry] = auditlog.entries(resource_id=item.pk)
+    return {
+        "content": item.pk,
+        "policy": policy.pk,
+        "license": factories.license(account).pk,
+        "key": key.pk,
+        "decision": decision["id"],
+        "entry": ledger.add(account).pk,
+        "audit": entry.pk,
+    }
 
 
 # --- What the URL resolver knows -------------------------------------------------------------------------------------
