@@ -241,9 +241,10 @@ def test(arguments: list[str]) -> int:
     with setup_lock() as stamp:
         install(stamp, DEV)
     pytest = [str(PYTHON), "-m", "pytest"]
-    if not any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
-        # Two even on one core, for what only concurrent processes show. A file's tests share their servers.
-        pytest += ["-n", str(max(2, min(os.cpu_count() or 1, 8))), "--dist", "loadfile"]
+    chosen = any(argument.startswith(("-n", "--numprocesses", "-k")) or "::" in argument for argument in arguments)
+    if not chosen:  # a few tests by name need no second process, which takes seconds to begin
+        # Two even on one core, for what only concurrent processes show.
+        pytest += ["-n", str(max(2, min(os.cpu_count() or 1, 8))), "--dist", "worksteal"]
     pytest += arguments
     given = {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
     servers = [str(PYTHON), "-m", "tests.services", "--no-fsync"]  # starts what is not given
@@ -260,7 +261,9 @@ def test(arguments: list[str]) -> int:
 
 def leg(name: str, command: list[str], environment: dict[str, str]) -> tuple[bool, str]:
     print(f"\n=== Tests on {name} ===", flush=True)
-    kept = {key: value for key, value in os.environ.items() if key not in SETTINGS}
+    # Without bytecode each of a run's processes, some fifty, would compile everything anew.
+    dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
+    kept = {key: value for key, value in os.environ.items() if key not in dropped}
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tests-") as data:
         status, _ = call(*command, env={**kept, **environment, "DATA_DIR": data})

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -12,14 +13,57 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.signing import forget_signer
-from tests import append_only, factories
+from tests import append_only, factories, templates, ways
 from tests.client import ApiClient
+from tests.ways import DJANGO, Connect
+
+HERE = Path(__file__).parent
+PARALLEL = "PYTEST_XDIST_WORKER" in os.environ
+# What opens no database says the same on both legs.
+WITHOUT_DATABASE = {
+    "analytics": ["test_windows"],
+    "commands": ["test_private_files"],
+    "conventions": ["test_imports", "test_money", "test_openapi"],
+    "decisions": ["test_compiled", "test_evaluation", "test_guide_example"],
+    "gateway": [
+        *("test_framing", "test_heads", "test_many_connections", "test_microbatch", "test_protocol"),
+        *("test_slow_readers", "test_threads", "test_trailers", "test_waiting"),
+    ],
+}
+collect_ignore = (
+    [f"{folder}/{name}.py" for folder, names in WITHOUT_DATABASE.items() for name in names]
+    if connection.vendor == "postgresql"
+    else []
+)
+application, connect = ways.application, ways.connect  # fixtures
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Names a case of bytes by its argument: an archive has the second it was packed in it, and all workers of a
     parallel run must give a test one name."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts what starts servers and browsers first: one worker begins with it, and the others take over what is left
+    of its share."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in ("browser", "faults")))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """The test database is a copy of one that is migrated already."""
+    name = connection.settings_dict["TEST"]["NAME"]
+    if connection.vendor == "sqlite":
+        templates.copy_of_sqlite(Path(name))
+    elif PARALLEL:
+        templates.copy_on_postgresql(name)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """The copy is there before Django would make a database."""
+    return connection.vendor == "sqlite" or PARALLEL
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -42,6 +86,12 @@ def _what_is_append_only_can_be_emptied() -> None:
     connection.ops.execute_sql_flush = unlocked_flush  # type: ignore[method-assign]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _passwords_are_hashed_quickly() -> None:
+    """A hash as it should be takes a third of a second."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
     """Each test counts from nothing, in Redis too."""
@@ -60,18 +110,23 @@ def other_account(db: None) -> Account:
 
 
 @pytest.fixture
-def api(account: Account) -> ApiClient:
-    return ApiClient(factories.key_text(account))
+def way() -> str:
+    return DJANGO
 
 
 @pytest.fixture
-def other_api(other_account: Account) -> ApiClient:
-    return ApiClient(factories.key_text(other_account))
+def api(account: Account, connect: Connect) -> ApiClient:
+    return connect(factories.key_text(account))
 
 
 @pytest.fixture
-def anonymous(db: None) -> ApiClient:
-    return ApiClient(None)
+def other_api(other_account: Account, connect: Connect) -> ApiClient:
+    return connect(factories.key_text(other_account))
+
+
+@pytest.fixture
+def anonymous(db: None, connect: Connect) -> ApiClient:
+    return connect(None)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import Account
 from operators.base.scope import set_scope
 from operators.login import second_factor
+from tests.client import HANDLER
 
 numbers = count(1)
 SignIn = Callable[..., Client]
@@ -38,6 +39,7 @@ def sign_in() -> SignIn:
 
     def make(user: User) -> Client:
         client = Client()
+        client.handler = HANDLER
         user.second_factor_given = second_factor.is_set_up(user)  # type: ignore[attr-defined]
         client.force_login(user)
         return client

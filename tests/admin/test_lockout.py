@@ -19,11 +19,6 @@ NEW_PASSWORD = "seven-gulls-19"
 
 
 @pytest.fixture(autouse=True)
-def _fast_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
 def _within_a_quarter_of_an_hour(monkeypatch):
     """All attempts of a test are of one moment, so that no window ends among them."""
     now = time.time()
@@ -31,7 +26,7 @@ def _within_a_quarter_of_an_hour(monkeypatch):
 
 
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True, is_superuser=True)
 
 

@@ -17,13 +17,8 @@ LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
 PASSWORD = "correct-horse-9"
 
 
-@pytest.fixture(autouse=True)
-def _fast_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True)
 
 

@@ -18,13 +18,8 @@ from tests.conventions.test_idempotency import everything_stored
 PAGE = reverse("admin:second_factor")
 
 
-@pytest.fixture(autouse=True)
-def _fast_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
-def anna(db, _fast_hashes):
+def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True, is_superuser=True)
 
 

@@ -12,14 +12,14 @@ from licensing.edge.application import ForwardApplication
 from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
-from tests.gateway.conftest import Response, application  # noqa: F401 - a fixture
+from tests.ways import Response
 
 PROXY = "10.0.0.1"
 Ask = Callable[..., Reply]
 
 
 @pytest.fixture
-def forwards(application: CheckApplication, settings: Any) -> ForwardApplication:  # noqa: F811
+def forwards(application: CheckApplication, settings: Any) -> ForwardApplication:
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
     return ForwardApplication(application.gateway)
 

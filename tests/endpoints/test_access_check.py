@@ -7,6 +7,9 @@ import pytest
 
 from tests import factories
 from tests.endpoints.test_content_create import A_TIMESTAMP
+from tests.ways import both_ways
+
+pytestmark = both_ways
 
 FIELDS = {
     "object", "id", "allowed", "reason", "message", "contentId", "requester", "permission", "permissions", "policyId",

@@ -20,6 +20,9 @@ from licensing.access import signing
 from licensing.access.models import SigningKey
 from licensing.access.signing import current_signer, forget_signer
 from tests import factories
+from tests.ways import both_ways
+
+pytestmark = both_ways
 
 ISSUERS = ["http://testserver", "http://localhost"]  # what the clients of the tests call the service
 

@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import psutil
-from django.conf import settings
 
 from run import ROOT, SETTINGS
+from tests import templates
 from tests.services import Postgres, Valkey, dies_with, free_port
 
+T = TypeVar("T")
 START_SECONDS = 60
 SERVE = ("manage.py", "serve")
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
@@ -33,11 +34,18 @@ def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
     return value
 
 
-def stay_within_the_minute(seconds: float = 5) -> None:
-    """Returns with so much of the clock's minute left that a window cannot end during a burst."""
-    left = 60 - time.time() % 60
-    if left < seconds:
-        time.sleep(left + 0.1)
+def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
+    """What the burst returns, given two keys of a new account with 60 requests a minute.
+
+    All its requests share a window: one during which a minute of the clock ended is made again.
+    """
+    for _ in range(5):
+        [(key, other)] = server.accounts(1, plan="starter")
+        minute = time.time() // 60
+        found = burst(key, other)
+        if time.time() // 60 == minute:
+            return found
+    raise AssertionError("A minute of the clock ended during each of five bursts.")
 
 
 class Deployment:
@@ -60,11 +68,10 @@ class Deployment:
         self.shell: subprocess.Popen[str] | None = None
         self.startups_before = 0
         self.log_file = directory / "server.log"
+        # Where everything has to be compiled, a start takes three times as long.
         dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in dropped},
-            # Where everything has to be compiled, a start takes three times as long.
-            "PYTHONPYCACHEPREFIX": str(settings.DATA_DIR / "pycache"),
             "DATA_DIR": str(directory),
             "HOST": "127.0.0.1",
             "PORT": str(self.port),
@@ -106,6 +113,13 @@ class Deployment:
     def manage(self, *command: str) -> dict[str, Any]:
         """What a command of the project answers to `--json`."""
         return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
+
+    def migrate(self) -> None:
+        """Makes its tables."""
+        if self.postgres:
+            self.ask_shell("manage", "migrate", "--verbosity", "0")
+        else:
+            templates.copy_of_sqlite(self.directory / "db.sqlite3")
 
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
         """New accounts, each as two keys that may do everything; fields as in tests.factories."""
@@ -174,13 +188,17 @@ class Deployment:
         owner = (self.postgres or self).process
         assert owner
         parent = psutil.Process(owner.pid)
-        for process in (parent, *parent.children(recursive=True)):  # it first: what it starts later has its limit
-            command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]
-            # By their own user: root itself may not be let.
-            done = subprocess.run(
-                command, capture_output=True, check=False, **(self.postgres.as_user if self.postgres else {})
-            )
-            assert done.returncode == 0 or not process.is_running()
+        self.limit(parent, size)  # before its children are looked for: what it starts from now on has its limit
+        for process in parent.children(recursive=True):
+            self.limit(process, size)
+
+    def limit(self, process: psutil.Process, size: int | None) -> None:
+        command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]
+        # By their own user: root itself may not be let.
+        done = subprocess.run(
+            command, capture_output=True, check=False, **(self.postgres.as_user if self.postgres else {})
+        )
+        assert done.returncode == 0 or not process.is_running()
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
@@ -230,14 +248,17 @@ class Deployment:
         """The processes that listen, as soon as all of them do."""
         assert self.process
         parent = psutil.Process(self.process.pid)
-        listening = [
-            process
-            for process in (parent.children() if self.workers > 1 else [parent])
-            if any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
-        ]
+        listening = [process for process in (parent.children() if self.workers > 1 else [parent]) if listens(process)]
         # Uvicorn's children have the socket before they can answer.
         started = self.log().count("Application startup complete") - self.startups_before
         return listening if len(listening) == self.workers and started >= self.workers else []
+
+
+def listens(process: psutil.Process) -> bool:
+    try:
+        return any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
+    except psutil.NoSuchProcess:  # it has ended since it was listed
+        return False
 
 
 @contextmanager
@@ -245,7 +266,7 @@ def deployed(directory: Path, **options: Any) -> Iterator[Deployment]:
     """A migrated installation with its server running; whatever happens, the server ends with the block."""
     deployment = Deployment(directory, **options)
     try:
-        deployment.ask_shell("manage", "migrate", "--verbosity", "0")
+        deployment.migrate()
         deployment.start()
         yield deployment
     finally:

@@ -24,7 +24,7 @@ TOO_LARGE = 413
 @contextmanager
 def connection(server: Deployment, head: str, *headers: str) -> Iterator[socket.socket]:
     lines = [f"{head} HTTP/1.1", "Host: localhost", *headers, "", ""]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as opened:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as opened:
         opened.sendall("\r\n".join(lines).encode())
         yield opened
 

@@ -1,6 +1,6 @@
 """kill -9 under load: every answered decision is stored once, on current facts, and the figures agree.
 
-FAULT_KILLS sets how often the server is killed.
+FAULT_KILLS sets how often the server is killed, and PostgreSQL.
 """
 
 import os
@@ -19,8 +19,8 @@ from tests.services import Postgres, postgres, valkey
 
 pytestmark = pytest.mark.faults
 
-SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or (20 if ON_POSTGRESQL else 5))
-DATABASE_KILLS = 10
+SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or (8 if ON_POSTGRESQL else 3))
+DATABASE_KILLS = int(os.environ.get("FAULT_KILLS") or 4)
 LOAD_SECONDS = 1.0
 PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 

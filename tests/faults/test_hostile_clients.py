@@ -12,7 +12,7 @@ from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
-AT_ONCE = 2  # seconds in which an unhindered server has long answered
+UNHINDERED = 9  # seconds in which a server has long answered, and which are less than HEAD_SECONDS
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def connect(server: Deployment) -> Callable[[bytes], socket.socket]:
     address = urlsplit(server.url)
 
     def send(data: bytes) -> socket.socket:
-        opened = socket.create_connection((address.hostname, address.port), timeout=10)
+        opened = socket.create_connection((address.hostname, address.port), timeout=60)
         opened.sendall(data)
         return opened
 
@@ -39,20 +39,15 @@ def read_all(opened: socket.socket) -> bytes:
 
 
 def titles(server: Deployment, key: str) -> list[str]:
-    with server.client(key, timeout=AT_ONCE) as client:
+    with server.client(key, timeout=UNHINDERED) as client:
         return [item["title"] for item in client.get("/v1/content").json()["data"]]
 
 
 def test_an_endless_head_is_refused_and_stops_nobody(server, key, connect) -> None:
     with connect(b"GET /v1/content HTTP/1.1\r\nHost: localhost\r\n") as opened:
-        began = time.monotonic()
-        try:
-            for _ in range(100):
-                opened.sendall(b"X: aaaaaaaa\r\n" * 1000)
-        except OSError:
-            pass  # the server has closed the connection
+        with pytest.raises(ConnectionError):  # more than all buffers on the way take
+            opened.sendall(b"X: aaaaaaaa\r\n" * 2_000_000)
         assert titles(server, key) == []
-        assert time.monotonic() - began < 2 * AT_ONCE
 
 
 def test_too_many_headers_are_a_400_in_the_envelope(key, connect) -> None:
@@ -64,7 +59,7 @@ def test_too_many_headers_are_a_400_in_the_envelope(key, connect) -> None:
 
 def test_stalled_uploads_hold_up_neither_checks_nor_writes_nor_probes(server, key, connect) -> None:
     stalled = head("POST /v1/content", key, "Content-Length: 100") + b'{"title'
-    with ExitStack() as stack, server.client(key, timeout=AT_ONCE) as client:
+    with ExitStack() as stack, server.client(key, timeout=UNHINDERED) as client:
         for _ in range(40):
             stack.enter_context(connect(stalled))
         item = client.post("/v1/content", json={"title": "Meanwhile"})
@@ -99,7 +94,7 @@ def test_a_header_spelt_with_underscores_cannot_choose_the_address(server, key, 
 
 def test_a_body_with_thousands_of_keys_is_refused_at_once(server, key) -> None:
     keys = ",".join(f'"k{number}":1' for number in range(30_000))
-    with server.client(key, timeout=AT_ONCE) as client:
+    with server.client(key, timeout=UNHINDERED) as client:
         reply = client.post("/v1/access/check", content="{" + keys + ',"k0":2}')
         assert (reply.status_code, reply.json()["error"]["param"]) == (400, "k0")
 
@@ -108,7 +103,7 @@ def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
     server = Deployment(tmp_path)
     server.environment |= {"SEND_SECONDS": "1", "THREADS": "4", "HEAVY_THREADS": "1"}
     try:
-        server.ask_shell("manage", "migrate", "--verbosity", "0")
+        server.migrate()
         server.start()
         [(key, other_key)] = server.accounts(1)
         with server.client(key) as client:

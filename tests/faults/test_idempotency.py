@@ -14,7 +14,7 @@ from tests.faults.traffic import Reply, at_once, request
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = 100 if ON_POSTGRESQL else 10
+ROUNDS = 40 if ON_POSTGRESQL else 10
 KILLS = 2 if ON_POSTGRESQL else 1
 
 

@@ -19,11 +19,10 @@ from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
-from tests.faults.conftest import ON_POSTGRESQL
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
-ITEMS = int(os.environ.get("FAULT_ITEMS") or (20_000 if ON_POSTGRESQL else 8_000))
+ITEMS = int(os.environ.get("FAULT_ITEMS") or 8_000)
 IN_ONE_MICROSECOND = 3_000
 
 

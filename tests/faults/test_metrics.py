@@ -14,7 +14,7 @@ TIMED = "licensing_http_request_duration_seconds_count"
 
 
 def scrape(server: Deployment) -> Samples:
-    return read(httpx.get(f"{server.url}/metrics", timeout=10).text)
+    return read(httpx.get(f"{server.url}/metrics", timeout=60).text)
 
 
 def check(client: httpx.Client) -> int:

@@ -3,38 +3,34 @@
 import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL
-from tests.faults.harness import Deployment, stay_within_the_minute
+from tests.faults.harness import Deployment, within_a_minute
 from tests.faults.traffic import at_once, in_groups, request, statuses
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = 10 if ON_POSTGRESQL else 2
+ROUNDS = 4 if ON_POSTGRESQL else 2
 
 
 def test_of_400_simultaneous_requests_at_a_limit_of_60_exactly_60_pass(server: Deployment) -> None:
-    rounds = []
-    for key, _ in server.accounts(ROUNDS, plan="starter"):
+    def listings(key: str, other: str) -> dict[int, int]:
         listing = [request("GET", "/v1/policies", key)] * 400
-        stay_within_the_minute()
-        rounds.append(statuses(at_once(server, listing) if ON_POSTGRESQL else in_groups(server, listing, 32)))
+        return statuses(at_once(server, listing) if ON_POSTGRESQL else in_groups(server, listing, 32))
+
+    rounds = [within_a_minute(server, listings) for _ in range(ROUNDS)]
 
     assert rounds == [{200: 60, 429: 340}] * ROUNDS
 
 
 def test_two_keys_of_one_account_share_its_limit_also_at_the_same_moment(server: Deployment) -> None:
-    [(key, other)] = server.accounts(1, plan="starter")
-    stay_within_the_minute()
-
-    replies = at_once(server, [request("GET", "/v1/content", one) for one in (key, other) for _ in range(60)])
+    replies = within_a_minute(
+        server, lambda *keys: at_once(server, [request("GET", "/v1/content", one) for one in keys for _ in range(60)])
+    )
 
     assert statuses(replies) == {200: 60, 429: 60}
 
 
 def test_simultaneous_requests_are_each_told_another_number_of_requests_left(server: Deployment) -> None:
-    [(key, _)] = server.accounts(1, plan="starter")
-    stay_within_the_minute()
-
-    replies = at_once(server, [request("GET", "/v1/content", key)] * 60)
+    replies = within_a_minute(server, lambda key, other: at_once(server, [request("GET", "/v1/content", key)] * 60))
 
     remaining = sorted(int(reply.headers["x-ratelimit-remaining"]) for reply in replies)
     assert remaining == list(range(60))

@@ -14,7 +14,7 @@ LIMITED = {
     "permissions": ["full_access"],
     "rateLimit": {"requests": 1_000_000, "period": "month"},
 }
-BATCHES = 200 if ON_POSTGRESQL else 32
+BATCHES = 100 if ON_POSTGRESQL else 32
 
 
 def new_item(server: Deployment, key: str, number: int) -> str:

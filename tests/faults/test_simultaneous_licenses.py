@@ -12,7 +12,7 @@ from tests.faults.traffic import in_groups, request, statuses
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = 40 if ON_POSTGRESQL else 5
+ROUNDS = 20 if ON_POSTGRESQL else 5
 REQUESTERS = 3
 PRICE = {"amount": "0.01", "currency": "EUR"}
 

@@ -32,7 +32,7 @@ listen service
 
 
 def sent(port: int, data: bytes) -> Reply:
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as opened:
         opened.sendall(data)
         return Reply.parse(b"".join(iter(lambda: opened.recv(65_536), b"")))
 

@@ -11,7 +11,7 @@ from tests.faults.traffic import Compose, Load, request, statuses, under_load
 
 pytestmark = pytest.mark.faults
 
-CHECKS = 1_000 if ON_POSTGRESQL else 200
+CHECKS = 400 if ON_POSTGRESQL else 200
 LICENSED = {
     "action": "allow",
     "conditions": {"licenseType": "press", "hasValidLicense": True},

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from tests.faults.harness import Deployment
+from tests.faults.harness import Deployment, eventually
 
 REPLY_SECONDS = 60
 
@@ -124,6 +124,10 @@ class Load:
         while len(self.exchanges) < goal:
             assert time.monotonic() < deadline, f"No {count} replies in {seconds} s: {self}"
             time.sleep(0.01)
+
+    def eventually_succeeds(self, since: int, count: int = 200, seconds: float = 60) -> bool:
+        """Whether so many requests in a row get a 200, behind the first `since`; returns as soon as they have."""
+        return eventually(lambda: statuses(self.replies[since:][-count:]) == {200: count}, seconds)
 
     @property
     def per_second(self) -> float:

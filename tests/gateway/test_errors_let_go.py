@@ -7,7 +7,7 @@ import pytest
 
 from kit.http.errors import ApiError
 from licensing.access.event_loop.application import MAX_QUICK_BYTES
-from tests.gateway.conftest import GatewayClient
+from tests.ways import GatewayClient
 
 pytestmark = pytest.mark.django_db
 

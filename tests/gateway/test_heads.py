@@ -10,6 +10,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from config.server.protocol import MAX_HEAD_BYTES, BoundedProtocol
+from tests.gateway.wire import settled
 
 BODY = bytes(MAX_HEAD_BYTES + 10_000)
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
@@ -59,7 +60,7 @@ def replies(*reads: bytes) -> list[bytes]:
         for read in reads:
             if not client.closed:
                 protocol.data_received(read)
-            await asyncio.sleep(0.01)
+            await settled()
         return client.received
 
     return asyncio.run(exchange()).split(b"HTTP/1.1 ")[1:]

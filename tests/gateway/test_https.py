@@ -5,7 +5,7 @@ from django.conf import settings as configured
 
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
-from tests.gateway.conftest import GatewayClient
+from tests.ways import GatewayClient
 
 HSTS = f"max-age={configured.SECURE_HSTS_SECONDS}"
 PATHS = ["/v1/access/check", "/v1/access/check/batch"]

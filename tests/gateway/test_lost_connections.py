@@ -16,6 +16,7 @@ import pytest
 import uvloop
 
 from kit.storage.async_postgres import Session
+from tests.gateway.wire import until
 
 READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
 FIELDS = b"SNOTICE\0C00000\0Mgoing down\0\0"
@@ -67,7 +68,7 @@ def test_a_statement_fails_at_once(runner: asyncio.Runner) -> None:
         await asyncio.sleep(0)
         wait_for_both()
         with pytest.raises(psycopg.OperationalError):
-            await asyncio.wait_for(statement, 5)
+            await asyncio.wait_for(statement, 20)
 
     runner.run(scenario())
 
@@ -76,7 +77,6 @@ def test_between_statements_the_connection_is_given_up(runner: asyncio.Runner) -
     async def scenario() -> None:
         session = await session_with(DyingServer(at_once=True))
         wait_for_both()
-        await asyncio.sleep(0.1)
-        assert session.has_ended
+        await until(lambda: session.has_ended)
 
     runner.run(scenario())

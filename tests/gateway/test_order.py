@@ -12,8 +12,7 @@ from accounts.models import ApiKey
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
 from tests import factories
-from tests.client import ApiClient
-from tests.gateway.conftest import GatewayClient
+from tests.ways import both_ways
 
 # What refuses, in the order of the steps: status, code and param.
 REFUSALS = {
@@ -28,14 +27,8 @@ REFUSALS = {
 TABLE = [*[(one,) for one in REFUSALS], *combinations(REFUSALS, 2), tuple(REFUSALS)]
 
 
-@pytest.fixture(params=["in a thread", "on the event loop"])
-def client_of(request, application):
-    """Makes a client of one way from a key's text."""
-    return ApiClient if request.param == "in a thread" else lambda text: GatewayClient(text, application)
-
-
 @pytest.fixture
-def sender(db, client_of, clock):
+def sender(db, connect, clock):
     """Sends a check in which all of these are wrong."""
 
     def send(wrong):
@@ -46,16 +39,17 @@ def sender(db, client_of, clock):
         }
         key, text = factories.api_key(owner, **fields)
         if "limit" in wrong:
-            assert client_of(factories.key_text(owner)).post("/v1/access/check", {}).status == 422
+            assert connect(factories.key_text(owner)).post("/v1/access/check", {}).status == 422
         if "key" in wrong:
             accounts.revoke_api_key(key)
         method = "DELETE" if "method" in wrong else "POST"
         path = "/v1/access/check" + ("?unknown=1" if "query" in wrong else "")
-        return client_of(text).request(method, path, b"{" if "body" in wrong else {})
+        return connect(text).request(method, path, b"{" if "body" in wrong else {})
 
     return send
 
 
+@both_ways
 @pytest.mark.parametrize("wrong", TABLE, ids=" and ".join)
 def test_the_first_step_that_refuses_is_the_one_told_of(sender, wrong):
     reply = sender(wrong)

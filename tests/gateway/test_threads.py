@@ -28,7 +28,7 @@ class Work:
 
     def __call__(self, environ, start_response):
         self.begun.append(environ["PATH_INFO"])
-        self.go_on.acquire(timeout=20)
+        self.go_on.acquire(timeout=60)
         start_response("200 OK", [])
         return [b"done"]
 
@@ -38,7 +38,7 @@ class Clients:
 
     def __init__(self, **options):
         self.work = Work()
-        self.threads = Threads(self.work, "heavy", 2, **{"share": 1, "patience": 20, **options})
+        self.threads = Threads(self.work, "heavy", 2, **{"share": 1, "patience": 60, **options})
         self.replies = []
 
     async def receive(self):
@@ -54,14 +54,14 @@ class Clients:
         )
 
     async def until_begun(self, count):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(self.work.begun) < count:
                 await asyncio.sleep(0)
 
     async def let_go(self, *tasks):
         self.work.go_on.release(100)
-        await asyncio.wait_for(asyncio.gather(*tasks), 10)
-        async with asyncio.timeout(10):
+        await asyncio.wait_for(asyncio.gather(*tasks), 60)
+        async with asyncio.timeout(60):
             while self.threads.running:
                 await asyncio.sleep(0)
 
@@ -170,7 +170,7 @@ async def test_a_thread_is_given_back_though_its_reply_is_not_read():
 
     left = asyncio.get_running_loop().create_future()
     first = asyncio.create_task(clients.threads.serve(dict(SCOPE), clients.receive, send, "a", 0, left))
-    await asyncio.wait_for(clients.ask("a"), 10)
+    await asyncio.wait_for(clients.ask("a"), 60)
     assert not first.done()
     unread.set()
     await clients.let_go(first)

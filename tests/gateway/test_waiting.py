@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from config.server.connections import GRACE_SECONDS, Connections
-from tests.gateway.wire import Echo, chunked, post, read_all, served, until
+from tests.gateway.wire import Echo, chunked, post, read_all, served, settled, until
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HEAD_SECONDS, BODY_SECONDS, SEND_SECONDS, KEEP_ALIVE_SECONDS = 10, 30, 30, 65
@@ -26,7 +26,7 @@ class Clock:
         self.now += seconds
         for connection in list(self.connections.open):
             self.connections.look_at(connection, self.now)
-        await asyncio.sleep(0.01)
+        await settled()
         return len(self.connections.open)
 
 
@@ -54,7 +54,7 @@ def test_a_connection_that_sends_nothing_ends():
 def test_a_head_a_byte_at_a_time_ends_however_steadily_it_comes(before):
     async def dawdling(client, clock):
         client[1].write(before)
-        await asyncio.sleep(0.01)
+        await settled()
         for byte in b"GET / HTT":
             client[1].write(bytes([byte]))
             await asyncio.sleep(0.002)
@@ -82,7 +82,7 @@ def test_line_ends_do_not_keep_an_idle_connection():
         await client[0].readuntil(b">")
         assert await clock.after(KEEP_ALIVE_SECONDS - 1) == 1
         client[1].write(b"\r\n")
-        await asyncio.sleep(0.01)
+        await settled()
         assert await clock.after(2) == 0
 
     with_client(idle)
@@ -92,7 +92,7 @@ def test_line_ends_do_not_keep_an_idle_connection():
 def test_a_body_that_does_not_come_ends_its_connection(sent):
     async def stalled(client, clock):
         client[1].write(sent)
-        await asyncio.sleep(0.01)
+        await settled()
         assert await clock.after(BODY_SECONDS) == 1  # whoever reads it answers first
         assert await clock.after(GRACE_SECONDS + 1) == 0
 
@@ -125,7 +125,7 @@ def test_a_request_may_take_as_long_as_the_server_needs():
 
     async def patient(client, clock):
         client[1].write(post() + b"GET /next")
-        await asyncio.sleep(0.01)
+        await settled()
         assert await clock.after(1000) == 1
         done.set()
         assert b"200 OK" in await client[0].readuntil(b"\r\n\r\n")
@@ -158,7 +158,7 @@ def test_a_reply_that_nobody_reads_ends_and_so_does_what_makes_it(parts, size):
         await asyncio.sleep(0.05)
         assert await clock.after(SEND_SECONDS - 1) == 1
         assert await clock.after(2) == 0
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 60)
 
     with_client(not_reading, stream(parts, sent, ended, size))
 
@@ -183,6 +183,6 @@ def test_the_server_sweeps_by_itself(monkeypatch):
 
     async def silent(client, clock):
         clock.connections.seconds = dict.fromkeys(clock.connections.seconds, 0.05)
-        assert await asyncio.wait_for(read_all(client[0]), 5) == b""
+        assert await asyncio.wait_for(read_all(client[0]), 60) == b""
 
     with_client(silent)

@@ -8,7 +8,7 @@ from accounts.models import ApiKey
 from kit.storage.microbatch import MicroBatch
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.gateway.conftest import GatewayClient
+from tests.ways import GatewayClient
 
 
 @pytest.fixture

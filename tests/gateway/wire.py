@@ -57,7 +57,7 @@ def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> 
     """All that the server sends to packets written one after the other, until it closes the connection."""
 
     async def exchange() -> bytes:
-        async with served(application) as (address, _), asyncio.timeout(10):
+        async with served(application) as (address, _), asyncio.timeout(60):
             reader, writer = await asyncio.open_connection(*address)
             reading = asyncio.create_task(read_all(reader))
             for packet in (*packets, last):
@@ -84,9 +84,15 @@ def statuses(received: bytes) -> list[int]:
     return [int(part[:3]) for part in received.split(b"HTTP/1.1 ")[1:]]
 
 
+async def settled() -> None:
+    """Returns when the loop has done all that follows from what has been written up to now."""
+    for _ in range(10):
+        await asyncio.sleep(0.001)
+
+
 async def until(condition: Callable[[], Any]) -> None:
-    """Returns when it holds. Fails after ten seconds."""
-    async with asyncio.timeout(10):
+    """Returns when it holds. Fails after a minute."""
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
 

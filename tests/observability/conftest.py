@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Account
 from licensing.content.models import Content
 from tests import factories
-from tests.gateway.conftest import api, application  # noqa: F401 - fixtures
+from tests.gateway.conftest import way  # noqa: F401 - a fixture
 
 
 @pytest.fixture

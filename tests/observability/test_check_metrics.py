@@ -10,8 +10,8 @@ from licensing.access.event_loop import sampling
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.client import ApiClient
-from tests.gateway.conftest import GatewayClient
 from tests.observability.scrape import change, scrape, value
+from tests.ways import GatewayClient
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 CHECKS = "licensing_access_checks_total"

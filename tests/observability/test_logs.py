@@ -104,7 +104,7 @@ def test_an_access_line_has_no_id_and_no_query(log, api, item):
 
 @pytest.mark.usefixtures("access_log")
 def test_a_request_without_a_valid_key_names_none(log, application):
-    from tests.gateway.conftest import GatewayClient
+    from tests.ways import GatewayClient
 
     for client in (GatewayClient(None, application), ApiClient(None)):
         client.post(CHECK, {})

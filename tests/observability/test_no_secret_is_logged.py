@@ -11,8 +11,8 @@ from accounts.limits.limiter import RedisCounters
 from kit.telemetry.logs import JsonLines, Lines, own_secrets
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
-from tests.gateway.conftest import GatewayClient
 from tests.observability.test_logs import CHECK, Log, access_log, log  # noqa: F401 - fixtures
+from tests.ways import GatewayClient
 
 PASSWORD, TOKEN, PEPPER = "correct-horse-battery", "metrics-token-staple", "salt-and-pepper-and-more"
 BOTH = pytest.mark.parametrize("log", [Lines, JsonLines], indirect=True)

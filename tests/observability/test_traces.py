@@ -18,7 +18,7 @@ from kit.http.middleware import TrustedProxies
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.client import ApiClient
-from tests.gateway.conftest import GatewayClient
+from tests.ways import GatewayClient
 
 CHECK = "/v1/access/check"
 PARENT = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

@@ -85,6 +85,7 @@ def options_of(port: int) -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": False,  # kit.http.middleware decides whom to believe
         "timeout_graceful_shutdown": 30,
+        "timeout_worker_healthcheck": 30,  # a worker that is short of the processor is not one that hangs
     }
 
 

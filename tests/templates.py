@@ -1,0 +1,86 @@
+"""A migrated database, made once and copied: by each worker of a parallel run, and by what a test deploys on SQLite.
+
+It is kept in pytest's cache for the next run, under a name that changes with the migrations and the locked packages.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from run import ROOT, SETTINGS
+
+CACHE = ROOT / ".pytest_cache" / "migrated"
+
+
+def fingerprint() -> str:
+    """Of all that decides which tables there are."""
+    digest = sha256()
+    imported = sorted(ROOT.glob("kit/values/*.py"))
+    for path in (ROOT / "requirements-dev.txt", *imported, *sorted(ROOT.glob("*/migrations/*.py"))):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def migrate(database_url: str, directory: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    environment |= {"DATABASE_URL": database_url, "DATA_DIR": str(directory)}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+
+
+def copy_of_sqlite(target: Path) -> None:
+    """Puts a migrated database there, in place of what there is."""
+    template = CACHE / f"{fingerprint()}.sqlite3"
+    with one_at_a_time():
+        if not template.exists():
+            for old in CACHE.glob("*.sqlite3*"):
+                old.unlink()
+            draft = CACHE / "draft.sqlite3"
+            migrate(f"sqlite:///{draft}", CACHE)
+            draft.rename(template)
+    for suffix in ("-wal", "-shm"):
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+    target.touch(0o600)
+    shutil.copyfile(template, target)
+
+
+def copy_on_postgresql(target: str) -> None:
+    """Makes a migrated database of that name beside the one of the settings, in place of what there is."""
+    name = f"test_template_{fingerprint()}"
+    url = os.environ["DATABASE_URL"]
+    # Copies are made one at a time: PostgreSQL refuses to copy a database that somebody else is connected to.
+    with one_at_a_time(), psycopg.connect(with_name(url, "postgres"), autocommit=True) as server:
+        made = server.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test_template_%'").fetchall()
+        if (name,) not in made:
+            for (old,) in made:
+                server.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(old)))
+            draft = f"test_draft_{os.getpid()}"
+            server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
+            migrate(with_name(url, draft), CACHE)
+            rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+            server.execute(rename.format(sql.Identifier(draft), sql.Identifier(name)))
+        copy, template = sql.Identifier(target), sql.Identifier(name)
+        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(copy))
+        server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(copy, template))
+
+
+def with_name(database_url: str, name: str) -> str:
+    address, _, options = database_url.partition("?")
+    return f"{address.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")

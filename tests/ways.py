@@ -1,0 +1,104 @@
+"""The two ways on which a check is answered: by Django in a thread, and on the event loop as a server answers it
+(licensing.access.event_loop.gateway).
+
+A module or a test with the mark `both_ways` runs on each; without it on the way that `way` gives in its folder.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.utils.datastructures import CaseInsensitiveMapping
+
+from kit.storage.microbatch import InThread
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.blocking_calls import record_now
+from tests.client import ApiClient, Reply
+
+DJANGO, EVENT_LOOP = "django", "event loop"
+both_ways = pytest.mark.parametrize("way", [DJANGO, EVENT_LOOP])
+Connect = Callable[[str | None], ApiClient]
+
+
+class Response:
+    """What Reply reads of a response."""
+
+    def __init__(self, start: dict[str, Any], body: bytes) -> None:
+        self.status_code = start["status"]
+        self.headers = CaseInsensitiveMapping({name.decode(): value.decode() for name, value in start["headers"]})
+        self.content = body
+
+    def getvalue(self) -> bytes:
+        return self.content
+
+
+class GatewayClient(ApiClient):
+    """Sends checks to the ASGI application, everything else to Django. A list of values sends a header for each."""
+
+    scheme = "http"
+
+    def __init__(self, key: str | None, application: CheckApplication) -> None:
+        super().__init__(key)
+        self.application = application
+
+    def request(self, method: str, path: str, json: Any = None, *, headers: Any = None, **query: Any) -> Reply:
+        given = {"Host": "localhost", "Content-Type": "application/json", **self.headers, **(headers or {})}
+        address = urlsplit(path)
+        scope = {
+            "type": "http",
+            "scheme": self.scheme,
+            "method": method,
+            "path": address.path,
+            "query_string": address.query.encode(),
+            "headers": [
+                (name.lower().encode(), value.encode())
+                for name, values in given.items()
+                for value in ([values] if isinstance(values, str) else values)
+            ],
+            "client": ("127.0.0.1", 12345),
+            "server": ("localhost", 80),
+        }
+        if query or not self.application.serves(scope):
+            return super().request(method, path, json, headers=headers, **query)
+        body = json if isinstance(json, bytes) else b"" if json is None else orjson.dumps(json)
+        return Reply(async_to_sync(self.exchange)(scope, body))
+
+    async def exchange(self, scope: dict[str, Any], body: bytes) -> Response:
+        sent: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.application(scope, receive, send)
+        return Response(sent[0], sent[1]["body"])
+
+
+@pytest.fixture
+def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
+    """Its blocking calls run on the thread of the test, whose transaction no other thread sees."""
+
+    async def on_thread_of_test(self: InThread, items: Any) -> Any:
+        return await sync_to_async(self.call)(items)
+
+    monkeypatch.setattr(InThread, "__call__", on_thread_of_test)
+    made = CheckApplication()
+    # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
+    made.gateway.write = InThread("recorder", record_now)
+    made.gateway.quick_lookups = None
+    made.gateway.callers.limits = None
+    return made
+
+
+@pytest.fixture
+def connect(way: str, request: pytest.FixtureRequest) -> Connect:
+    """Makes a client with a key whose checks go that way."""
+    if way == DJANGO:
+        return ApiClient
+    application = request.getfixturevalue("application")
+    return lambda key: GatewayClient(key, application)
