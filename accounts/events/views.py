@@ -1,5 +1,6 @@
 """/v1/events."""
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -28,12 +29,12 @@ class EventViewSet(AccountViewSet):
         return self.page()
 
     @extend_schema(summary="Get an event")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
 
     @extend_schema(summary="Deliver an event once more", request=RedeliverySerializer, responses=EventSerializer)
     @action(detail=True, methods=["post"])
-    def redeliver(self, request: Request, id: str) -> Response:
+    def redeliver(self, request: Request, id: str) -> HttpResponse:
         """One attempt at once, under the same id, whether or not the endpoint had it, hears of it or is enabled."""
         event = self.get_object()
         webhook_id = self.validated(RedeliverySerializer)["webhookId"]

@@ -106,6 +106,8 @@ class WebhookEndpointSerializer(StrictSerializer):
 
     owned = frozenset({"secret"})
 
+    beside_state = frozenset({"failingSince"})
+
     def validate_events(self, patterns: list[str]) -> list[str]:
         return list(dict.fromkeys(patterns))
 
@@ -129,9 +131,6 @@ class SecretSerializer(WebhookEndpointSerializer):
     secret = serializers.CharField(
         read_only=True, help_text="What signs the deliveries. Shown in this reply and never again."
     )
-
-    def to_representation(self, endpoint: WebhookEndpoint) -> dict[str, Any]:
-        return {**super().to_representation(endpoint), "secret": self.context["secret"]}
 
 
 class DeletedEndpointSerializer(serializers.Serializer):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -33,16 +34,11 @@ class WebhookViewSet(AccountViewSet):
     serializer_class: Any = WebhookEndpointSerializer
     filterset_class: Any = None
     queryset = WebhookEndpoint.objects.all()
+    cache_control = "no-store"  # a secret may be in the reply, be it the first or a replay
 
-    def with_secret(self, made: tuple[WebhookEndpoint, str], status: int) -> Response:
+    def with_secret(self, made: tuple[WebhookEndpoint, str], status: int) -> HttpResponse:
         endpoint, secret = made
-        return Response(SecretSerializer(endpoint, context={"secret": secret}).data, status=status)
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """No cache may keep a reply that can hold a secret, be it the first or a replay."""
-        finalized = super().finalize_response(request, response, *args, **kwargs)
-        finalized.headers["Cache-Control"] = "no-store"
-        return finalized
+        return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
 
     @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -50,34 +46,34 @@ class WebhookViewSet(AccountViewSet):
         return self.page()
 
     @extend_schema(summary="Create a webhook endpoint", responses={201: SecretSerializer})
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> HttpResponse:
         """The reply holds the `secret` that signs the deliveries: keep it, for it cannot be shown again."""
         fields = {"events": ["*"], **self.validated()}
         return self.with_secret(services.create_endpoint(self.account_id, fields), 201)
 
     @extend_schema(summary="Get a webhook endpoint")
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
 
     @extend_schema(summary="Update a webhook endpoint")
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: Request, id: str) -> HttpResponse:
         """`events` and `headers`, where given, replace the whole.
 
         What waits for an endpoint that gets disabled is given up; `recover` can bring it back.
         """
-        endpoint = self.get_object()
+        endpoint = self.get_object_to_change()
         return self.answer(services.update_endpoint(endpoint, self.validated(partial=True)))
 
     @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
     def destroy(self, request: Request, id: str) -> Response:
         """With what waits for it. The events stay."""
-        endpoint = self.get_object()
+        endpoint = self.get_object_to_change()
         services.delete_endpoint(endpoint)
         return Response({"id": endpoint.pk, "object": "webhook_endpoint", "deleted": True})
 
     @extend_schema(summary="Rotate a webhook endpoint's secret", request=None, responses=SecretSerializer)
     @action(detail=True, methods=["post"])
-    def rotate(self, request: Request, id: str) -> Response:
+    def rotate(self, request: Request, id: str) -> HttpResponse:
         """The reply holds the new `secret`. For 24 hours deliveries carry a signature by the former one, too."""
         endpoint = self.get_object()
         self.check_empty()

@@ -69,7 +69,7 @@ class ApiViewSet(Steps, GenericViewSet):
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
     serializer_class: Any = None
     filterset_class: Any = None
-    filter_backends = (StrictFilterBackend,)
+    filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
     pagination_class: Any = KeysetPagination
     lookup_field = "id"
     http_method_names = ["get", "post", "patch", "delete", "head"]

@@ -162,7 +162,7 @@ def page_of_site(site: Site, url: str, path: str) -> Item:
     """A page that is no registered item, by the longest pattern that matches it."""
     rule = most_specific(site.ordered_rules, path)
     policy = rule.policy if rule is not None else None
-    facts, *described = description(ContentType.ARTICLE.value, (), None, False)
+    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, site.mode)}
     is_open = policy is None and site.unknown == Unknown.ALLOW
     if is_open:
@@ -173,7 +173,9 @@ def page_of_site(site: Site, url: str, path: str) -> Item:
     if policy is not None:
         compiled = compiled_policies.get([(policy.pk, policy.version)])[policy.pk, policy.version]
         policy_key = ids.hex_of("pol", policy.pk)
-    return Item(site.pages_id, key, compiled, policy_key, facts, *described, mode=site.mode, is_open=is_open)
+    return Item(
+        site.pages_id, key, compiled, policy_key, facts, content_type, tags, category, archived, site.mode, is_open
+    )
 
 
 def page_facts(url: str, mode: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import audit, epochs
-from accounts.models import AuditEntry
 from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
 from kit.values import ids
 from licensing.content.models import Content
@@ -91,7 +90,7 @@ class Upsert:
         self.created: list[Content] = []
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId
-        self.changes: list[AuditEntry] = []
+        self.changes: list[audit.Change] = []
 
     def lock_items(self) -> list[Content]:
         """The account's items that rows name by id or externalId."""

@@ -34,7 +34,7 @@ class RuleLines(Lines):
             return "\n".join(f"{rule['pattern']} {rule['policyId'] or ''}".strip() for rule in value)
         return value
 
-    def to_python(self, value: Any) -> list[Any]:
+    def to_python(self, value: Any) -> Any:
         return [rule_of(line) for line in super().to_python(value)]
 
 
