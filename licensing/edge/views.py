@@ -42,11 +42,9 @@ class CrawlerViewSet(AccountViewSet):
         responses=inline_serializer(
             "CrawlerTable",
             {
-                "object": serializers.ChoiceField(choices=["list"]),
+                "object": serializers.ChoiceField(choices=["crawler_table"]),
                 "date": serializers.DateField(help_text="When the table was collected."),
                 "data": CrawlerSerializer(many=True),
-                "hasMore": serializers.BooleanField(),
-                "totalCount": serializers.IntegerField(),
             },
         ),
     )
@@ -56,11 +54,9 @@ class CrawlerViewSet(AccountViewSet):
         data = [shown(crawler) for crawler in table.crawlers]
         return Response(
             {
-                "object": "list",
+                "object": "crawler_table",
                 "date": table.date.isoformat(),
                 "data": data,
-                "hasMore": False,
-                "totalCount": len(data),
             }
         )
 

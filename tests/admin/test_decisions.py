@@ -44,7 +44,7 @@ def test_a_decision_is_found_by_its_id(admin, decide):
     assert found(admin, q=f" {decision} ") == [decision]
 
 
-@pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_acme"])
+@pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_nobody"])
 def test_what_is_no_decisions_id_finds_nothing(admin, decide, term):
     decide()
     assert found(admin, q=term) == []

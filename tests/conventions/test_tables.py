@@ -12,7 +12,7 @@ from licensing.content.filters import ContentFilters
 from licensing.content.metadata import ATTRIBUTES, SCHEMA, Kind
 from licensing.content.models import Content
 from licensing.content.serializers import MetadataField
-from licensing.imports.importer import WRITTEN
+from licensing.content.services import WRITTEN
 from licensing.imports.mapping import from_text
 from licensing.imports.preview import TARGETS
 from licensing.policies import schemas

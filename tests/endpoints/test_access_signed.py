@@ -220,7 +220,7 @@ def test_a_rotation_before_the_first_signature_makes_the_key(check):
     assert jwt.get_unverified_header(check()["token"])["kid"] == key["kid"]
 
 
-def test_an_overlap_has_bounds(db):
+def test_an_overlap_has_bounds(api):
     with pytest.raises(CommandError, match="overlap-seconds"):
         rotate("--overlap-seconds", "-1")
 
@@ -231,7 +231,7 @@ def test_all_sign_with_one_key(check):
     assert len(kids) == 1
 
 
-def test_who_makes_the_first_key_too_late_takes_the_one_that_is_there(db):
+def test_who_makes_the_first_key_too_late_takes_the_one_that_is_there(api):
     first = signing.make_first()
     assert signing.make_first().pk == first.pk
     assert SigningKey.objects.count() == 1

@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts import services as accounts
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
+from kit.bounded_cache import Values
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
 from licensing.access.bodies import Check
@@ -115,8 +116,13 @@ def test_items_with_long_tags_take_more_of_that_memory(api, account, policy, app
     assert len(application.gateway.snapshot.entries) <= 3
 
 
+def with_room_for(weight, monkeypatch):
+    cached = compiled_policies.cached
+    monkeypatch.setattr(cached, "values", Values(cached.values.getsizeof, weight))
+
+
 def test_an_item_keeps_no_policy_in_memory_that_the_process_has_dropped(api, account, application, monkeypatch):
-    monkeypatch.setattr(compiled_policies.cached, "most", 200_000)
+    with_room_for(200_000, monkeypatch)
     for number in range(6):
         policy = factories.policy(account, *largest.rules_of(3_000), {**factories.ALLOW_ALL, "message": str(number)})
         item = factories.content(account, policy_id=policy.pk)
@@ -129,7 +135,7 @@ def test_an_item_keeps_no_policy_in_memory_that_the_process_has_dropped(api, acc
 
 
 def test_what_is_too_heavy_to_be_kept_is_decided_all_the_same(api, account, application, monkeypatch):
-    monkeypatch.setattr(compiled_policies.cached, "most", 10_000)
+    with_room_for(10_000, monkeypatch)
     policy = factories.policy(account, *largest.rules_of(12_000), factories.ALLOW_ALL)
     item = factories.content(account, policy_id=policy.pk)
     for _ in range(3):

@@ -1,6 +1,7 @@
 """Writes the catalogue of event types into docs/webhooks.md, from the table of types."""
 
 import json
+import os
 from pathlib import Path
 
 import django
@@ -27,5 +28,6 @@ def guide_with_catalogue() -> str:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     GUIDE.write_text(guide_with_catalogue())
