@@ -53,6 +53,7 @@ FIELDS = {
     "message": "For people.",
     "name": "A name for people.",
     "object": "The kind of the object.",
+    "operator": "Who runs it.",
     "period": "The length of the window.",
     "permission": "What the requester wants to do.",
     "permissions": "What is granted.",

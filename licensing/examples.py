@@ -291,7 +291,9 @@ OPERATIONS = {
         codes=("resource_already_exists",),
     ),
     "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
-    "GET /v1/crawlers": Operation("listCrawlers", page(CRAWLER, date="2026-11-21")),
+    "GET /v1/crawlers": Operation(
+        "listCrawlers", {"object": "crawler_table", "date": "2026-11-21", "data": [CRAWLER]}
+    ),
     "GET /v1/licenses": Operation("listLicenses", page(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),

@@ -99,7 +99,9 @@ class WebhookEndpointSerializer(StrictSerializer):
         write_only=True,
         help_text="Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown.",
     )
-    headerNames = serializers.ListField(child=serializers.CharField(), read_only=True)
+    headerNames = serializers.ListField(
+        child=serializers.CharField(), read_only=True, help_text="The names of `headers`."
+    )
     failingSince = Timestamp(read_only=True, allow_null=True, help_text="Null while deliveries succeed.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
@@ -157,8 +159,8 @@ class RecoverySerializer(StrictSerializer):
 
 class RecoveredSerializer(serializers.Serializer):
     object = Choice(choices=["webhook_recovery"])
-    webhookId = Id("we")
-    since = Timestamp()
+    webhookId = Id("we", help_text="The endpoint.")
+    since = Timestamp(help_text="As it was asked for.")
     events = serializers.IntegerField(min_value=0, help_text="How many are queued.")
 
 
@@ -167,15 +169,15 @@ class WebhookAttemptSerializer(serializers.Serializer):
 
     id = Id("del")
     object = Choice(choices=["webhook_delivery"])
-    webhookId = Id("we")
-    eventId = Id("evt")
-    eventType = serializers.CharField()
+    webhookId = Id("we", help_text="The endpoint.")
+    eventId = Id("evt", help_text="The event.")
+    eventType = serializers.CharField(help_text="Its type.")
     attempt = Integer(min_value=1, help_text="Which one it was, of this event to this endpoint.")
     succeeded = Boolean(help_text="Whether the status was from 200 to 299.")
     status = Integer(allow_null=True, help_text="Of the reply; null if there was none.")
     error = serializers.CharField(allow_null=True, help_text="Why there was no reply.")
     response = serializers.CharField(help_text="The first 1,024 bytes of the reply's body.")
-    durationMs = Integer(min_value=0)
+    durationMs = Integer(min_value=0, help_text="How long the attempt took, in milliseconds.")
     nextAttempt = Timestamp(allow_null=True, help_text="When it is tried again; null: not by itself.")
     created = Timestamp()
 

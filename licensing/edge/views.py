@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -31,6 +31,15 @@ class CrawlerSerializer(serializers.Serializer):
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where its operator publishes them.")
 
 
+@extend_schema_serializer(many=False)
+class CrawlerTableSerializer(serializers.Serializer):
+    """The crawlers that are known."""
+
+    object = Choice(choices=["crawler_table"])
+    date = serializers.DateField(help_text="When the table was collected.")
+    data = CrawlerSerializer(many=True)
+
+
 class CrawlerViewSet(AccountViewSet):
     permissions_required = {"list": "content:read"}
     listing = frozenset[str]()
@@ -39,14 +48,7 @@ class CrawlerViewSet(AccountViewSet):
 
     @extend_schema(
         summary="List known crawlers",
-        responses=inline_serializer(
-            "CrawlerTable",
-            {
-                "object": serializers.ChoiceField(choices=["crawler_table"]),
-                "date": serializers.DateField(help_text="When the table was collected."),
-                "data": CrawlerSerializer(many=True),
-            },
-        ),
+        responses=CrawlerTableSerializer,
     )
     def list(self, request: Request) -> Response:
         """The whole table, and its date; `manage.py update_crawlers` reads an updated one."""

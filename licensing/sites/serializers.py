@@ -62,7 +62,12 @@ class SiteSerializer(StrictSerializer):
     host = Parsed(parse_host, help_text="Lower case, without scheme and port; one site for each host.")
     mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
-    rules = SiteRules(child=SiteRuleSerializer(), required=False, max_length=MAX_RULES)
+    rules = SiteRules(
+        child=SiteRuleSerializer(),
+        required=False,
+        max_length=MAX_RULES,
+        help_text="Which policies its pages have. An item registered by its `source` has its own.",
+    )
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 

@@ -146,7 +146,6 @@ OTHER_MEDIA_TYPES = [
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",
     "application/jsonp",
-    "application/merge-patch+json",
 ]
 
 

@@ -233,7 +233,9 @@ def fields_of(part: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def test_what_many_operations_share_has_a_name():
     assert {"Rule", "Conditions", "Check", "Decision", "Error"} <= set(DOCUMENT["components"]["schemas"])
-    check = content(DOCUMENT["paths"]["/v1/access/check"]["post"]["requestBody"])["schema"]["properties"]
+    body = DOCUMENT["paths"]["/v1/access/check"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == {"$ref": "#/components/schemas/Check"}
+    check = DOCUMENT["components"]["schemas"]["Check"]["properties"]
     assert check["permission"]["type"] == "string"
     assert check["dryRun"]["type"] == "boolean"
     assert check["context"]

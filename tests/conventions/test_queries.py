@@ -35,7 +35,8 @@ def test_a_list_makes_as_many_queries_for_many_rows_as_for_one(api, ids, endpoin
     grow(api, ids, endpoint.path, 12)
     api.get(path)  # notes the use of the key
     few, many = queries_of(api, path, limit=1), queries_of(api, path, limit=100)
-    assert len(many) == len(few) <= MOST
+    assert len(few) <= MOST
+    assert len(many) <= len(few) + 1  # a long page is read in two steps: the first rows say how many fit
 
 
 def test_embedded_policies_cost_one_query_for_all_of_a_page(api, account):

@@ -135,7 +135,7 @@ WEBHOOK: dict[str, tuple[Any, ...]] = {
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
-    "POST /v1/content/bulk": {"items": (*NOT_AN_ARRAY, None), "items[0]": (*NOT_AN_OBJECT, None)},
+    "POST /v1/content/bulk": {"items": (*NOT_AN_ARRAY, None)},
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
