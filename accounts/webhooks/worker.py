@@ -33,7 +33,10 @@ PLACES_IN_ALL = 512
 STOP_SECONDS = 5  # that attempts under way get when the service ends; others are made again when their lease is over
 T = TypeVar("T")
 
+DELIVERED, FAILED = "delivered", "failed"
 outcomes = CountedOutcomes("licensing_webhook_attempts", "Attempts to deliver a webhook, by outcome.", ["outcome"])
+for outcome in (DELIVERED, FAILED):  # shown from the beginning, as 0
+    outcomes.labels(outcome)
 
 
 class Worker:
@@ -105,7 +108,7 @@ class Worker:
         else:
             self.results.append(result)
             self.made += 1
-            outcomes.labels("delivered" if result.succeeded else "failed").inc()
+            outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
             (self.failing.discard if result.succeeded else self.failing.add)(endpoint)
         finally:
             self.active[endpoint] -= 1

@@ -51,7 +51,7 @@ class Signer:
             "permissions": list(decision.permissions),
             "policyId": answer.policy.id if answer.policy else None,
             "iat": issued,
-            "exp": issued + token_seconds(answer),
+            "exp": issued + token_seconds(answer.decision, answer.policy, answer.facts),
         }
         return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
 
