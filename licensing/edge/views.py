@@ -37,7 +37,7 @@ class CrawlerTableSerializer(serializers.Serializer):
 
     object = Choice(choices=["crawler_table"])
     date = serializers.DateField(help_text="When the table was collected.")
-    data = CrawlerSerializer(many=True)
+    data: Any = CrawlerSerializer(many=True)
 
 
 class CrawlerViewSet(AccountViewSet):
