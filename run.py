@@ -4,8 +4,8 @@ python3 run.py                    set up, migrate, make a demo account in an emp
 python3 run.py --empty            the same without the demo account
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey
-    --leg sqlite|postgresql       on one of the two alone
-    --fast                        on SQLite, unless --leg says otherwise, without those that start servers or a browser
+    --leg sqlite|postgresql       on one of the two alone: SQLite, where tests are named (-k NAME, FILE::TEST)
+    --fast                        on SQLite, unless --leg says otherwise, without servers, browsers and foreign tools
 """
 
 import argparse
@@ -54,7 +54,7 @@ BOUNDS = (
     *("THREADS", "HEAVY_THREADS", "STATEMENT_SECONDS", "HEAVY_STATEMENT_SECONDS", "PAGES_PER_MINUTE"),
 )
 ADMIN = ("ADMIN", "ADMIN_HOST", "ADMIN_PORT", "ADMIN_REQUIRE_TOTP")
-DECISIONS = ("DECISION_CACHE_SECONDS", "BASE_URL")
+DECISIONS = ("DECISION_CACHE_SECONDS", "LICENSE_TOKEN_SECONDS", "BASE_URL", "DEPRECATIONS")
 OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT")
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
 SECRETS = ("SECRET_KEY", "API_KEY_PEPPER")
@@ -235,14 +235,14 @@ def test(arguments: list[str]) -> int:
     parser.add_argument("--leg", choices=["sqlite", "postgresql"])
     parser.add_argument("--fast", action="store_true")
     options, arguments = parser.parse_known_args(arguments)
-    only = options.leg or ("sqlite" if options.fast else None)
+    by_name = any(argument.startswith("-k") or "::" in argument for argument in arguments)
+    only = options.leg or ("sqlite" if options.fast or by_name else None)
     if options.fast:
-        arguments += ["-m", "not faults", "--ignore=tests/browser"]
+        arguments += [f"--ignore=tests/{folder}" for folder in ("browser", "faults", "clients", "openapi")]
     with setup_lock() as stamp:
         install(stamp, DEV)
     pytest = [str(PYTHON), "-m", "pytest"]
-    chosen = any(argument.startswith(("-n", "--numprocesses", "-k")) or "::" in argument for argument in arguments)
-    if not chosen:  # a few tests by name need no second process, which takes seconds to begin
+    if not by_name and not any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         # Two even on one core, for what only concurrent processes show.
         pytest += ["-n", str(max(2, min(os.cpu_count() or 1, 8))), "--dist", "worksteal"]
     pytest += arguments

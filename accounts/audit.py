@@ -6,8 +6,8 @@ entry is neither lost nor left over after a rollback:
     audit.record("content.updated", item, before)
     epochs.bump(item.account_id)
 
-A resource says by `audited()` what the log tells of it: its fields by the API's names, as values of JSON. The actor is
-whoever `kit.actors.acting_as` named: an endpoint its key, the admin its operator, a command itself.
+A resource's `audited()` gives the fields that the log keeps: by the API's names, as values of JSON. The actor is the
+one that `kit.actors.acting_as` names: an endpoint its key, the admin its operator, a command itself.
 
 What the log leaves out, always and on purpose:
 - a key's text and its digest, an operator's password and second factor: there is nothing to undo with them;
@@ -22,7 +22,7 @@ With the entry goes the event that others hear of (accounts.events), where its a
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -33,23 +33,26 @@ from accounts.models import ActorType, AuditEntry
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
 
-Fields = Mapping[str, Any]
-EMPTY: tuple[Any, ...] = (None, [], {})
+Fields = Mapping[str, object]
+EMPTY: tuple[object, ...] = (None, [], {})
 TITLE_CHARACTERS = 500
 
 
 class Audited(Protocol):
-    pk: Any
+    """A resource of the audit log: a model with an id."""
 
-    def audited(self) -> dict[str, Any]:
+    @property
+    def pk(self) -> object: ...
+
+    def audited(self) -> dict[str, object]:
         """Its fields by the API's names, as values of JSON."""
 
 
-def differs(one: Any, other: Any) -> bool:
+def differs(one: object, other: object) -> bool:
     return bool(one != other) or isinstance(one, bool) != isinstance(other, bool)  # True is not the 1 of Python
 
 
-def changes(before: Fields, after: Fields) -> dict[str, list[Any]]:
+def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
     """Of each field that differs its value before and after. Of what comes or goes, only what it has counts."""
     told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
     if before and after:
@@ -59,14 +62,14 @@ def changes(before: Fields, after: Fields) -> dict[str, list[Any]]:
 
 @dataclass(slots=True)
 class Change:
-    """A change that is not yet written down: its entry, and what it was made to."""
+    """A change whose entry is not yet written, and the resource that changed."""
 
     entry: AuditEntry
     resource: Audited
     is_update: bool  # of what was there before and still is
 
     def event(self) -> Event | None:
-        """What others hear of it, if anything. To be asked when the resource is as it will be stored."""
+        """Its event, if it has one. Call it when the resource is as it will be stored."""
         entry = self.entry
         return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
 
@@ -120,5 +123,5 @@ def address_of(request: HttpRequest) -> str | None:
 
 def operator(request: HttpRequest) -> Actor:
     """The operator who sent a request to the admin."""
-    user: Any = request.user
+    user = request.user
     return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), address_of(request))

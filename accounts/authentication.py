@@ -1,25 +1,32 @@
 """From the Authorization header to what its key may do."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from ipaddress import IPv4Network, IPv6Network, ip_network
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from ipaddress import ip_network
 from typing import Any
+from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
 
 from accounts import keytext
-from accounts.models import ApiKey
+from accounts.models import Account, ApiKey
 from accounts.permissions import require
-from kit.http.admission import Steps, admit, run_blocking
+from kit.http.admission import Steps, admit, done_before, run_blocking
 from kit.http.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
+from kit.storage.prepared import prepared_cursor
 from kit.values import ids
+from kit.values.networks import Network
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}
 LAST_USED_PRECISION = timedelta(minutes=1)
-Networks = tuple[IPv4Network | IPv6Network, ...]
+Networks = tuple[Network, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class Grant:
 
     @property
     def weight(self) -> int:
-        """About how many kibibytes of memory it takes."""
+        """Approximate size in memory, in kibibytes."""
         return 1 + len(self.networks) // 2
 
     @classmethod
@@ -76,8 +83,14 @@ class Grant:
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
 
 
+def grant_of(request: Request) -> Grant:
+    """The grant of an authenticated request."""
+    grant: Any = request.auth  # DRF's stubs expect a token of its own
+    return grant
+
+
 class GrantSteps(Steps):
-    """The steps that take no more than a key's grant, for what needs one permission."""
+    """The admission steps that need only a key's grant, for operations with one permission."""
 
     grant: Grant  # once authenticated
     address: Address | None
@@ -92,7 +105,7 @@ class GrantSteps(Steps):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The use of a key from an address, for what needs a permission."""
+    """A key used from an address, for an operation that needs a permission."""
 
     grant: Grant
     address: Address | None
@@ -109,7 +122,7 @@ class Caller:
 
 
 class Readmission(GrantSteps):
-    """A request that has been let in and counted, by its key as it is now."""
+    """Admits a request again, without counting it, by its key as it is now."""
 
     def __init__(self, caller: Caller, now: datetime) -> None:
         self.caller, self.now = caller, now
@@ -134,28 +147,100 @@ def bearer_token(header: str) -> str:
     return token
 
 
+def license_token(authorization: str) -> str | None:
+    """The licence token of an Authorization header; None for one of another scheme."""
+    if authorization[:8].lower() != "license ":
+        return None
+    return authorization[8:].strip()
+
+
+def key_header(authorization: str, licensing_key: str) -> str:
+    """The header with the key: beside a licence token it comes in X-Licensing-Key."""
+    if license_token(authorization) is None:
+        return authorization
+    return f"Bearer {licensing_key.strip()}"
+
+
 def check_well_formed(text: str) -> None:
-    """Raises InvalidApiKey for what cannot be a key, which so never reaches the database."""
+    """Raises InvalidApiKey for malformed text, which never reaches the database."""
     if not keytext.is_well_formed(text):
-        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+        raise unknown_key()
+
+
+# A key with its account as one JSON array, which stands for the same grant however often it is read.
+FIND = """SELECT account.epoch, {array}
+  FROM accounts_apikey api_key JOIN accounts_account account ON account.id = api_key.account_id
+  WHERE api_key."""
+POSTGRESQL = FIND.format(
+    array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
+      api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
+      account.requests_per_minute, account.requests_per_day, account.suspended_at)::text"""
+)
+SQLITE = FIND.format(
+    array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
+      json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
+      account.plan, account.requests_per_minute, account.requests_per_day, account.suspended_at)"""
+)
 
 
 def find_grant(text: str) -> Grant:
     """The grant of a key's text. Raises InvalidApiKey."""
     check_well_formed(text)
     # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
-    key = ApiKey.objects.select_related("account").filter(digest=keytext.digest(text)).first()
-    if key is None:
-        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
-    return Grant.of(key)
+    return read_grant("digest", keytext.digest(text))
 
 
 def reload_grant(grant: Grant) -> Grant:
     """The grant of the same key as it is now. Raises InvalidApiKey if the key is no longer there."""
-    key = ApiKey.objects.select_related("account").filter(pk=grant.key_id).first()
-    if key is None:
-        raise InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+    return read_grant("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection))
+
+
+def read_grant(column: str, value: Any) -> Grant:
+    statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
+    with prepared_cursor() as cursor:
+        cursor.execute(f"{statement}{column} = %s", [value])
+        row = cursor.fetchone()
+    if row is None:
+        raise unknown_key()
+    epoch, told = row
+    return replace(granted(told), epoch=epoch)
+
+
+def unknown_key() -> InvalidApiKey:
+    return InvalidApiKey("This API key is not valid.", headers=CHALLENGE)
+
+
+@lru_cache(maxsize=1_000)
+def granted(told: str) -> Grant:
+    """The grant of a key that the array of FIND tells of, but for the epoch: each write of the account raises it."""
+    key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
+    expires, revoked, used, account_id, plan, minute, day, suspended = others
+    key = ApiKey(
+        id=ids.encode("key", UUID(key_id).bytes),
+        account=Account(
+            id=ids.encode("acc", UUID(account_id).bytes),
+            plan=plan,
+            requests_per_minute=minute,
+            requests_per_day=day,
+            suspended_at=moment(suspended),
+        ),
+        name=name,
+        prefix=prefix,
+        permissions=permissions,
+        allowed_ips=allowed_ips,
+        expires_at=moment(expires),
+        revoked_at=moment(revoked),
+        last_used_at=moment(used),
+    )
     return Grant.of(key)
+
+
+def moment(text: str | None) -> datetime | None:
+    """Of a database's text, which on SQLite says no offset: there all are UTC."""
+    if text is None:
+        return None
+    read = datetime.fromisoformat(text)
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 
 
 noted: dict[str, datetime] = {}  # key id → when this process last wrote its use
@@ -180,10 +265,12 @@ def note_use(grant: Grant, now: datetime) -> None:
 class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
 
-    def authenticate(self, request: Any) -> tuple[None, Grant]:
-        grant = find_grant(bearer_token(request.META.get("HTTP_AUTHORIZATION", "")))
+    def authenticate(self, request: Request) -> tuple[None, Grant]:
+        authorization, beside = (request.META.get(f"HTTP_{name}", "") for name in ("AUTHORIZATION", "X_LICENSING_KEY"))
+        text = bearer_token(key_header(authorization, beside))
+        grant = done_before(request).get("grant") or find_grant(text)
         grant.check(timezone.now())
         return None, grant
 
-    def authenticate_header(self, request: Any) -> str:
+    def authenticate_header(self, request: Request) -> str:
         return CHALLENGE["WWW-Authenticate"]

@@ -5,9 +5,10 @@ epoch that they were read at still holds (analytics.recording.recorder), so a ch
 sees the write: in every process, with Redis or without, whoever wrote it.
 """
 
-from django.db.models import F
+from django.db import connection
 
 from accounts.models import Account
+from kit.storage.prepared import prepared_cursor
 
 
 def hold(account_id: str) -> int:
@@ -24,4 +25,6 @@ def bump(account_id: str) -> None:
 
     Call it last in the transaction: it locks the account's row, which serializes the writes of an account.
     """
-    Account.objects.filter(pk=account_id).update(epoch=F("epoch") + 1)
+    key = Account._meta.pk.get_db_prep_value(account_id, connection)
+    with prepared_cursor() as cursor:
+        cursor.execute("UPDATE accounts_account SET epoch = epoch + 1 WHERE id = %s", [key])

@@ -1,17 +1,15 @@
 """What the OpenAPI document shows of API keys and the audit log."""
 
-from typing import Any
+from kit.rest.openapi_examples import Operation, page_of
 
-from kit.rest.openapi import Operation
-
-NEW_KEY: dict[str, Any] = {
+NEW_KEY: dict[str, object] = {
     "name": "Edge servers",
     "type": "secret",
     "permissions": ["access:check", "content:read"],
     "allowedIps": ["203.0.113.0/24", "2001:db8::7"],
     "expiresAt": "2027-01-31T00:00:00Z",
 }
-KEY: dict[str, Any] = {
+KEY: dict[str, object] = {
     "id": "key_01kd9w9r2hf5tbnw4c6m8z3qjx",
     "object": "api_key",
     **NEW_KEY,
@@ -24,7 +22,7 @@ KEY: dict[str, Any] = {
 # Not a key: its checksum is wrong.
 CREATED = {**KEY, "lastUsedAt": None, "key": "svc_sk_7Qf2LxEXAMPLEEXAMPLEEXAMPLE0000000"}
 
-ENTRY: dict[str, Any] = {
+ENTRY: dict[str, object] = {
     "id": "aud_01kd9wt2c6g8s4yzp9v3b7m1xq",
     "object": "audit_entry",
     "action": "content.updated",
@@ -40,18 +38,19 @@ ENTRY: dict[str, Any] = {
     "created": "2026-02-14T16:30:00.000000Z",
 }
 
-NEW_ENDPOINT: dict[str, Any] = {
+NEW_ENDPOINT: dict[str, object] = {
     "url": "https://hooks.partner.example/licensing",
     "events": ["content.*", "license.revoked"],
     "description": "Partner's index",
     "headers": {"Authorization": "Bearer of-the-receiver"},
 }
-ENDPOINT: dict[str, Any] = {
+ENDPOINT: dict[str, object] = {
     "id": "we_01kd9x0f3t5v7x9z1c3e5g7j9m",
     "object": "webhook_endpoint",
     "url": NEW_ENDPOINT["url"],
     "events": NEW_ENDPOINT["events"],
     "description": NEW_ENDPOINT["description"],
+    "accessFilter": None,
     "status": "enabled",
     "disabledReason": None,
     "headerNames": ["Authorization"],
@@ -61,7 +60,7 @@ ENDPOINT: dict[str, Any] = {
 }
 # The secret of the specification's own example.
 WITH_SECRET = {**ENDPOINT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
-EVENT: dict[str, Any] = {
+EVENT: dict[str, object] = {
     "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
     "object": "event",
     "type": "api_key.revoked",
@@ -69,14 +68,14 @@ EVENT: dict[str, Any] = {
     "data": {**KEY, "revokedAt": "2026-02-14T16:45:00.000000Z"},
     "previous": {"revokedAt": None},
 }
-PING: dict[str, Any] = {
+PING: dict[str, object] = {
     "id": "evt_01kd9x2s5v7x9z1b3d5f7h9k1m",
     "object": "event",
     "type": "ping",
     "created": "2026-02-14T16:50:00.000000Z",
     "data": ENDPOINT,
 }
-ATTEMPT: dict[str, Any] = {
+ATTEMPT: dict[str, object] = {
     "id": "del_01kd9x3v6x8z0b2d4f6h8k0m2p",
     "object": "webhook_delivery",
     "webhookId": ENDPOINT["id"],
@@ -93,23 +92,57 @@ ATTEMPT: dict[str, Any] = {
 }
 
 
-def page_of(*rows: dict[str, Any]) -> dict[str, Any]:
-    return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows)}
+LIMIT: dict[str, object] = {
+    "object": "limit",
+    "scope": "rule",
+    "percent": 100,
+    "limit": 100,
+    "used": 100,
+    "period": "hour",
+    "reset": 1771088400,
+    "policyId": "pol_01kd9wgz5tfz0b2m8n4qah6v3e",
+    "ruleIndex": 0,
+    "requester": {"id": "org_acme", "name": "Acme"},
+}
 
+
+ACCOUNT: dict[str, object] = {
+    "id": "acc_01kd9w7h3n5q8t1v4x6z9b2d0f",
+    "object": "account",
+    "name": "Saltmarsh Review",
+    "plan": "professional",
+    "limits": {
+        "minute": {"limit": 300, "used": 12, "remaining": 288, "reset": 1771086660},
+        "day": {"limit": 100_000, "used": 8_412, "remaining": 91_588, "reset": 1771113600},
+    },
+    "key": {
+        "id": KEY["id"],
+        "name": KEY["name"],
+        "type": KEY["type"],
+        "permissions": KEY["permissions"],
+        "expiresAt": KEY["expiresAt"],
+    },
+    "created": "2026-01-05T08:00:00.000000Z",
+}
 
 OPERATIONS = {
-    "GET /v1/api-keys": Operation("listApiKeys", {"object": "list", "data": [KEY], "hasMore": False, "totalCount": 1}),
+    "GET /v1/accounts/me": Operation("getOwnAccount", ACCOUNT),
+    "GET /v1/api-keys": Operation("listApiKeys", page_of(KEY)),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
     "GET /v1/api-keys/{id}": Operation("getApiKey", KEY),
+    "PATCH /v1/api-keys/{id}": Operation(
+        "updateApiKey",
+        {**KEY, "allowedIps": ["203.0.113.0/24"]},
+        {"allowedIps": ["203.0.113.0/24"]},
+        codes=("resource_revoked",),
+    ),
     "DELETE /v1/api-keys/{id}": Operation("revokeApiKey", {**KEY, "revokedAt": "2026-02-14T16:45:00.000000Z"}),
     "POST /v1/api-keys/{id}/rotate": Operation(
         "rotateApiKey",
         {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"},
         {"overlapSeconds": 3600},
     ),
-    "GET /v1/audit": Operation(
-        "listAuditEntries", {"object": "list", "data": [ENTRY], "hasMore": False, "totalCount": 1}
-    ),
+    "GET /v1/audit": Operation("listAuditEntries", page_of(ENTRY)),
     "GET /v1/audit/{id}": Operation("getAuditEntry", ENTRY),
     "GET /v1/events": Operation("listEvents", page_of(EVENT)),
     "GET /v1/events/{id}": Operation("getEvent", EVENT),

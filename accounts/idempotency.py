@@ -7,9 +7,10 @@ SQLite on its one write lock.
 
 import re
 from collections.abc import Callable
-from decimal import Context
+from datetime import datetime
+from decimal import Context, Decimal
 from hashlib import blake2b
-from typing import Any
+from uuid import UUID
 
 import orjson
 from cryptography.fernet import InvalidToken
@@ -20,16 +21,19 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.authentication import grant_of, license_token
 from accounts.models import IdempotencyRecord
 from accounts.sealing import sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
+from kit.values import ids
 
 HEADER = "Idempotency-Key"
 PURPOSE = "idempotent-reply"  # of what is sealed
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 KEPT_HEADERS = ("ETag", "Location")
+REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
 # Bytes of a reply that is kept: more than all items that a body of 1 MiB can create.
 MAX_REPLY = 2 * 1024 * 1024
@@ -37,24 +41,37 @@ MAX_REPLY = 2 * 1024 * 1024
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
 
-def requested_key(request: Request) -> str | None:
-    """The request's key, if it has one. Raises InvalidRequest."""
-    key = request.headers.get(HEADER)
+def check_key(key: str | None) -> str | None:
+    """The header's value, if there is one. Raises InvalidRequest for what is no key."""
     if key is not None and not IS_KEY(key):
         raise InvalidRequest("Idempotency-Key takes 1 to 255 visible ASCII characters.", param=HEADER)
     return key
 
 
-def fingerprint(request: Request) -> bytes:
-    """What makes two requests the same: method, path and the body's meaning (not its spacing or order of keys)."""
-    is_empty = not request._request.body  # where the address says all
-    fields = {} if is_empty else read_object(request._request, exact=True)  # two amounts may be one float
+def fingerprint(method: str, path: str, fields: object, token: str | None = None) -> bytes:
+    """What makes two requests the same: method, path, the body's meaning (not its spacing or order of keys), and the
+    licence token beside the key, if there is one.
+
+    Numbers among `fields` have to be exact, for two amounts may be one float.
+    """
     body = orjson.dumps(fields, default=number, option=orjson.OPT_SORT_KEYS)
-    return blake2b(f"{request.method} {request.path}\n".encode() + body, digest_size=32).digest()
+    told = f"{method} {path}\n"
+    if token is not None:  # which says who the requester is
+        told += f"{token}\n"
+    return blake2b(told.encode() + body, digest_size=32).digest()
 
 
-def number(value: Any) -> orjson.Fragment:
-    """A Decimal, however many zeros it was written with."""
+def fingerprint_of(request: Request) -> bytes:
+    is_empty = not request._request.body  # where the address says all
+    fields = {} if is_empty else read_object(request._request, exact=True)
+    token = license_token(request.META.get("HTTP_AUTHORIZATION", ""))
+    return fingerprint(str(request.method), request.path, fields, token)
+
+
+def number(value: object) -> orjson.Fragment:
+    """A Decimal without its trailing zeros. Raises TypeError for what JSON cannot hold."""
+    if not isinstance(value, Decimal):
+        raise TypeError(f"A body has no {type(value).__name__}.")
     return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
 
 
@@ -66,6 +83,7 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
             cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
     record = None
     try:
+        lock_key(account_id, key)
         while record is None:
             try:
                 with transaction.atomic():
@@ -78,9 +96,7 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
                 mine = record is not None and record.has_expired(now)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == "55P03":  # lock_not_available
-            raise IdempotencyConflict(
-                "The first request with this Idempotency-Key is still running.", retry_after=1
-            ) from None
+            raise still_running() from None
         raise
     if mine:
         record.fingerprint, record.created = digest, now
@@ -90,40 +106,72 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
     return record, mine
 
 
+def lock_key(account_id: str, key: str) -> None:
+    """Until the transaction ends. The event loop passes over a key that is locked, where it would wait for its row."""
+    if connection.vendor == "postgresql":
+        name = str(UUID(ids.hex_of("acc", account_id))) + key
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+
+
+def still_running() -> IdempotencyConflict:
+    return IdempotencyConflict("The first request with this Idempotency-Key is still running.", retry_after=1)
+
+
+def seal_reply(reply: bytes) -> bytes:
+    """The reply as it is kept. Raises ValidationFailed for one that is too large, before anything is committed."""
+    if len(reply) > MAX_REPLY:
+        raise ValidationFailed(
+            f"The reply is larger than the {MAX_REPLY >> 20} MiB that are kept for a retry, so nothing was done. "
+            f"Ask for less at once, such as fewer checks or rows, or no explanations, or leave out the {HEADER}.",
+            param=HEADER,
+        )
+    return sealer(PURPOSE).encrypt(reply)
+
+
+def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: bytes) -> tuple[bytes, dict[str, str]]:
+    """The body and the headers that are kept, for a retry whose fingerprint is `digest`.
+
+    Raises IdempotencyMismatch and IdempotencyConflict.
+    """
+    if fingerprint != digest:
+        raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
+    try:
+        body = sealer(PURPOSE).decrypt(reply)
+        told: dict[str, str] = orjson.loads(sealer(PURPOSE).decrypt(headers)) if headers else {}
+    except InvalidToken:
+        # To run it again could write twice what was written once.
+        raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
+    return body, {**told, **REPLAYED}
+
+
 def answer_once(
-    request: Request, key: str, act: Callable[[], Response], check_replay: Callable[[bytes], None]
+    request: Request, key: str, act: Callable[[], HttpResponse], check_replay: Callable[[bytes], None]
 ) -> HttpResponse:
     """The reply of `act`, or of the request that used this key before. Call it inside a transaction.
 
     `check_replay` gets the body of a kept reply before anybody sees it, and raises for what this request may not have.
     """
-    digest = fingerprint(request)
-    grant: Any = request.auth
-    record, mine = claim(grant.account_id, key, digest)
+    digest = fingerprint_of(request)
+    record, mine = claim(grant_of(request).account_id, key, digest)
     if mine:
         response = act()
-        reply = render_json(response.data)
-        if len(reply) > MAX_REPLY:  # whatever was written is rolled back
-            raise ValidationFailed(
-                f"The reply is larger than the {MAX_REPLY >> 20} MiB that are kept for a retry, so nothing was done. "
-                f"Ask for less at once, such as fewer checks or rows, or no explanations, or leave out the {HEADER}.",
-                param=HEADER,
-            )
+        if not isinstance(response, Response):
+            raise AssertionError("only a reply in JSON can be kept")
         record.status = response.status_code
-        record.reply = sealer(PURPOSE).encrypt(reply)
+        record.reply = seal_reply(render_json(response.data))
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         record.headers = sealer(PURPOSE).encrypt(render_json(headers))
         record.save()
         return response
-    if bytes(record.fingerprint) != digest:
-        raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
-    try:
-        reply = sealer(PURPOSE).decrypt(bytes(record.reply))
-        headers = orjson.loads(sealer(PURPOSE).decrypt(bytes(record.headers))) if record.headers else {}
-    except InvalidToken:
-        # To run it again could write twice what was written once.
-        raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
+    kept_headers = bytes(record.headers) if record.headers else None
+    reply, headers = open_reply(bytes(record.fingerprint), bytes(record.reply), kept_headers, digest)
     check_replay(reply)
     replays.inc()
-    headers["Idempotent-Replayed"] = "true"
     return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)
+
+
+def purge(now: datetime | None = None) -> int:
+    """Deletes the records whose 24 hours are over; returns how many."""
+    oldest = (now or timezone.now()) - IdempotencyRecord.LIFETIME
+    return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]

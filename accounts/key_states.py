@@ -1,4 +1,4 @@
-"""What is to say of an API key at a moment: whether it works, what it may do, and what to look after."""
+"""The state of an API key at a moment: whether it works, what it may do, and what needs attention."""
 
 from datetime import datetime, timedelta
 

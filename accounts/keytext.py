@@ -1,4 +1,5 @@
-"""The text of API keys: type prefix, 28 random base62 characters (166 bits), and 6 of checksum.
+"""The text of API keys and of secrets like them: type prefix, 28 random base62 characters (166 bits), and 6 of
+checksum.
 
 The checksum lets a mistyped or made-up key be refused without a query, and lets scanners recognise a leaked one. The
 service keeps an HMAC-SHA-256 of the text under a pepper that is not in the database.
@@ -13,6 +14,7 @@ from django.conf import settings
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 TYPE_PREFIXES = {"secret": "svc_sk_", "public": "svc_pk_"}
+CLIENT_PREFIX = "svc_cs_"  # of the secrets of clients, which are no API keys
 RANDOM_CHARACTERS = 28
 CHECKSUM_CHARACTERS = 6
 PREFIX_CHARACTERS = len("svc_sk_") + 6
@@ -29,7 +31,7 @@ def checksum(text: str) -> str:
 
 
 def generate(key_type: str, seed: str | None = None) -> str:
-    """A new key; from the same secret seed the same one again, which only who has the pepper too can make."""
+    """A new key. The same secret seed makes the same key again, for those who have the pepper too."""
     if seed is None:
         number = secrets.randbelow(62**RANDOM_CHARACTERS)
     else:
@@ -39,15 +41,16 @@ def generate(key_type: str, seed: str | None = None) -> str:
     for _ in range(RANDOM_CHARACTERS):
         number, digit = divmod(number, 62)
         characters += BASE62[digit]
-    body = TYPE_PREFIXES[key_type] + characters
+    body = {**TYPE_PREFIXES, "client": CLIENT_PREFIX}[key_type] + characters
     return body + checksum(body)
 
 
-def is_well_formed(text: str) -> bool:
+def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.values())) -> bool:
+    """Whether the text may be an API key, or a secret with one of these prefixes."""
     return (
         len(text) == LENGTH
         and text.isascii()
-        and text.startswith(tuple(TYPE_PREFIXES.values()))
+        and text.startswith(prefixes)
         and hmac.compare_digest(checksum(text[:-CHECKSUM_CHARACTERS]), text[-CHECKSUM_CHARACTERS:])
     )
 

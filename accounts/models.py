@@ -1,7 +1,6 @@
-"""Who is calling: accounts, their plans, and the API keys that speak for them."""
+"""Accounts, their plans, and their API keys."""
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
@@ -67,7 +66,7 @@ class Account(models.Model):
             return self.requests_per_minute or 0, self.requests_per_day or 0
         return PLAN_LIMITS[self.plan]
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "name": self.name,
             "plan": str(self.plan),
@@ -105,7 +104,7 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "name": self.name,
             "type": str(self.type),
@@ -136,7 +135,7 @@ class IdempotencyRecord(models.Model):
     def __str__(self) -> str:
         return f"{self.account_id} {self.key[:40]}"
 
-    def has_expired(self, now: Any) -> bool:
+    def has_expired(self, now: datetime) -> bool:
         return now - self.created >= self.LIFETIME
 
 

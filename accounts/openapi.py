@@ -1,8 +1,12 @@
-"""What the OpenAPI document says of authentication, and of the webhooks that are sent."""
+"""Authentication and webhooks in the OpenAPI document."""
 
+import re
 from typing import Any
 
+from django.http import HttpRequest
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
 
 from accounts.events.objects import objects
 from accounts.events.types import LATER, TYPES, EventType
@@ -12,13 +16,13 @@ class BearerAuthentication(OpenApiAuthenticationExtension):
     target_class = "accounts.authentication.ApiKeyAuthentication"
     name = "apiKey"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "An API key: svc_sk_… or svc_pk_…"}
 
 
-def example_of(one: EventType) -> dict[str, Any]:
+def example_of(one: EventType) -> dict[str, object]:
     """An event of the type, as it is sent."""
-    example: dict[str, Any] = {
+    example: dict[str, object] = {
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
         "object": "event",
         "type": one.name,
@@ -29,18 +33,33 @@ def example_of(one: EventType) -> dict[str, Any]:
     return {**example, **previous, "timestamp": example["created"]}
 
 
-def add_webhooks(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Describes the requests that endpoints get: `x-webhooks`, for `webhooks` came with OpenAPI 3.1."""
-    result["x-webhooks"] = {
+def add_webhooks(
+    result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
+) -> dict[str, Any]:
+    """Describes the requests that endpoints get."""
+    schemas = result["components"]["schemas"]
+    event = schemas["Event"]
+    schemas["SentEvent"] = {
+        **event,
+        "description": "An event as endpoints get it.",
+        "required": [*event["required"], "timestamp"],
+        "properties": {
+            **event["properties"],
+            "timestamp": {"type": "string", "format": "date-time", "description": "The same as `created`."},
+        },
+    }
+    result["webhooks"] = {
         one.name: {
             "post": {
+                "operationId": f"on{''.join(map(str.title, re.split('[._]', one.name)))}",
                 "summary": one.description,
                 "tags": ["webhooks"],
+                "security": [],  # whoever sends it signs it
                 "requestBody": {
                     "required": True,
                     "content": {
                         "application/json": {
-                            "schema": {"$ref": "#/components/schemas/Event"},
+                            "schema": {"$ref": "#/components/schemas/SentEvent"},
                             "example": example_of(one),
                         }
                     },

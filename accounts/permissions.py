@@ -1,10 +1,17 @@
 """What a key may do (docs/api-guide.md, Keys)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from django.db.models import Model
 from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
 from kit.http.errors import InsufficientPermissions
+
+if TYPE_CHECKING:  # DRF's views import this module
+    from rest_framework.views import APIView
+
+    from kit.rest.views import ApiViewSet
 
 ALL = "*"
 PERMISSIONS = {
@@ -33,7 +40,14 @@ def allows(granted: frozenset[str], permission: str) -> bool:
     return ALL in granted or permission in granted
 
 
-def require(grant: Any, permission: str) -> None:
+class Permitted(Protocol):
+    """The grant of a key (accounts.authentication.Grant)."""
+
+    @property
+    def permissions(self) -> frozenset[str]: ...
+
+
+def require(grant: Permitted, permission: str) -> None:
     """Raises InsufficientPermissions, which names the permission that the key lacks."""
     if not allows(grant.permissions, permission):
         raise InsufficientPermissions(f"This key lacks the permission {permission}.")
@@ -42,10 +56,12 @@ def require(grant: Any, permission: str) -> None:
 class KeyHasPermission(BasePermission):
     """The key has every permission that the view names for the action."""
 
-    def has_permission(self, request: Any, view: Any) -> bool:
-        needed = view.required_permissions()
-        if not needed:
-            raise AssertionError(f"{type(view).__name__} names no permission for {view.action}")
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        guarded = cast("ApiViewSet[Model]", view)
+        needed = guarded.required_permissions()
+        if guarded.action not in guarded.permissions_required:
+            raise AssertionError(f"{type(view).__name__} names no permission for {guarded.action}")
+        grant: Any = request.auth
         for permission in needed:
-            require(request.auth, permission)
+            require(grant, permission)
         return True

@@ -1,8 +1,8 @@
 """API keys and accounts on the wire."""
 
 from datetime import datetime
-from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Any
+from ipaddress import ip_network
+from typing import Unpack
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
@@ -11,7 +11,9 @@ from rest_framework import serializers
 from accounts.models import Account, ActorType, ApiKey, AuditEntry, KeyType
 from accounts.permissions import PERMISSIONS
 from accounts.services import MAX_OVERLAP_SECONDS
-from kit.rest.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.values.json_values import Rendered
+from kit.values.networks import as_ipv4
 from kit.values.timestamps import render_timestamp
 
 MAX_ALLOWED_IPS = 100
@@ -22,22 +24,21 @@ def parse_network(text: str) -> str:
     if "%" in text:  # a scope is of one machine's making
         raise ValueError("Must be an IP address or a range such as 203.0.113.0/24.")
     try:
-        network: IPv4Network | IPv6Network = ip_network(text, strict=False)
+        network = ip_network(text, strict=False)
     except ValueError:
         raise ValueError("Must be an IP address or a range such as 203.0.113.0/24.") from None
     try:
         network = ip_network(text)
     except ValueError:
         raise ValueError(f"{text} has bits set behind its prefix. Did you mean {network}?") from None
-    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped and network.prefixlen >= 96:
-        network = IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
+    network = as_ipv4(network)
     return str(network.network_address) if network.num_addresses == 1 else str(network)
 
 
 @extend_schema_field({"type": "string", "format": "ip-range", "example": "203.0.113.0/24"})
-class Network(Parsed):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(parse_network, **kwargs)
+class NetworkField(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_network, **options)
 
 
 def check_is_to_come(expires_at: datetime) -> None:
@@ -61,7 +62,7 @@ class ApiKeySerializer(StrictSerializer):
         "that reads every item with its figures, and every policy with the requester ids and addresses in its rules.",
     )
     allowedIps = serializers.ListField(
-        child=Network(),
+        child=NetworkField(),
         required=False,
         max_length=MAX_ALLOWED_IPS,
         source="allowed_ips",
@@ -87,11 +88,22 @@ class ApiKeySerializer(StrictSerializer):
     beside_state = frozenset({"lastUsedAt"})
 
 
+class ApiKeyChangeSerializer(ApiKeySerializer):
+    """What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are."""
+
+    expiresAt = Timestamp(
+        required=False,
+        allow_null=True,
+        source="expires_at",
+        help_text="From then on the key is refused; null: never. One that has expired works again until then.",
+    )
+
+
 class CreatedApiKeySerializer(ApiKeySerializer):
     key = serializers.CharField(read_only=True, help_text="The full key. Shown in this reply and never again.")
 
-    def to_representation(self, instance: ApiKey) -> dict[str, Any]:
-        instance.key = self.context["key_text"]  # type: ignore[attr-defined]
+    def to_representation(self, instance: ApiKey) -> Rendered:
+        vars(instance)["key"] = self.context["key_text"]
         return super().to_representation(instance)
 
 
@@ -155,7 +167,7 @@ class AuditEntrySerializer(serializers.Serializer):
     address = serializers.CharField(allow_null=True, help_text="The client's address.")
     created = Timestamp()
 
-    def to_representation(self, entry: AuditEntry) -> dict[str, Any]:
+    def to_representation(self, entry: AuditEntry) -> Rendered:
         return {
             "id": entry.pk,
             "object": "audit_entry",

@@ -1,8 +1,8 @@
-"""What can be done with accounts and keys; endpoints, commands and the admin all call these."""
+"""Operations on accounts and keys, for endpoints, commands and the admin."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from ipaddress import ip_network
 from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
-from accounts.models import Account, ActorType, ApiKey, AuditEntry, IdempotencyRecord
+from accounts.models import Account, ActorType, ApiKey, AuditEntry
 from accounts.permissions import DEFAULTS, NEVER_PUBLIC, allows
-from kit.http.errors import InsufficientPermissions, ValidationFailed
+from kit.http.errors import InsufficientPermissions, Revoked, ValidationFailed
+from kit.values.networks import joined, lies_within
 from kit.values.timestamps import render_timestamp
 
 MAX_OVERLAP_SECONDS = 604_800
@@ -49,12 +50,12 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
     end = bounds["expires_at"]
     if creator.expires_at is not None and (end is None or end > creator.expires_at):
         raise InsufficientPermissions(
-            f"A key cannot create one that outlives it. It expires at {render_timestamp(creator.expires_at)}.",
+            f"A key cannot let another one outlive it. It expires at {render_timestamp(creator.expires_at)}.",
             param="expiresAt",
         )
     if not lie_within(bounds["allowed_ips"], creator.allowed_ips):
         raise InsufficientPermissions(
-            "A key cannot create one that works from addresses outside its own allowlist.", param="allowedIps"
+            "A key cannot let another one work from addresses outside its own allowlist.", param="allowedIps"
         )
 
 
@@ -62,17 +63,8 @@ def lie_within(allowed: list[str], own: list[str]) -> bool:
     """Whether every address of one allowlist is in the other; an empty list means all addresses."""
     if not own:
         return True
-    networks = [ip_network(text) for text in own]
-    # Neighbours together may cover a range that neither covers alone.
-    joined: list[IPv4Network | IPv6Network] = [
-        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
-        *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
-    ]
-    return bool(allowed) and all(is_subnet(ip_network(text), joined) for text in allowed)
-
-
-def is_subnet(network: IPv4Network | IPv6Network, others: Iterable[IPv4Network | IPv6Network]) -> bool:
-    return any(network.version == other.version and network.subnet_of(other) for other in others)  # type: ignore[arg-type]
+    networks = joined(ip_network(text) for text in own)
+    return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
 
 
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
@@ -108,8 +100,7 @@ def create_api_key(
         within: Bounds = {"allowed_ips": [], "expires_at": None, **bounds}
     else:
         creator = current_key(granted_by)
-        own: Bounds = {"allowed_ips": creator.allowed_ips, "expires_at": creator.expires_at}
-        within = {**own, **bounds}
+        within = {**bounds_of(creator), **bounds}
         check_no_more_than(creator, granted, within)
     text = keytext.generate(type, seed)
     key = ApiKey.objects.create(
@@ -136,6 +127,68 @@ def check_may_be_told(grant: Grant, key_id: str, permissions: list[str], bounds:
     made = AuditEntry.objects.filter(action="api_key.created", resource_id=key_id)
     if not made.filter(actor_type=ActorType.KEY, actor_id=asking.pk).exists():
         check_no_more_than(asking, permissions, bounds)
+
+
+@transaction.atomic
+def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant | None = None) -> ApiKey:
+    """Change the name, the addresses or the expiry of a key, which hold from the next request on.
+
+    A key that changes one (`changed_by`) sets no bound beyond its own, and widens only a key that it could create
+    itself. Operators and commands (None) are not bound. Raises Revoked, ValidationFailed and InsufficientPermissions.
+    """
+    keys = lock_keys(key.pk, *([changed_by.key_id] if changed_by else []))
+    locked = keys[key.pk]
+    if locked.revoked_at is not None:
+        raise Revoked("This key is revoked, which is final. Create a new one.")
+    before, was = locked.audited(), bounds_of(locked)
+    for name in ("type", "permissions"):
+        if fields.get(name, getattr(locked, name)) != getattr(locked, name):
+            raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
+    now: Bounds = {
+        "allowed_ips": fields.get("allowed_ips", was["allowed_ips"]),
+        "expires_at": fields.get("expires_at", was["expires_at"]),
+    }
+    end = now["expires_at"]
+    if end is not None and end != was["expires_at"] and end <= timezone.now():
+        raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
+    if changed_by is not None:
+        changer = keys[changed_by.key_id]
+        Grant.of(changer).check(timezone.now())
+        check_may_change(changer, locked, now)
+    locked.name = fields.get("name", locked.name)
+    locked.allowed_ips, locked.expires_at = now["allowed_ips"], end
+    if audit.changes(before, locked.audited()):
+        locked.save(update_fields=["name", "allowed_ips", "expires_at"])
+        audit.record("api_key.updated", locked, before)
+        epochs.bump(locked.account_id)
+    return locked
+
+
+def bounds_of(key: ApiKey) -> Bounds:
+    return {"allowed_ips": key.allowed_ips, "expires_at": key.expires_at}
+
+
+def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
+    """Raise InsufficientPermissions where a change of bounds gives the key what the changing key cannot give."""
+    was, own = bounds_of(key), bounds_of(changer)
+    if is_wider(now, was):
+        check_no_more_than(changer, key.permissions, now)
+        return
+    check_no_more_than(
+        changer,
+        [],
+        {
+            "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
+            "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
+        },
+    )
+
+
+def is_wider(now: Bounds, before: Bounds) -> bool:
+    """Whether a key works for longer, or from further addresses, than before."""
+    end, old = now["expires_at"], before["expires_at"]
+    lasts_longer = old is not None and (end is None or end > old)
+    return lasts_longer or not lie_within(now["allowed_ips"], before["allowed_ips"])
 
 
 @transaction.atomic
@@ -218,7 +271,7 @@ def create_account(
 
 
 @transaction.atomic
-def update_account(account: Account, fields: dict[str, Any]) -> Account:
+def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
     locked = Account.objects.select_for_update().get(pk=account.pk)
     before = locked.audited()
@@ -242,9 +295,3 @@ def suspend_account(account: Account, *, suspended: bool = True) -> Account:
         audit.record("account.suspended" if suspended else "account.resumed", locked, before)
         epochs.bump(locked.pk)
     return locked
-
-
-def purge_idempotency_keys(now: datetime | None = None) -> int:
-    """Deletes the records whose 24 hours are over; returns how many."""
-    oldest = (now or timezone.now()) - IdempotencyRecord.LIFETIME
-    return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]

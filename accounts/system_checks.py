@@ -1,18 +1,19 @@
-"""System checks: what this configuration cannot keep its promises with is refused at start.
+"""System checks: errors refuse to start with a configuration that breaks the service's promises.
 
-Warnings tell of what makes it weak; those about a deployment come with `check --deploy`, as Django's own.
+Warnings name its weaknesses; those about a deployment come with `check --deploy`, as Django's own.
 """
 
 from collections.abc import Iterable
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from ipaddress import IPv6Network, ip_network
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Weakness
+from django.urls import Resolver404, resolve
 
 from kit.private_files import files_of_database, is_open_to_others
+from kit.values.networks import Network, as_ipv4, joined, lies_within
 
 # What a secret has at least, as Django asks of SECRET_KEY.
 SECRET_CHARACTERS, DIFFERENT_CHARACTERS = 50, 5
@@ -22,7 +23,7 @@ UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 
 @register()
-def one_process_or_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def one_process_or_redis(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     if settings.WORKERS > 1 and not settings.REDIS_URL:
         return [
             Error(
@@ -35,9 +36,26 @@ def one_process_or_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
-def proxies_are_networks(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def deprecated_operations_exist(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    return [
+        Error(f"DEPRECATIONS names {one.method} {one.path}, which is no operation of the API.", id="accounts.E004")
+        for one in settings.DEPRECATIONS
+        if not is_operation(one.method, one.path)
+    ]
+
+
+def is_operation(method: str, path: str) -> bool:
+    try:
+        match = resolve(path.replace("{id}", "x"))
+    except Resolver404:
+        return False
+    return method.lower() in getattr(match.func, "actions", {})
+
+
+@register()
+def proxies_are_networks(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     errors: list[CheckMessage] = []
-    networks: list[IPv4Network | IPv6Network] = []
+    networks: list[Network] = []
     for text in settings.TRUSTED_PROXIES:
         try:
             networks.append(as_ipv4(ip_network(text)))
@@ -54,29 +72,17 @@ def proxies_are_networks(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return errors
 
 
-def as_ipv4(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
-    """An IPv4-mapped IPv6 network as IPv4; any other network unchanged."""
-    if isinstance(network, IPv6Network) and network.prefixlen >= 96 and network.network_address.ipv4_mapped:
-        return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
-    return network
-
-
-def too_wide(networks: Iterable[IPv4Network | IPv6Network]) -> list[IPv4Network | IPv6Network]:
-    """What the networks cover together that no proxies are alone in; halves of the internet count as the whole."""
-    networks = list(networks)
-    joined: list[IPv4Network | IPv6Network] = [
-        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
-        *(
-            network
-            for network in collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
-            if not network.subnet_of(UNIQUE_LOCAL)
-        ),
+def too_wide(networks: Iterable[Network]) -> list[Network]:
+    """The ranges that are too wide for proxies alone, of all networks joined: two halves of the internet are all."""
+    return [
+        network
+        for network in joined(networks)
+        if network.prefixlen < SHORTEST_PREFIXES[network.version] and not lies_within(network, [UNIQUE_LOCAL])
     ]
-    return [network for network in joined if network.prefixlen < SHORTEST_PREFIXES[network.version]]
 
 
 @register(Tags.security, deploy=True)
-def secrets_are_long(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def secrets_are_long(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     warnings: list[CheckMessage] = []
     pepper = settings.API_KEY_PEPPER_TEXT
     if pepper != settings.SECRET_KEY and is_weak(pepper):  # Django looks at SECRET_KEY itself
@@ -102,7 +108,7 @@ def is_weak(secret: str) -> bool:
 
 
 @register(Tags.security, deploy=True)
-def hosts_are_named(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def hosts_are_named(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     if "*" not in settings.ALLOWED_HOSTS:
         return []
     return [
@@ -115,7 +121,7 @@ def hosts_are_named(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security)
-def data_are_private(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def data_are_private(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     paths = [settings.DATA_DIR]
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("sqlite3"):

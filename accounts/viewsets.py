@@ -1,29 +1,25 @@
 """The base of every endpoint that asks for a key."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.audit import address_of
-from accounts.authentication import Grant, note_use, uses_to_note
-from accounts.idempotency import answer_once, requested_key
+from accounts.authentication import Grant, grant_of, note_use, uses_to_note
+from accounts.idempotency import HEADER, answer_once, check_key
 from accounts.models import ActorType
 from kit.actors import Actor, acting_as
 from kit.http.middleware import client_address_of
-from kit.rest.views import ApiViewSet
+from kit.rest.views import ApiViewSet, Handler, M
 
 
-class AccountViewSet(ApiViewSet):
+class AccountViewSet(ApiViewSet[M]):
     """Resources of the caller's account; its POSTs can be retried with an Idempotency-Key."""
 
     @property
     def grant(self) -> Grant:
-        grant: Any = self.request.auth
-        return grant
+        return grant_of(self.request)
 
     @property
     def account_id(self) -> str:
@@ -35,22 +31,23 @@ class AccountViewSet(ApiViewSet):
         return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
 
     def check_address(self) -> None:
-        """Also notes the use of the key, which counts from here on."""
+        """Notes the use of the key, too: from here on it counts as used."""
         self.grant.check_address(client_address_of(self.request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
             note_use(self.grant, now)
 
     async def read_body(self) -> None:
-        self.idempotency_key = requested_key(self.request) if self.request.method == "POST" else None
+        is_post = self.request.method == "POST"
+        self.idempotency_key = check_key(self.request.headers.get(HEADER)) if is_post else None
         await super().read_body()
 
-    def get_queryset(self) -> QuerySet[Any]:
-        """What the account owns of `queryset`."""
+    def get_queryset(self) -> QuerySet[M]:
+        """The rows of `queryset` that the account owns."""
         return super().get_queryset().filter(account_id=self.account_id)
 
-    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        def act() -> Response:
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
+        def act() -> HttpResponse:
             return handler(request, *args, **kwargs)
 
         key = self.idempotency_key
@@ -60,18 +57,18 @@ class AccountViewSet(ApiViewSet):
             return super().write(lambda *_, **__: answer_once(request, key, act, self.check_replay), request)
 
     def check_replay(self, reply: bytes) -> None:
-        """Raises an ApiError for a kept reply that this request's key may not have, though the endpoint is open to it.
+        """Raises an ApiError if this request's key may not see the kept reply.
 
         For endpoints whose handler asks more of the key than `permissions_required`.
         """
 
 
-class ReadingViewSet(AccountViewSet):
-    """POSTs that only read, if much: they open no transaction and take no turn at writing.
+class ReadingViewSet(AccountViewSet[M]):
+    """POSTs that only read, however much: they open no transaction and wait for no turn to write.
 
-    With an Idempotency-Key the reply is kept like any other, after it was made; a retry makes it again to no effect.
+    With an Idempotency-Key the reply is kept like any other, once it is made; a retry makes it again to no effect.
     """
 
-    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         response = handler(request, *args, **kwargs)
         return response if self.idempotency_key is None else super().write(lambda *_, **__: response, request)

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class AnalyticsConfig(AppConfig):
@@ -7,3 +8,7 @@ class AnalyticsConfig(AppConfig):
 
     def ready(self) -> None:
         from analytics import event_objects  # noqa: F401, PLC0415 - registers them
+        from analytics.statements import database  # noqa: PLC0415 - as above, once the app is there
+
+        pre_migrate.connect(database.drop_views, sender=self)
+        post_migrate.connect(database.make_views, sender=self)

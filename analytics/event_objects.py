@@ -1,7 +1,11 @@
-"""How events show what this app has: entries of the ledger."""
+"""How events show ledger entries, and the decisions of a minute."""
 
-from accounts.events.objects import register
+from accounts.events import clock
+from accounts.events.objects import register, register_plain
+from analytics.events import summaries
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
 
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
+register_plain("access_summary", summaries.EXAMPLE)
+clock.register(summaries.tell, summaries.EVERY)

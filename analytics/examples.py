@@ -1,18 +1,20 @@
 """What the OpenAPI document shows of the ledger and of reports."""
 
-from typing import Any
+from kit.rest.openapi_examples import Operation, page_of
 
-from kit.rest.openapi import Operation
+MORE: dict[str, object] = {
+    "hasMore": True,
+    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
+    "totalCount": 912,
+}
 
-MORE = {"hasMore": True, "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx", "totalCount": 912}
-
-NEW_ADJUSTMENT: dict[str, Any] = {
+NEW_ADJUSTMENT: dict[str, object] = {
     "amount": "-12.50",
     "currency": "EUR",
     "licenseType": "commercial",
     "description": "Refund of half a month, agreed by telephone",
 }
-ADJUSTMENT: dict[str, Any] = {
+ADJUSTMENT: dict[str, object] = {
     "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "ledger_entry",
     "type": "adjustment",
@@ -27,7 +29,7 @@ ADJUSTMENT: dict[str, Any] = {
     "description": NEW_ADJUSTMENT["description"],
     "created": "2026-02-14T16:30:00.000000Z",
 }
-CHARGE: dict[str, Any] = {
+CHARGE: dict[str, object] = {
     **ADJUSTMENT,
     "id": "led_01kd9wq3y8e4sbx6t5j9w2m7ka",
     "type": "usage",
@@ -39,7 +41,7 @@ CHARGE: dict[str, Any] = {
     "description": None,
 }
 
-USAGE: dict[str, Any] = {
+USAGE: dict[str, object] = {
     "summary": {"totalRequests": 5, "allowed": 3, "denied": 2, "uniqueRequesters": 2, "uniqueContent": 2},
     "timeSeries": [
         {"date": "2026-01-30", "requests": 0, "allowed": 0, "denied": 0},
@@ -56,7 +58,7 @@ USAGE: dict[str, Any] = {
     "byDenialReason": [{"reason": "no_license", "count": 2}],
 }
 
-REVENUE: dict[str, Any] = {
+REVENUE: dict[str, object] = {
     "summary": {"total": 1249.05, "currency": "USD", "changePercent": 12.5, "projectedMonthly": 18735.75},
     "timeSeries": [{"date": "2026-01-30", "revenue": 0}, {"date": "2026-01-31", "revenue": 1249.05}],
     "byLicenseType": {"commercial": 1200, "press": 61.55, "other": -12.5},
@@ -64,10 +66,48 @@ REVENUE: dict[str, Any] = {
     "byContent": [{"id": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt", "title": "Quarterly outlook", "revenue": 61.55}],
 }
 
+STATEMENT: dict[str, object] = {
+    "id": "stm_2yz12namg000000000000027fv",
+    "object": "statement",
+    "requesterId": "org_acme",
+    "requesterName": "Acme",
+    "month": "2026-01",
+    "currency": "EUR",
+    "status": "closed",
+    "opening": 340.2,
+    "licenses": 100,
+    "usage": 12.35,
+    "adjustments": -12.5,
+    "total": 99.85,
+    "closing": 440.05,
+    "decisions": 247,
+    "lines": 9,
+    "closedAt": "2026-02-01T01:03:20.000000Z",
+}
+LINE: dict[str, object] = {
+    "id": CHARGE["id"],
+    "object": "statement_line",
+    "type": "usage",
+    "amount": 4.1,
+    "currency": "EUR",
+    "decisions": 82,
+    "licenseId": CHARGE["licenseId"],
+    "licenseType": "commercial",
+    "contentId": CHARGE["contentId"],
+    "contentTitle": "Quarterly outlook",
+    "description": None,
+    "occurredAt": "2026-01-02T08:15:00.000000Z",
+    "created": "2026-01-02T08:15:00.000000Z",
+    "latest": "2026-01-30T21:40:00.000000Z",
+}
+
 OPERATIONS = {
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
-    "GET /v1/revenue": Operation("listLedgerEntries", {"object": "list", "data": [ADJUSTMENT, CHARGE], **MORE}),
+    "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
     "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
+    "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **MORE}),
+    "GET /v1/statements/{id}": Operation("getStatement", STATEMENT),
+    "GET /v1/statements/{id}/lines": Operation("listStatementLines", {"object": "list", "data": [LINE], **MORE}),
     "GET /v1/analytics/usage": Operation("getUsageReport", USAGE),
 }

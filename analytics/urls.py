@@ -2,11 +2,13 @@ from rest_framework.routers import SimpleRouter
 
 from analytics.ledger.views import LedgerViewSet
 from analytics.revenue.views import RevenueViewSet
+from analytics.statements.views import StatementViewSet
 from analytics.usage.views import UsageViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register("analytics", UsageViewSet, "usage")
 router.register("analytics", RevenueViewSet, "revenue")
 router.register("revenue", LedgerViewSet)
+router.register("statements", StatementViewSet)
 
 urlpatterns = router.urls

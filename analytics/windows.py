@@ -1,4 +1,4 @@
-"""What time a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reports.md).
+"""The time that a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reports.md).
 
 Everything is UTC. A window is whole days that end today unless timestamps say otherwise, and half-open inside: `end`
 is the first microsecond that is not in it.
@@ -27,7 +27,7 @@ def midnight(moment: datetime) -> datetime:
 
 
 def floor(moment: datetime, group_by: str) -> datetime:
-    """Where the bucket begins that the moment is in."""
+    """The start of the bucket that the moment is in."""
     if group_by == "hour":
         return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     day = midnight(moment)
@@ -60,7 +60,7 @@ class Window:
     group_by: str
 
     def buckets(self) -> list[datetime]:
-        """Where each begins, oldest first. Of the first and the last, only a part may lie in the window."""
+        """The start of each, oldest first. The first and the last may lie partly outside the window."""
         buckets = [floor(self.start, self.group_by)]
         while (following := bucket_after(buckets[-1], self.group_by)) < self.end:
             buckets.append(following)
@@ -74,7 +74,7 @@ class Window:
         return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket:%Y-%m-%d}"
 
     def count_buckets(self) -> int:
-        """How many there are, without making them."""
+        """The number of buckets, without making them."""
         first, last = floor(self.start, self.group_by), floor(self.end - MICROSECOND, self.group_by)
         if self.group_by == "month":
             return (last.year - first.year) * 12 + last.month - first.month + 1

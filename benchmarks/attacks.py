@@ -1,19 +1,16 @@
 """One caller against all others: what another account's checks, lists and probes cost beside each attack.
 
-    python -m benchmarks.attacks [--sqlite] [--seconds 10] [--only NAME …] [--decisions 100000]
+    python -m benchmarks.attacks [--sqlite] [--seconds 10] [--only NAME …] [--decisions 100000] [--readme]
 
 A victim asks at a steady, modest rate, alone first and then beside one attack after the other, each by an account or a
 stranger of its own process. Printed are the victim's times and errors, and by how much the service's memory grew.
 """
 
-import argparse
-import json
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from statistics import quantiles
 from threading import Event, Thread
 from typing import Any
@@ -24,6 +21,7 @@ import psutil
 from benchmarks.attacking import ATTACKS, Target, attack
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, PER_DAY, PER_MINUTE, Installation, installed
+from benchmarks.report import parser, publish
 
 SETTLE_SECONDS = 2
 SAMPLES_A_SECOND = 5  # of memory
@@ -171,13 +169,12 @@ def table(results: Sequence[Result]) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = parser(__doc__, load=False, repeated=False)
     options.add_argument("--sqlite", action="store_true")
-    options.add_argument("--seconds", type=float, default=10, help="of the victim beside each attack")
     options.add_argument("--decisions", type=int, default=100_000, help="that the attacker has recorded")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="NAME")
-    options.add_argument("--json", type=Path, metavar="FILE", help="writes the figures there")
+    options.set_defaults(seconds=10)
     given = options.parse_args()
     results: list[Result] = []
     with workplace(storage=not given.sqlite) as (stack, directory, services):
@@ -190,9 +187,8 @@ def main() -> None:
             print(results[-1], flush=True)
             made.server.stop()  # what an attack has left must not count for the next one
             made.server.start()
-    print(f"\n{table(results)}")
-    if given.json:
-        given.json.write_text(json.dumps([asdict(one) for one in results], indent=1))
+    place = "attacks --sqlite" if given.sqlite else "attacks"
+    publish(place, table(results), {one.attack: asdict(one) for one in results}, given)
 
 
 if __name__ == "__main__":

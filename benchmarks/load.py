@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 
 import psutil
 
@@ -27,14 +28,24 @@ end
 
 def post_script(path: Path, headers: Mapping[str, str], body: str) -> Path:
     """A script that sends one body again and again; wrk puts the request together once."""
+    return script(path, ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"], headers)
+
+
+def get_script(path: Path, headers: Mapping[str, str] = MappingProxyType({})) -> Path:
+    return script(path, ['wrk.method = "GET"'], headers)
+
+
+def retry_script(path: Path, headers: Mapping[str, str], body: str, header: str) -> Path:
+    """A script that sends one body with another value of a header each time, in every run."""
     lines = ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"]
+    lines += ['local run, count = os.time() .. "-" .. tostring({}):sub(10) .. "-", 0']
+    lines += ["function request()", "  count = count + 1", f'  wrk.headers["{header}"] = run .. count']
+    return script(path, [*lines, "  return wrk.format()", "end"], headers)
+
+
+def script(path: Path, lines: list[str], headers: Mapping[str, str]) -> Path:
     lines += [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
     path.write_text("\n".join(lines) + DONE)
-    return path
-
-
-def get_script(path: Path) -> Path:
-    path.write_text('wrk.method = "GET"' + DONE)
     return path
 
 

@@ -54,6 +54,7 @@ class Installation:
         workers: int = 1,
         application: str = "",
         checkout: Path = ROOT,
+        **further: str,  # settings
     ) -> None:
         self.checkout = checkout
         self.name, self.directory, self.services = name, directory / name, services
@@ -70,6 +71,7 @@ class Installation:
             "DATABASE_URL": self.database,
             "REDIS_URL": services.valkey.url if services else "",
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            **further,
         }
         command = [sys.executable, "manage.py", "serve"]
         if application:
@@ -211,9 +213,10 @@ def our_side(
     slug: str = "ours",
     workers: int = 1,
     application: str = "",
+    **further: str,
 ) -> Ours:
     """This service, started and seen to decide rightly about one item."""
-    made = installed(stack, slug, directory, services, workers=workers, application=application)
+    made = installed(stack, slug, directory, services, workers=workers, application=application, **further)
     items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
     return side_of(made, name, items)
 

@@ -1,4 +1,5 @@
-"""Settings of the straightforward version (benchmarks/plain_check.py): the service's tables, and Django as it comes.
+"""Settings of the straightforward versions (benchmarks/plain_check.py, or what URLS names): the service's tables, and
+Django as it comes.
 
 Durability is the service's own: synchronous_commit on PostgreSQL, WAL with synchronous=FULL on SQLite.
 """
@@ -8,7 +9,7 @@ import os
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES
 
-ROOT_URLCONF = "benchmarks.plain_check"
+ROOT_URLCONF = os.environ.get("URLS", "benchmarks.plain_check")
 MIDDLEWARE = ["django.middleware.security.SecurityMiddleware", "django.middleware.common.CommonMiddleware"]
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

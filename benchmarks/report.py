@@ -22,10 +22,12 @@ from benchmarks.load import Side
 README = Path(__file__).with_name("README.md")
 
 
-def parser(description: str | None, *, load: bool = True) -> argparse.ArgumentParser:
+def parser(description: str | None, *, load: bool = True, repeated: bool = True) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--seconds", type=float, default=10 if load else 1, help="of each run")
-    made.add_argument("--rounds", type=int, default=5, help="runs of each side, in turn")
+    made.set_defaults(rounds=1)
+    if repeated:
+        made.add_argument("--rounds", type=int, default=5, help="runs of each side, in turn")
     if load:
         made.add_argument("--warmup", type=float, default=3, help="seconds for each side before its first run")
         made.add_argument("--connections", type=int, default=32)
@@ -102,8 +104,9 @@ def publish(place: str, text: str, results: dict[str, Any], options: argparse.Na
     """Prints the result; with --json writes all runs, with --readme puts it in the place of that name."""
     command = " ".join(["python -m benchmarks." + place, *arguments()])
     length = f" of {options.seconds:g} s" if options.seconds else ""
+    runs = "One run" if options.rounds == 1 else f"Medians of {options.rounds} runs"
     text += (
-        f"\n\nMedians of {options.rounds} runs{length} on {datetime.now(UTC):%Y-%m-%d}, load average "
+        f"\n\n{runs}{length} on {datetime.now(UTC):%Y-%m-%d}, load average "
         f"before {options.load_before:.1f}. {machine()}. Command: `{command}`."
     )
     print(f"\n{text}\n")

@@ -4,7 +4,7 @@
     python -m benchmarks.straightforward --sqlite   # SQLite embedded, synchronous=FULL
 
 The same server (uvicorn) serves all sides, in one go and in turn. The reference is benchmarks/plain_check.py; beside
-it stands the service's own Django view, which checks with an Idempotency-Key take.
+it stands the service's own Django view, which serves the checks that the event loop leaves to it.
 """
 
 import json

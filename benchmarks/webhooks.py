@@ -1,8 +1,9 @@
 """Delivering webhooks: a dead endpoint beside a live one at a steady rate, and the draining of a backlog.
 
-python -m benchmarks.webhooks [--rate N] [--seconds N] [--backlog N]
+    python -m benchmarks.webhooks [--rate N] [--seconds N] [--backlog N] [--drain-seconds N]
 
-On the empty database of DATABASE_URL, or on an SQLite of its own.
+On the empty database of DATABASE_URL (`python -m tests.services python -m benchmarks.webhooks` brings one), or on an
+SQLite of its own.
 
 The receivers are in this process, on loopback; the worker is `manage.py deliver_webhooks` in another, whose memory is
 what is measured.
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from tempfile import TemporaryDirectory
 
 import django
@@ -33,6 +35,7 @@ from accounts.events import recording  # noqa: E402
 from accounts.events.models import Event  # noqa: E402
 from accounts.services import create_account  # noqa: E402
 from accounts.webhooks.services import create_endpoint  # noqa: E402
+from kit.storage.sqlite_turns import turn_to_write  # noqa: E402
 from licensing.content.services import create_content  # noqa: E402
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -55,7 +58,8 @@ class Receiver:
         event = json.loads(await reader.readexactly(length))
         self.came.setdefault(event["id"], time.time())
         if self.silent:
-            await asyncio.sleep(20)
+            with suppress(asyncio.CancelledError):  # at the end
+                await asyncio.sleep(20)
         writer.write(OK)
         writer.close()
 
@@ -80,12 +84,16 @@ async def steady(account: str, rate: int, seconds: int) -> None:
     live, dead = Receiver(silent=False), Receiver(silent=True)
     for receiver in (live, dead):
         await asyncio.to_thread(create_endpoint, account, {"url": await receiver.serve(), "events": ["*"]})
+    await asyncio.to_thread(create_content, account, {"title": "The worker has begun"})
+    await until(lambda: bool(live.came), 120)
+    live.came.clear()
     begun = time.monotonic()
 
     def change() -> None:
         for number in range(rate * seconds):
             time.sleep(max(0.0, begun + number / rate - time.monotonic()))
-            create_content(account, {"title": f"Item {number}"})
+            with turn_to_write():  # as a request does
+                create_content(account, {"title": f"Item {number}"})
 
     await asyncio.to_thread(change)
     took = time.monotonic() - begun
@@ -98,27 +106,29 @@ async def steady(account: str, rate: int, seconds: int) -> None:
     )
 
 
-async def drain(account: str, backlog: int, pid: int) -> None:
+async def drain(account: str, backlog: int, pid: int, most_seconds: int) -> None:
     receiver = Receiver(silent=False)
     await asyncio.to_thread(create_endpoint, account, {"url": await receiver.serve(), "events": ["*"]})
 
     def fill() -> None:
         for first in range(0, backlog, 5_000):
             count = min(5_000, backlog - first)
-            with transaction.atomic():
+            with turn_to_write(), transaction.atomic():
                 recording.write(
                     [recording.make(account, "content.created", account, {"title": "x" * 200}) for _ in range(count)]
                 )
 
     before = in_megabytes(pid)
     most = [before]
-    begun = time.monotonic()
     await asyncio.to_thread(fill)
     filled = len(receiver.came)
-    await until(lambda: len(receiver.came) >= backlog, 1_800, lambda: most.append(in_megabytes(pid)))
-    took = time.monotonic() - begun
+    begun = time.monotonic()
+    end = begun + most_seconds
+    is_over = lambda: len(receiver.came) >= backlog or time.monotonic() > end  # noqa: E731
+    await until(is_over, most_seconds + 60, lambda: most.append(in_megabytes(pid)))
+    gone, took = len(receiver.came) - filled, time.monotonic() - begun
     print(
-        f"{backlog:,} waiting ({filled:,} gone when the last was there): drained at {backlog / took:.0f}/s; "
+        f"{backlog - filled:,} waiting: {gone:,} delivered in {took:.0f} s, {gone / took:.0f}/s; "
         f"memory of the worker {before:.0f} MB before, {max(most):.0f} MB at most, {most[-1]:.0f} MB at the end"
     )
 
@@ -128,6 +138,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=200, help="changes a second")
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--backlog", type=int, default=100_000)
+    parser.add_argument("--drain-seconds", type=int, default=1_800, help="after which what still waits is left")
     options = parser.parse_args()
     call_command("migrate", verbosity=0)
     first, second = (create_account(name, plan="professional").pk for name in ("Steady", "Backlog"))
@@ -135,7 +146,7 @@ def main() -> None:
         worker = subprocess.Popen([sys.executable, "manage.py", "deliver_webhooks"])
         try:
             asyncio.run(steady(first, options.rate, options.seconds))
-            asyncio.run(drain(second, options.backlog, worker.pid))
+            asyncio.run(drain(second, options.backlog, worker.pid, options.drain_seconds))
         finally:
             worker.terminate()
             worker.wait()

@@ -1,6 +1,4 @@
-"""The admin's settings: whether it is there and where, what it is made of, and how it looks (docs/admin.md)."""
-
-from typing import Any
+"""The admin's settings: its address, apps, middleware and appearance (docs/admin.md)."""
 
 from django.templatetags.static import static
 from django.urls import reverse
@@ -13,7 +11,7 @@ ADMIN_PORT = env_int("ADMIN_PORT", 0, 65_535) if env("ADMIN_PORT") else 0  # a p
 
 ADMIN_REQUIRE_TOTP = env_bool("ADMIN_REQUIRE_TOTP")  # nobody gets further than to set up a second factor without one
 
-PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+PASSWORD_VALIDATORS: list[dict[str, object]] = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -54,7 +52,7 @@ PRIMARY = {
     "950": "oklch(28.2% .091 267.935)",
 }
 
-UNFOLD: dict[str, Any] = {
+UNFOLD: dict[str, object] = {
     "SITE_TITLE": "Content Access Licensing",
     "SITE_HEADER": "Access Licensing",
     "SITE_SYMBOL": "verified_user",
@@ -66,6 +64,7 @@ UNFOLD: dict[str, Any] = {
         lambda request: static("operators/alpine.js"),
         lambda request: static("operators/labels.js"),
         lambda request: static("operators/sent_once.js"),
+        lambda request: static("operators/kept_form.js"),
     ],
     "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",

@@ -9,9 +9,10 @@ import gc
 import logging
 import os
 import sys
+from functools import partial
 from threading import Event
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import django
 from django.conf import settings
@@ -19,30 +20,30 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from django.db import OperationalError, connection  # noqa: E402 - needs the settings
-from django.utils import timezone  # noqa: E402
+from django.db import connection  # noqa: E402 - needs the settings
 
 from accounts.limits.throttling import caller_of, headers_of, known_limit  # noqa: E402
 from accounts.webhooks import worker as webhooks  # noqa: E402
-from analytics.events.partitions import ensure_partitions  # noqa: E402
-from analytics.rollups.roll_up import INTERVAL, roll_up  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
-from config.server.threads import Threads  # noqa: E402
+from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402
+from config.upkeep import JOBS, TELLING, keep, run  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
-from kit.rest.heavy import is_heavy  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
+from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication, Head, is_served  # noqa: E402
+from licensing.access.event_loop.retries import LeftToDjango  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
-if settings.ADMIN:
-    from operators.base.uploads import purge
+if TYPE_CHECKING:
+    from config.tracing import Tracing
 
 logger = logging.getLogger(__name__)
 
+ON_POSTGRESQL = connection.vendor == "postgresql"
 SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; by default Python lets it have 5 ms
 SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
@@ -68,7 +69,7 @@ heavy = Threads(
 )
 
 
-def start_tracing() -> Any:
+def start_tracing() -> "Tracing | None":
     """None if traces are off. To be called before the application is made, see config.tracing."""
     if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
         return None
@@ -92,7 +93,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
     elif checks.serves(scope):
-        await checks(scope, receive, send)
+        try:
+            await checks(scope, receive, send)
+        except LeftToDjango as left:
+            await serve_with_django(left.scope, receive, send)
     elif forwards.serves(scope):
         await forwards(scope, receive, send)
     elif scope["path"] in PROBES:
@@ -122,11 +126,14 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     gone = Event()
     left = asyncio.create_task(wait_for_end(receive, gone))
     complete = {**scope, "headers": headers, "complete_at": perf_counter()}
-    is_long = is_heavy(scope["method"], scope["path"], scope["query_string"], head.header(b"accept"))
+    view = view_at(scope["path"])
+    is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
+    asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
+    prepare = partial(admit_early, head) if asks_for_key and ON_POSTGRESQL else as_it_is
     threads = heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
-        await threads.serve(complete, body.receive, send, caller_of(*who), body.size_in_memory, left)
+        await threads.serve(complete, body.input, send, caller_of(*who), body.size_in_memory, left, prepare)
     except Disconnected:
         return
     except ApiError as error:
@@ -135,6 +142,15 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         body.close()
         statements.bound.reset(token)
         left.cancel()
+
+
+async def admit_early(head: Head, scope: Scope) -> Scope:
+    """With what the event loop does for many requests at once, where a thread would wait for each."""
+    extensions = scope.get("extensions", {})
+    if "limit_state" in extensions or not is_served(head.host):  # it has been left to Django, or never counts
+        return scope
+    known = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
+    return {**scope, "extensions": {**extensions, **known}}
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
@@ -151,68 +167,15 @@ async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
-    """How long a statement of the request may take. What only reads may be dropped when its client has left."""
+    """The time limit of the request's statements. A read may be dropped when its client has left."""
     api = scope["path"].startswith("/v1/")
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not api else settings.STATEMENT_SECONDS
     reads = scope["method"] in ("GET", "HEAD") or (is_long and api)
     return statements.Bound(seconds, gone if reads else None)
 
 
-async def wait_for_end(receive: Receive, gone: Event) -> None:
-    """Returns when there is nobody to read the reply any more, and tells the thread that makes it."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    gone.set()
-
-
-async def keep_partitions() -> None:
-    """Makes the coming months' partitions at the start and then each day, in whichever process is first."""
-    while True:
-        try:
-            await asyncio.to_thread(make_partitions)
-        except Exception:
-            logger.exception("The partitions of the coming months could not be made; trying again in a day")
-        if settings.ADMIN:
-            await asyncio.to_thread(remove_old_uploads)
-        await asyncio.sleep(86_400)
-
-
-async def keep_rolling_up() -> None:
-    """Roll up what was recorded, in whichever process is first each time."""
-    while True:
-        await asyncio.sleep(INTERVAL.total_seconds())
-        try:
-            await asyncio.to_thread(roll_up_pending)
-        except OperationalError as error:  # nothing is lost, and reports see what waits
-            logger.warning("What was recorded could not be added to the rollups; trying again: %s", error)
-        except Exception:
-            logger.exception("What was recorded could not be added to the rollups; trying again")
-
-
-def roll_up_pending() -> None:
-    try:
-        roll_up(age=INTERVAL)
-    finally:
-        connection.close()
-
-
-def make_partitions() -> None:
-    try:
-        ensure_partitions(timezone.now())
-    finally:
-        connection.close()
-
-
-def remove_old_uploads() -> None:
-    """What operators brought to the admin and neither imported nor will any more."""
-    try:
-        purge()
-    except OSError:
-        logger.exception("Old uploads could not be removed; trying again in a day")
-
-
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(work) for work in (keep_partitions(), keep_rolling_up(), sample(checks.gateway))]
+    upkeep = [asyncio.create_task(work) for work in (*map(keep, JOBS), sample(checks.gateway))]
     delivering = webhooks.start() if settings.WEBHOOKS_DELIVER else None
     while True:
         message = await receive()
@@ -228,6 +191,7 @@ async def lifespan(receive: Receive, send: Send) -> None:
             # The server has let the requests under way finish, so nothing waits to be recorded.
             for task in upkeep:
                 task.cancel()
+            await run(TELLING)
             if delivering is not None:
                 worker, thread = delivering
                 worker.stop()

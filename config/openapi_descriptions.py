@@ -1,6 +1,7 @@
 """Words for the fields of the OpenAPI document that mean the same wherever they stand."""
 
-from typing import Any
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.request import Request
 
 FIELDS = {
     "action": "What is done: allowed or denied, or in the audit log what was changed.",
@@ -90,13 +91,15 @@ FIELDS = {
 }
 
 
-def describe(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Adds the words where a field has none of its own. A reference has those of what it refers to."""
+def describe(
+    result: dict[str, object], generator: SchemaGenerator, request: Request | None, public: bool
+) -> dict[str, object]:
+    """Adds a description to each field that has none. A reference has that of its target."""
     describe_fields(result)
     return result
 
 
-def describe_fields(value: Any) -> None:
+def describe_fields(value: object) -> None:
     if isinstance(value, list):
         for member in value:
             describe_fields(member)

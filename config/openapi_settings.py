@@ -1,8 +1,7 @@
 """The settings of the OpenAPI document: its title, description and tags."""
 
-from typing import Any
-
-SPECTACULAR: dict[str, Any] = {
+SPECTACULAR: dict[str, object] = {
+    "OAS_VERSION": "3.1.0",
     "TITLE": "Content Access Licensing API",
     "VERSION": "0.1.0",  # as in pyproject.toml
     "DESCRIPTION": (
@@ -12,15 +11,19 @@ SPECTACULAR: dict[str, Any] = {
         "sets itself (`id`, `created`, …) is ignored, so that what was read can be sent back. No text may hold "
         "U+0000. Lists take `field=value` and `field[op]=value` filters."
     ),
+    "LICENSE": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     "TAGS": [
         {"name": "content", "description": "The items that a publisher owns."},
         {"name": "policies", "description": "Who may use what is linked to them, and on which terms."},
         {"name": "sites", "description": "The hosts whose pages are decided at the edge."},
         {"name": "crawlers", "description": "The crawlers that are known at the edge."},
         {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
+        {"name": "license-clients", "description": "Credentials by which requesters get licence tokens."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},
+        {"name": "statements", "description": "The ledger by requester, month and currency."},
         {"name": "analytics", "description": "What was asked for and answered, in figures."},
+        {"name": "accounts", "description": "Whom a key speaks for, and what is left of the plan."},
         {"name": "api-keys", "description": "The keys that authenticate callers."},
         {"name": "audit", "description": "Who changed what, and when."},
         {"name": "events", "description": "What happened, as webhooks tell of it."},
@@ -30,9 +33,26 @@ SPECTACULAR: dict[str, Any] = {
     "SERVE_PUBLIC": True,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "ActorType": "accounts.models.ActorType",
+        "ApiKeyPermission": "accounts.permissions.PERMISSIONS",
+        "ContentStatus": "licensing.content.models.Status",
+        "ContentType": "licensing.policies.facts.ContentType",
+        "Currency": "kit.values.currencies.CURRENCIES",
+        "Reason": "licensing.policies.decision.Reason",
+        "EntryType": "analytics.models.revenue.EntryType",
+        "EventType": "accounts.events.types.BY_NAME",
+        "KeyType": "accounts.models.KeyType",
+        "LicenseStatus": "licensing.licenses.serializers.STATES",
+        "Mode": "licensing.policies.modes.MODES",
+        "RateLimitPeriod": "licensing.policies.rules.PERIODS",
+        "RuleAction": "licensing.policies.rules.ACTIONS",
+        "WebhookStatus": "accounts.webhooks.models.EndpointStatus",
+    },
     "PREPROCESSING_HOOKS": ["kit.rest.openapi.only_v1"],
     "POSTPROCESSING_HOOKS": [
         "kit.rest.openapi.shared_components",
+        "kit.rest.deprecated.mark_deprecated",
         "accounts.openapi.add_webhooks",
         "config.openapi_descriptions.describe",
     ],

@@ -1,7 +1,6 @@
-"""The pages beside the API: where a newcomer lands, what an orchestrator asks, and what Prometheus reads."""
+"""The pages beside the API: the front page, the reference, probes, and Prometheus metrics."""
 
 from functools import cache
-from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -18,6 +17,7 @@ from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
+from licensing.access.models import Algorithm
 from licensing.access.signing import key_set
 from licensing.demo.story import SHOWN
 
@@ -26,14 +26,14 @@ CONTENT_SECURITY_POLICY = content_security_policy()
 LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
-def page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+def page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
     response = render(request, template, context)
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """Where a newcomer lands."""
+    """The front page."""
     return page(request, "home.html", shown=SHOWN, base=request.build_absolute_uri("/").rstrip("/"))
 
 
@@ -43,7 +43,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 def livez(request: HttpRequest) -> JsonResponse:
-    """The process answers. As the other probe it is served by config.asgi; here for other servers."""
+    """The process answers. config.asgi serves both probes; these views are for other servers."""
     return JsonResponse(ALIVE)
 
 
@@ -61,26 +61,32 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def jwks(request: HttpRequest) -> JsonResponse:
-    """The public keys that signed decisions verify with. Made anew for each: a key may have been rotated just now."""
+    """The public keys of signed decisions and licence tokens, as of now: one may have been rotated."""
     return JsonResponse(key_set(), content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
 
 
+def license_jwks(request: HttpRequest) -> JsonResponse:
+    """The public keys of licence tokens alone, at the address that the Open License Protocol gives them."""
+    keys = key_set(Algorithm.ES256)
+    return JsonResponse(keys, content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
+
+
 def may_read_metrics(request: HttpRequest) -> bool:
-    """Whoever has METRICS_TOKEN. Where none is set, this machine; but not somebody whom a proxy on it lets in."""
+    """Whether the client has METRICS_TOKEN; where none is set, whether it is this machine, and no proxy on it."""
     if settings.METRICS_TOKEN:
         sent = request.headers.get("Authorization", "")
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
     client = client_address_of(request)
-    # A trusted proxy says for whom it asks; then the client's address is theirs.
+    # A trusted proxy names its client; then the address is that client's.
     known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
     forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
     return client is not None and client.is_loopback and not forwarded
 
 
 @cache
-def openapi_document() -> dict[str, Any]:
-    """The document, made once per process: it changes with the code alone."""
-    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+def openapi_document() -> dict[str, object]:
+    """The document, made once per process: it depends on code and settings alone."""
+    document: dict[str, object] = SchemaGenerator().get_schema(request=None, public=True)
     return document
 
 

@@ -1,8 +1,7 @@
-"""What an orchestrator asks: `/livez` and `/readyz`, answered whatever all threads are doing."""
+"""The probes `/livez` and `/readyz`, answered even while all threads are busy."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from django.db import Error, close_old_connections, connection
 
@@ -15,10 +14,11 @@ from kit.http.rendering import render_json
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # for the database to answer
 ALIVE = {"status": "ok"}
+Report = tuple[dict[str, object], int]  # the body and the status
 
 
-def readiness() -> tuple[dict[str, Any], int]:
-    """The body and the status: 503 while the database does not answer. Without Redis the service is ready."""
+def readiness() -> Report:
+    """503 while the database does not answer. Without Redis the service is ready."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -27,20 +27,20 @@ def readiness() -> tuple[dict[str, Any], int]:
     return readiness_with("ok")
 
 
-def readiness_with(database: str) -> tuple[dict[str, Any], int]:
+def readiness_with(database: str) -> Report:
     ready = database == "ok"
     checks = {"database": database, "limits": limiter.state()}
     return {"status": "ok" if ready else "unavailable", "checks": checks}, 200 if ready else 503
 
 
 class Readiness:
-    """Asks in a thread of its own, one question at a time for everybody who waits for the answer."""
+    """Checks in a thread of its own, one check at a time for everybody who waits."""
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
-        self.asking: asyncio.Future[tuple[dict[str, Any], int]] | None = None
+        self.asking: asyncio.Future[Report] | None = None
 
-    async def __call__(self) -> tuple[dict[str, Any], int]:
+    async def __call__(self) -> Report:
         loop = asyncio.get_running_loop()
         if self.asking is None or self.asking.done() or self.asking.get_loop() is not loop:
             self.asking = loop.run_in_executor(self.thread, self.ask)
@@ -49,7 +49,7 @@ class Readiness:
         except TimeoutError:
             return readiness_with("TimeoutError")
 
-    def ask(self) -> tuple[dict[str, Any], int]:
+    def ask(self) -> Report:
         token = statements.bound.set(statements.Bound(SECONDS))
         close_old_connections()
         try:

@@ -4,13 +4,13 @@ import os
 import secrets
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from config import admin_settings, openapi_settings, server_settings
-from kit.environ import env, env_bool, env_choice, env_int, env_list, env_seconds, env_url
+from kit.environ import env, env_bool, env_choice, env_int, env_list, env_parsed, env_seconds, env_url
+from kit.http import deprecations
 from kit.private_files import close_to_others, private_database, private_directory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -73,6 +73,7 @@ HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
 PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
 DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)  # that an answer may be kept at most
+LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # that a licence token is valid
 BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # who issued a signed decision; without it as asked for
 
 SESSION_ENGINE = "operators.login.session_store"
@@ -173,7 +174,7 @@ WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 
 
-def database() -> dict[str, Any]:
+def database() -> dj_database_url.DBConfig:
     url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
     if not url or url.startswith("sqlite"):
         private_directory(DATA_DIR)
@@ -182,7 +183,7 @@ def database() -> dict[str, Any]:
             private_database(Path(name))
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": name,
+            "NAME": str(name),
             "OPTIONS": {
                 # A transaction takes the write lock when it begins: one that upgrades later can only fail.
                 "transaction_mode": "IMMEDIATE",
@@ -196,24 +197,21 @@ def database() -> dict[str, Any]:
             # A file also under test: SQLite's in-memory database cannot be shared by threads or processes.
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
         }
-    parsed: dict[str, Any] = dict(dj_database_url.parse(url))
-    parsed["ENGINE"] = "kit.storage.postgresql"
-    options = parsed.setdefault("OPTIONS", {})
-    # One for each thread of config.asgi and seven for upkeep, the probe, look-ups and webhooks. A lost server is
+    parsed = dj_database_url.parse(url)
+    options: dict[str, object] = {"connect_timeout": 5, **parsed.get("OPTIONS", {})}
+    # One for each thread of config.asgi and nine for upkeep, the probe, look-ups and webhooks. A lost server is
     # noticed within seconds, and a request never waits longer than that for a connection.
-    most = THREADS + HEAVY_THREADS + 7
+    most = THREADS + HEAVY_THREADS + 9
     options["pool"] = {"min_size": 1, "max_size": most, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
-    # A connection is tried before it serves a request: what a restarted server has closed is replaced unseen.
-    parsed["CONN_HEALTH_CHECKS"] = True
-    options.setdefault("connect_timeout", 5)
-    return parsed
+    # A connection is tried before it serves a request, and replaced if a restarted server has closed it.
+    return {**parsed, "ENGINE": "kit.storage.postgresql", "OPTIONS": options, "CONN_HEALTH_CHECKS": True}
 
 
 DATABASES = {"default": database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix")
-CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CACHES: dict[str, dict[str, object]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 if REDIS_URL:
     CACHES["default"] = {
         "BACKEND": "django_redis.cache.RedisCache",
@@ -248,15 +246,11 @@ CORS_ALLOW_HEADERS = [
     "authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-request-id",
 ]  # fmt: skip
 CORS_EXPOSE_HEADERS = [
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-request-id",
-    "retry-after",
-    "idempotent-replayed",
-    "etag",
-    "location",
-]
+    "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-policy", "ratelimit", "x-request-id",
+    "retry-after", "idempotent-replayed", "etag", "location", "deprecation", "sunset", "link",
+]  # fmt: skip
+
+DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/api-guide.md, Versions
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 

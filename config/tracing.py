@@ -1,23 +1,25 @@
 """Traces by OpenTelemetry, if OTEL_EXPORTER_OTLP_ENDPOINT is set and the packages are there (docs/observability.md).
 
-Otherwise nothing of this is imported. What is to be seen is marked where it is (kit.telemetry.tracing) and wrapped by
-`start`, which comes before the application is made, for that binds its methods.
+Otherwise nothing of this is imported. Traced functions are marked in place (kit.telemetry.tracing) and wrapped by
+`start`, which must come before the application is made, because that binds its methods.
 """
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import reduce, wraps
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse
+from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
@@ -33,11 +35,19 @@ from licensing.access.event_loop.application import CheckApplication
 
 propagator = TraceContextTextMapPropagator()
 
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+Make = Callable[[Callable[..., Any]], Callable[..., object]]  # of a function of any signature
+OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
+InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
+Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT], "asyncio.Future[ResultT]"]
+Waiting = tuple[ItemT, asyncio.Future[ResultT]]
+Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
+InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[Sequence[ResultT]]]
 
 
 def exporting_provider() -> TracerProvider:
-    """Sends spans to the endpoint; the standard OTEL_… variables say how, which and under what name."""
+    """Sends spans to the endpoint, as the standard OTEL_… variables say."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - not for tests
 
     os.environ.setdefault("OTEL_SERVICE_NAME", "content-access-licensing")
@@ -47,17 +57,17 @@ def exporting_provider() -> TracerProvider:
 
 
 class Tracing:
-    """Spans for requests, decisions, what requests wait for together, the record, the database and Redis.
+    """Spans for requests, decisions, batches, records, the database and Redis.
 
-    No span holds a value: no ids, no parameters of a statement, no message of an exception.
+    No span contains a value: no ids, no parameters of a statement, no message of an exception.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
         self.provider = provider
         self.tracer = provider.get_tracer("content-access-licensing")
         self.proxies = TrustedProxies()
-        self.originals: list[tuple[Any, str, Any]] = []
-        self.waiting: WeakKeyDictionary[asyncio.Future[Any], Span] = WeakKeyDictionary()
+        self.originals: list[tuple[object, str, object]] = []
+        self.waiting: WeakKeyDictionary[object, Span] = WeakKeyDictionary()  # by the futures of submissions
 
     def start(self) -> None:
         makers: dict[str, Callable[[Mark], Make]] = {
@@ -75,7 +85,7 @@ class Tracing:
             self.watch(None, connection)
 
     def stop(self) -> None:
-        """Sends what is left, and leaves everything as it was."""
+        """Exports the remaining spans, and restores every wrapped function."""
         for owner, name, original in reversed(self.originals):
             setattr(owner, name, original)
         self.originals.clear()
@@ -84,29 +94,29 @@ class Tracing:
             connection.execute_wrappers = [one for one in connection.execute_wrappers if one != self.query]
         self.provider.shutdown()
 
-    def wrap(self, original: Callable[..., Any], make: Make) -> None:
+    def wrap(self, original: Callable[..., object], make: Make) -> None:
         *path, name = original.__qualname__.split(".")
-        owner: Any = reduce(getattr, path, sys.modules[original.__module__])
+        owner: object = reduce(getattr, path, sys.modules[original.__module__])
         self.originals.append((owner, name, original))
         setattr(owner, name, wraps(original)(make(original)))
 
     def around(self, mark: Mark) -> Make:
-        """A span around a call; `describe` adds what its result tells."""
+        """A span around a call; `describe` adds attributes from its result."""
         name, kind = mark.name, SpanKind.CLIENT if mark.system else SpanKind.INTERNAL
         attributes = {"db.system.name": mark.system} if mark.system else None
 
-        def describe(span: Span, result: Any) -> None:
+        def describe(span: Span, result: object) -> None:
             if mark.describe is not None:
                 span.set_attributes(mark.describe(result))
 
-        def make(original: Callable[..., Any]) -> Callable[..., Any]:
-            async def on_loop(*args: Any, **kwargs: Any) -> Any:
+        def make(original: Callable[..., Any]) -> Callable[..., object]:
+            async def on_loop(*args: object, **kwargs: object) -> object:
                 with self.span(name, kind=kind, attributes=attributes) as span:
                     result = await original(*args, **kwargs)
                     describe(span, result)
                     return result
 
-            def at_once(*args: Any, **kwargs: Any) -> Any:
+            def at_once(*args: object, **kwargs: object) -> object:
                 with self.span(name, kind=kind, attributes=attributes) as span:
                     result = original(*args, **kwargs)
                     describe(span, result)
@@ -117,10 +127,24 @@ class Tracing:
         return make
 
     @contextmanager
-    def span(self, name: str, **options: Any) -> Iterator[Span]:
-        """The current span while its block runs. An exception's message may hold anything, so its kind must do."""
+    def span(
+        self,
+        name: str,
+        *,
+        kind: SpanKind = SpanKind.INTERNAL,
+        attributes: Mapping[str, str] | None = None,
+        context: Context | None = None,
+        links: Sequence[Link] | None = None,
+    ) -> Iterator[Span]:
+        """The current span while its block runs. Of an exception it has only the type: a message can hold values."""
         with self.tracer.start_as_current_span(
-            name, record_exception=False, set_status_on_exception=False, **options
+            name,
+            context,
+            kind,
+            attributes,
+            links,
+            record_exception=False,
+            set_status_on_exception=False,
         ) as span:
             try:
                 yield span
@@ -130,18 +154,18 @@ class Tracing:
 
     # --- Requests ----------------------------------------------------------------------------------------------------
 
-    def caller(self, peer: str, headers: Callable[[str], str | None]) -> Any:
-        """The trace that a request belongs to: a trusted proxy's word, as for every forwarding header."""
+    def caller(self, peer: str, headers: Callable[[str], str | None]) -> Context | None:
+        """The trace that a request belongs to. Only a trusted proxy may say, as with every forwarding header."""
         if not self.proxies.include(peer):
             return None
         return propagator.extract({name: value for name in ("traceparent", "tracestate") if (value := headers(name))})
 
-    def request_on_loop(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def request_on_loop(self, original: OnLoop) -> OnLoop:
         async def traced(application: CheckApplication, scope: Scope, receive: Receive, send: Send) -> None:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             peer = scope["client"][0] if scope.get("client") else ""
 
-            async def send_noting(message: Any) -> None:
+            async def send_noting(message: MutableMapping[str, Any]) -> None:
                 if message["type"] == "http.response.start":
                     describe_reply(span, "POST", scope["path"], message["status"])
                 await send(message)
@@ -157,7 +181,7 @@ class Tracing:
 
         return traced
 
-    def request_in_django(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def request_in_django(self, original: InDjango) -> InDjango:
         def traced(middleware: ObservationMiddleware, request: HttpRequest) -> HttpResponse:
             context = self.caller(request.META.get("REMOTE_ADDR", ""), request.headers.get)
             with self.span("request", kind=SpanKind.SERVER, context=context) as span:
@@ -167,10 +191,10 @@ class Tracing:
 
         return traced
 
-    # --- What requests wait for together -----------------------------------------------------------------------------
+    # --- Batches -----------------------------------------------------------------------------------------------------
 
-    def submission(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(batch: MicroBatch[Any, Any], item: Any) -> "asyncio.Future[Any]":
+    def submission(self, original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
+        def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT) -> "asyncio.Future[ResultT]":
             future = original(batch, item)
             self.waiting[future] = span = self.tracer.start_span(f"wait for {name_of(batch)}")
             future.add_done_callback(lambda done: span.end())
@@ -178,10 +202,10 @@ class Tracing:
 
         return traced
 
-    def batch(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """The task that serves a batch is nobody's: its span goes below the first request's, linked to the others."""
+    def batch(self, original: Serve[ItemT, ResultT]) -> Serve[ItemT, ResultT]:
+        """A batch belongs to no single request: its span goes below the first one's, linked to the others."""
 
-        async def traced(batch: MicroBatch[Any, Any], items: Sequence[tuple[Any, "asyncio.Future[Any]"]]) -> None:
+        async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Waiting[ItemT, ResultT]]) -> None:
             spans = [span for _, future in items if (span := self.waiting.get(future)) is not None]
             context = set_span_in_context(spans[0]) if spans else None
             links = [Link(span.get_span_context()) for span in spans[1:]]
@@ -191,8 +215,8 @@ class Tracing:
 
         return traced
 
-    def in_thread(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        async def traced(call: InThread[Any, Any], items: Sequence[Any]) -> Sequence[Any]:
+    def in_thread(self, original: InThreadCall[ItemT, ResultT]) -> InThreadCall[ItemT, ResultT]:
+        async def traced(call: InThread[ItemT, ResultT], items: Sequence[ItemT]) -> Sequence[ResultT]:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(call.thread, copy_context().run, call.call, items)
 
@@ -200,12 +224,14 @@ class Tracing:
 
     # --- The database ------------------------------------------------------------------------------------------------
 
-    def watch(self, sender: Any, connection: Any, **kwargs: Any) -> None:
+    def watch(self, sender: object, connection: BaseDatabaseWrapper, **kwargs: object) -> None:
         if self.query not in connection.execute_wrappers:
             connection.execute_wrappers.append(self.query)
 
-    def query(self, execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """A statement, with its placeholders; only where something waits for it."""
+    def query(
+        self, execute: Callable[..., object], sql: str, params: object, many: bool, context: dict[str, Any]
+    ) -> object:
+        """A span with the statement and its placeholders, within a recorded span only."""
         if not get_current_span().is_recording():
             return execute(sql, params, many, context)
         attributes = {"db.system.name": context["connection"].vendor, "db.query.text": str(sql)[:2000]}
@@ -213,7 +239,7 @@ class Tracing:
             return execute(sql, params, many, context)
 
 
-def name_of(batch: MicroBatch[Any, Any]) -> str:
+def name_of(batch: MicroBatch[ItemT, ResultT]) -> str:
     return str(getattr(batch.call, "name", None) or getattr(batch.call, "__name__", "call"))
 
 

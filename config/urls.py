@@ -1,25 +1,30 @@
-"""Where everything is. All of /v1 answers in JSON, also what is not there."""
+"""All addresses. Everything under /v1 answers in JSON, 404 included."""
 
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from config import pages
-from kit.rest.views import unknown_path
+from config import guides, pages
+from kit.http.unknown import unknown_path
 
 urlpatterns = [
     path("", pages.home),
     path("docs", RedirectView.as_view(url="/docs/")),
     path("docs/", pages.docs),
+    path("docs/guides/", guides.index),
+    path("docs/guides/<slug:name>/", guides.show),
     path("livez", pages.livez),
     path("readyz", pages.readyz),
     path("metrics", pages.metrics),
     path(".well-known/jwks.json", pages.jwks),
+    path(".well-known/jwks.json/platform", pages.license_jwks),
+    path("olp/jwks.json", pages.license_jwks),
+    path("olp/", include("licensing.license_server.urls")),
     path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
+    path("v1/", include("licensing.urls")),  # what is asked for most is found first
     path("v1/", include("accounts.urls")),
     path("v1/", include("analytics.urls")),
-    path("v1/", include("licensing.urls")),
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
 

@@ -1,4 +1,4 @@
-"""Who acts: told once, where a request or a command begins; read wherever a change is recorded."""
+"""The current actor: set once, where a request or a command begins; read wherever a change is recorded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ current_actor: ContextVar[Actor] = ContextVar("current_actor", default=SYSTEM)
 
 @contextmanager
 def acting_as(actor: Actor) -> Iterator[None]:
-    """Inside, changes are this actor's."""
+    """Records changes within the block as this actor's."""
     token = current_actor.set(actor)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A cache bounded by the bytes of what it holds, so that a process's memory stays bounded however much there is."""
+"""A cache bounded by the bytes that it holds."""
 
 from collections.abc import Callable, Hashable
 from threading import Lock
@@ -59,14 +59,14 @@ class Compiled(Generic[K, V]):
             return None
 
     def put(self, key: K, value: V) -> None:
-        """One that is too heavy by itself is not kept. Where room is needed, a tenth is made at once."""
+        """Keeps the value, unless it is too heavy by itself. If room is needed, a tenth is freed at once."""
         with self.writing:
             self.values.pop(key, None)
             if self.values.getsizeof(value) <= self.values.maxsize:
                 self.values[key] = value
                 self.values.identities.add(id(value))
 
-    def keeps(self, value: V) -> bool:
+    def keeps(self, value: object) -> bool:
         return id(value) in self.values.identities
 
     def clear(self) -> None:

@@ -1,8 +1,9 @@
-"""The base of this project's commands: a sentence for people, or with --json one object for programs."""
+"""The base of this project's commands: they print a sentence for people, or with --json one object for programs."""
 
 import getpass
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -10,12 +11,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rest_framework.exceptions import ValidationError as FieldErrors
 
 from kit.actors import Actor, acting_as
-from kit.http.errors import ApiError, first_error
+from kit.http.errors import ApiError
+from kit.http.field_errors import first_error
 from kit.http.rendering import render_json
 
 
 def sentences(error: ValidationError) -> list[str]:
-    """What is wrong, each with its field if it has one."""
+    """The messages of an error, each with its field if it has one."""
     if not hasattr(error, "error_dict"):
         return error.messages
     return [
@@ -33,7 +35,7 @@ class ServiceCommand(BaseCommand, ABC):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object as the last line.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         try:
             with acting_as(self.actor()):
                 sentence, result = self.perform(**options)
@@ -46,8 +48,8 @@ class ServiceCommand(BaseCommand, ABC):
             raise CommandError(self.told(param, message)) from None
         self.stdout.write(render_json(result).decode() if options["json"] else sentence)
 
-    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
-        parser = super().create_parser(*args, **kwargs)
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: object) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
         self.options = frozenset(option for action in parser._actions for option in action.option_strings)
         return parser
 
@@ -69,4 +71,5 @@ class ServiceCommand(BaseCommand, ABC):
         return Actor("command", type(self).__module__.rpartition(".")[2], user)
 
     @abstractmethod
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]: ...
+    def perform(self, *args: Any, **options: Any) -> tuple[str, Mapping[str, object]]:
+        """Each command names the options that it uses, and ends with `**_: object` for those of every command."""

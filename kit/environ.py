@@ -1,7 +1,11 @@
-"""How settings read the environment: what cannot be meant ends the start with a sentence that names it."""
+"""Reading settings from the environment: a bad value ends the start with a sentence that names it."""
 
 import os
 import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def env(name: str, default: str = "") -> str:
@@ -27,6 +31,14 @@ def env_seconds(name: str, default: str) -> list[int]:
     return [int(text) for text in texts]
 
 
+def env_parsed(name: str, parse: Callable[[str], T]) -> T:
+    """The value as `parse` reads it; its ValueError completes the sentence that begins with the name."""
+    try:
+        return parse(env(name))
+    except ValueError as error:
+        sys.exit(f"The environment variable {name} {error}.")
+
+
 def env_bool(name: str, default: str = "") -> bool:
     text = (env(name) or default).lower()
     if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
@@ -35,7 +47,7 @@ def env_bool(name: str, default: str = "") -> bool:
 
 
 def env_choice(name: str, *choices: str) -> str:
-    """The first is the default."""
+    """One of the choices, by default the first."""
     text = env(name).lower() or choices[0]
     if text not in choices:
         sys.exit(f"The environment variable {name} must be {' or '.join(choices)}, not {text!r}.")
@@ -43,7 +55,7 @@ def env_choice(name: str, *choices: str) -> str:
 
 
 def env_url(name: str, *schemes: str) -> str:
-    """The secrets that a URL may hold stay out of the message."""
+    """A URL. The message of an error leaves out the secrets that it may hold."""
     text = env(name)
     if text and not text.startswith(tuple(f"{scheme}:" for scheme in schemes)):
         sys.exit(f"The environment variable {name} must be a URL that begins with {' or '.join(schemes)}.")

@@ -1,20 +1,23 @@
-"""How long a statement of a web request may take. Commands, migrations and the service's upkeep have no bound.
+"""The time limit on the statements of web requests. Commands, migrations and maintenance have none.
 
 PostgreSQL ends a statement by itself (`statement_timeout`, see kit.storage.postgresql). SQLite asks every few
-milliseconds whether to go on, and so stops at once, too, when nobody waits for the answer any more.
+milliseconds whether to go on, and so stops also when nobody waits for the answer any more.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event
 from time import monotonic
-from typing import Any
+from typing import TypeVar
 
 from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 STEPS = 50_000  # of SQLite's virtual machine between two questions: about a millisecond
 CANCELED = "57014"  # PostgreSQL's SQLSTATE
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +55,36 @@ def was_ended(error: BaseException) -> bool:
     )
 
 
-def watch(sender: Any, connection: Any, **kwargs: Any) -> None:
+class Clock:
+    """When the current statement of a connection to SQLite began."""
+
+    def __init__(self) -> None:
+        self.began = 0.0
+
+    def __call__(
+        self,
+        execute: Callable[[str, object, bool, dict[str, object]], R],
+        sql: str,
+        params: object,
+        many: bool,
+        context: dict[str, object],
+    ) -> R:
+        self.began = monotonic()
+        return execute(sql, params, many, context)
+
+    def must_end(self) -> bool:
+        current = bound.get()
+        return current is not None and (monotonic() - self.began > current.seconds or current.is_for_nobody)
+
+
+def watch(sender: object, connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Bounds the statements of a new connection to SQLite."""
     if connection.vendor != "sqlite":
         return
-    began = 0.0
-
-    def note(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        nonlocal began
-        began = monotonic()
-        return execute(sql, params, many, context)
-
-    def must_end() -> bool:
-        current = bound.get()
-        return current is not None and (monotonic() - began > current.seconds or current.is_for_nobody)
-
-    note.is_clock = True  # type: ignore[attr-defined]
-    kept = [one for one in connection.execute_wrappers if not getattr(one, "is_clock", False)]
-    connection.execute_wrappers = [*kept, note]
-    connection.connection.set_progress_handler(must_end, STEPS)
+    clock = Clock()
+    kept = [one for one in connection.execute_wrappers if not isinstance(one, Clock)]
+    connection.execute_wrappers = [*kept, clock]
+    connection.connection.set_progress_handler(clock.must_end, STEPS)
 
 
 connection_created.connect(watch)

@@ -2,9 +2,12 @@
 
 import json
 import re
-from typing import Any
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, Func, IntegerField, JSONField, Lookup
+from django.db.models.sql.compiler import SQLCompiler
+
+Sql = tuple[str, list[str | int] | tuple[str | int, ...]]  # with its parameters
 
 
 @JSONField.register_lookup
@@ -14,14 +17,16 @@ class Has(Lookup):
     lookup_name = "has"
     prepare_rhs = False
 
-    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+    def get_db_prep_lookup(
+        self, value: str | int, connection: BaseDatabaseWrapper
+    ) -> tuple[str, tuple[str | int, ...]]:
         return "%s", (value,)
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)
         return f"{column} @> %s::jsonb", [*params, json.dumps([self.rhs])]
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)
         return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = %s)", [*params, self.rhs]  # noqa: S608
 
@@ -40,10 +45,12 @@ class HasWords(Lookup):
     def words(self) -> list[str]:
         return [word for word in str(self.rhs).split() if any(map(str.isalnum, word))]
 
-    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+    def get_db_prep_lookup(
+        self, value: str | int, connection: BaseDatabaseWrapper
+    ) -> tuple[str, tuple[str | int, ...]]:
         return "%s", (value,)
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)
         if not self.words:
             return "FALSE", []
@@ -51,7 +58,7 @@ class HasWords(Lookup):
         query = " & ".join(f"'{word}':*" for word in quoted)
         return f"to_tsvector('simple'::regconfig, {column}) @@ to_tsquery('simple', %s)", [*params, query]
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)
         if not self.words:
             return "0", []
@@ -65,5 +72,5 @@ class Length(Func):
     function = "json_array_length"
     output_field = IntegerField()
 
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, function="jsonb_array_length", **context)
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
+        return self.as_sql(compiler, connection, function="jsonb_array_length")

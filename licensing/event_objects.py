@@ -6,17 +6,24 @@ from django.db.models import QuerySet
 
 from accounts.events import deadlines
 from accounts.events.objects import register
-from licensing import examples
+from accounts.webhooks.access import reasons_for_denials
+from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
+from licensing.imports.examples import IMPORT
 from licensing.imports.importer import ImportSerializer
+from licensing.licenses.examples import LICENSE
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import LicenseSerializer, former_terms
+from licensing.policies.decision import Reason
+from licensing.policies.examples import POLICY
 from licensing.policies.serializers import PolicySerializer
 
-register("content", ContentSerializer(), examples.CONTENT)
-register("policy", PolicySerializer(), examples.POLICY)
-register("license", LicenseSerializer(), examples.LICENSE, former_terms)
-register("content_import", ImportSerializer(), examples.IMPORT)
+reasons_for_denials.update({reason.value: reason.words for reason in Reason})
+
+register("content", ContentSerializer(), CONTENT)
+register("policy", PolicySerializer(), POLICY)
+register("license", LicenseSerializer(), LICENSE, former_terms)
+register("content_import", ImportSerializer(), IMPORT)
 
 
 def licenses_that_end(after: datetime, until: datetime) -> QuerySet[License]:

@@ -2,10 +2,21 @@
 
 from licensing import database_lookups  # noqa: F401 - registers the lookup `has`
 from licensing.access.models import SigningKey
+from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site, SiteRule
 
-__all__ = ["Content", "License", "Policy", "PolicyRevision", "Requester", "SigningKey", "Site", "SiteRule"]
+__all__ = [
+    "Content",
+    "License",
+    "LicenseClient",
+    "Policy",
+    "PolicyRevision",
+    "Requester",
+    "SigningKey",
+    "Site",
+    "SiteRule",
+]

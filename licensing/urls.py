@@ -1,8 +1,11 @@
 from rest_framework.routers import SimpleRouter
 
 from licensing.access.views import AccessViewSet, DecisionViewSet
+from licensing.clients.views import LicenseClientViewSet
 from licensing.content.views import ContentViewSet
 from licensing.drafts.views import PolicyDraftViewSet
+from licensing.edge.observed_views import ObservedViewSet
+from licensing.edge.offers import OfferViewSet
 from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
@@ -15,7 +18,10 @@ router.register("policies", PolicyViewSet)
 router.register("sites", SiteViewSet)
 router.register("crawlers", CrawlerViewSet, "crawler")
 router.register("licenses", LicenseViewSet)
+router.register("license-clients", LicenseClientViewSet)
 router.register("access", AccessViewSet, "access")
+router.register("access", OfferViewSet, "offer")
+router.register("analytics", ObservedViewSet, "observed")
 router.register("access/decisions", DecisionViewSet)
 
 urlpatterns = router.urls

@@ -24,13 +24,13 @@ def error_page(request: HttpRequest, status: int, title: str, text: str) -> Http
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_of_admin(request):
         return defaults.bad_request(request, exception)
-    return error_page(request, 400, "This address makes no sense", "It asks for something that no page has.")
+    return error_page(request, 400, "Invalid address", "It asks for something that no page has.")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_of_admin(request):
         return defaults.permission_denied(request, exception)
-    text = "Your role does not include this. A superuser gives rights, under Operators."
+    text = "Your role does not include this. A superuser can grant it, under Operators."
     return error_page(request, 403, "You may not do this", text)
 
 
@@ -42,16 +42,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Without a look at who asks: what failed may be the database."""
+    """Without looking up the operator: the database itself may have failed."""
     if not is_of_admin(request):
         return handle_500(request)
     request.user = AnonymousUser()
-    text = "Something went wrong on our side. What you sent was not saved; try again, or name this id to who runs it:"
+    text = "Something went wrong on our side. Nothing was saved; try again, or give this id to the administrator:"
     return error_page(request, 500, "This did not work", text)
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     if not is_of_admin(request):
         return defaults.permission_denied(request, PermissionError(reason))
-    text = "Its page was opened before you signed in, or cookies are blocked. Open the page anew and send it again."
+    text = "Its page was opened before you signed in, or cookies are blocked. Open the page again and resubmit it."
     return error_page(request, 403, "This form is not valid any more", text)

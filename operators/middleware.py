@@ -1,8 +1,7 @@
-"""Where the admin answers, what its pages may load, when its sessions end, and whether a second factor is needed."""
+"""The admin's address, its Content-Security-Policy, the end of its sessions, and the second factor they require."""
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import logout
@@ -39,7 +38,7 @@ class AdminMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
-        response.headers.setdefault("Cache-Control", "no-store")  # Django's own pages of passwords say nothing
+        response.headers.setdefault("Cache-Control", "no-store")  # Django's own password pages set none
         return response
 
     @staticmethod
@@ -51,11 +50,11 @@ class AdminMiddleware:
 
 
 class SessionMiddleware:
-    """Ends a session SESSION_COOKIE_AGE after its login, and one of the password alone once there is a second factor.
+    """Ends a session SESSION_COOKIE_AGE after its login, and one made without the second factor once there is one.
 
-    Django's own age of a session begins anew with each change of it. Setting a second factor up deletes the sessions
-    that there are; a login under way at that moment makes its session afterwards, and is found here. Who has to set a
-    second factor up is led to its page.
+    Django's own session age starts again with each change of the session. Setting up a second factor deletes the
+    existing sessions; a login under way at that moment makes its session afterwards, and is found here. Operators who
+    have to set up a second factor are redirected to its page.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -85,10 +84,7 @@ class SessionMiddleware:
 
 
 class OperatorMiddleware:
-    """Makes the operator the actor of what a request to the admin changes (accounts.audit).
-
-    Elsewhere nobody's session is looked at.
-    """
+    """Makes the operator the actor of a request's changes (accounts.audit). Outside the admin no session is read."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -97,13 +93,13 @@ class OperatorMiddleware:
         with acting_as(SYSTEM):
             return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
-        match: Any = request.resolver_match
-        if match.app_name == "admin" and request.user.is_authenticated:
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
+        match = request.resolver_match
+        if match is not None and match.app_name == "admin" and request.user.is_authenticated:
             current_actor.set(operator(request))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """A page that took too long says so; anything else is the affair of the error pages."""
+        """A message where a page took too long; any other error is for the error pages."""
         if not was_ended(exception):
             return None
         error = as_api_error(exception)

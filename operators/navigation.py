@@ -1,6 +1,6 @@
-"""The admin's sidebar, all of it: each entry names the view it leads to and the permission that shows it."""
+"""The admin's sidebar: each entry names its view and the permission that shows it."""
 
-from typing import Any
+from typing import TypedDict
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class SidebarEntry(Struct, frozen=True):
-    """`view` is a name within the admin, `icon` one of Google's Material Symbols, `permission` None for everybody."""
+    """`view` is a URL name of the admin, `icon` one of Google's Material Symbols, `permission` None for everybody."""
 
     title: str
     view: str
@@ -48,7 +48,11 @@ SECTIONS = (
         (
             SidebarEntry("Requesters", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
             SidebarEntry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
+            SidebarEntry(
+                "Licence clients", "licensing_licenseclient_changelist", "badge", "licensing.view_licenseclient"
+            ),
             SidebarEntry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
+            SidebarEntry("Statements", "analytics_statement_changelist", "request_quote", "analytics.view_statement"),
         ),
     ),
     Section(
@@ -61,11 +65,23 @@ SECTIONS = (
 )
 
 
-def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """What the member of staff may open, in unfold's shape."""
-    sections = []
+class ShownEntry(TypedDict):
+    title: str
+    icon: str
+    link: str
+
+
+class ShownSection(TypedDict):
+    title: str
+    separator: bool
+    items: list[ShownEntry]
+
+
+def sidebar(request: HttpRequest) -> list[ShownSection]:
+    """The pages that the member of staff may open, in unfold's format."""
+    sections: list[ShownSection] = []
     for section in SECTIONS:
-        items = [
+        items: list[ShownEntry] = [
             {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.view}")}
             for entry in section.entries
             if entry.permission is None or request.user.has_perm(entry.permission)

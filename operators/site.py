@@ -1,16 +1,17 @@
 """The admin's site. `@admin.register(Model)` puts a model on it, as everywhere in Django."""
 
-from typing import Any, cast
+from typing import cast
 
-from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from unfold.sites import UnfoldAdminSite
 
 from operators.base.audited import password_changed
+from operators.base.requests import signed_in
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
 from operators.login.second_factor_page import second_factor_page
@@ -22,7 +23,7 @@ class OperatorSite(UnfoldAdminSite):
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
-        # It would delete around the services, and collect everything that hangs on the rows before it asks.
+        # It would bypass the services, and collect every dependent row before it asks.
         self.disable_action("delete_selected")
 
     def extra_urls(self) -> list[URLPattern]:
@@ -31,14 +32,14 @@ class OperatorSite(UnfoldAdminSite):
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
         ]
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             remember_browser(request, response)
-        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))
+        return answer_too_many(response, form_of(response))
 
-    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """What Ctrl+K finds. Without unfold's own cache, which keeps results whatever one may see by then."""
+    def search(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        """The results of Ctrl+K. Without unfold's own cache, whose results outlive one's permissions."""
         # Imported here: it needs the models.
         from operators.palette import find  # noqa: PLC0415
 
@@ -46,8 +47,8 @@ class OperatorSite(UnfoldAdminSite):
         return render(request, "operators/palette.html", {"term": term, "results": find(self, request, term)})
 
     @transaction.atomic
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """One's own password; the audit log tells of it as of somebody else's. unfold's own takes no form class."""
+    def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        """One's own password, audited like a change of somebody else's. unfold's own view takes no form class."""
         # Imported here: unfold's forms need the models.
         from operators.login.form import OwnPasswordForm  # noqa: PLC0415
 
@@ -60,6 +61,12 @@ class OperatorSite(UnfoldAdminSite):
         )
         response = cast(HttpResponse, view(request))
         if request.method == "POST" and response.status_code == 302:  # another form is shown again
-            password_changed(cast(User, request.user))
+            password_changed(signed_in(request))
             remember_browser(request, response)
-        return answer_too_many(response, (getattr(response, "context_data", None) or {}).get("form"))
+        return answer_too_many(response, form_of(response))
+
+
+def form_of(response: HttpResponse) -> BaseForm | None:
+    """The form of a page, before it is rendered."""
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    return form if isinstance(form, BaseForm) else None

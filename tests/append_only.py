@@ -5,7 +5,12 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-TABLES = ("accounts_auditentry", "analytics_ledgerentry")
+TABLES = (
+    "accounts_auditentry",
+    "analytics_ledgerentry",
+    "analytics_closedstatement",
+    "analytics_closedline",
+)
 
 
 def triggers(table: str) -> dict[str, str]:

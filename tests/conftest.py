@@ -1,5 +1,6 @@
 """Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,29 +14,33 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.signing import forget_signer
-from tests import append_only, factories, templates, ways
+from tests import append_only, factories, standing, templates, ways
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
 HERE = Path(__file__).parent
-PARALLEL = "PYTEST_XDIST_WORKER" in os.environ
 # What opens no database says the same on both legs.
 WITHOUT_DATABASE = {
     "analytics": ["test_windows"],
+    "clients": ["test_generated"],
     "commands": ["test_private_files"],
-    "conventions": ["test_imports", "test_money", "test_openapi"],
-    "decisions": ["test_compiled", "test_evaluation", "test_guide_example"],
+    "conventions": ["test_amounts", "test_imports", "test_money", "test_openapi", "test_typeids"],
+    "decisions": ["test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
+    "edge": ["test_patterns"],
     "gateway": [
         *("test_framing", "test_heads", "test_many_connections", "test_microbatch", "test_protocol"),
         *("test_slow_readers", "test_threads", "test_trailers", "test_waiting"),
     ],
+    "openapi": ["test_linters"],
+    "outbound": ["test_guard"],
 }
 collect_ignore = (
     [f"{folder}/{name}.py" for folder, names in WITHOUT_DATABASE.items() for name in names]
     if connection.vendor == "postgresql"
     else []
 )
-application, connect = ways.application, ways.connect  # fixtures
+SLOW = ("browser", "faults", "clients", "openapi")  # what `run.py test --fast` leaves out, too
+application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -45,25 +50,32 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts what starts servers and browsers first: one worker begins with it, and the others take over what is left
-    of its share."""
-    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in ("browser", "faults")))
+    """Puts what starts servers, browsers and foreign tools first: one worker begins with it, and the others take over
+    what is left of its share."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in SLOW))
+
+
+def pytest_collection_finish() -> None:
+    """Keeps collections of garbage from going through all tests and modules again and again, as a server does."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """The test database is a copy of one that is migrated already."""
-    name = connection.settings_dict["TEST"]["NAME"]
+    name = connection.settings_dict["TEST"]["NAME"] or f"test_{connection.settings_dict['NAME']}"
     if connection.vendor == "sqlite":
         templates.copy_of_sqlite(Path(name))
-    elif PARALLEL:
+    else:
         templates.copy_on_postgresql(name)
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
     """The copy is there before Django would make a database."""
-    return connection.vendor == "sqlite" or PARALLEL
+    return True
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
 
 import django
@@ -27,6 +28,20 @@ def errors() -> str:
     return table(
         ["status", "`code`", "meaning"],
         ([status, quoted(codes), DESCRIPTIONS[int(status)]] for status, codes in by_status),
+    )
+
+
+def catalogue() -> str:
+    from kit.rest.error_examples import ADVICE, documented_errors
+
+    return table(
+        ["`code`", "status", "`type`", "for example", "what to do"],
+        (
+            [f"`{code}`", status, f"`{error.type}`", escape(error.example["message"], quote=False), ADVICE[code]]
+            for status, of_status in documented_errors().items()
+            for code, error in of_status.items()
+            if error.example
+        ),
     )
 
 
@@ -59,6 +74,7 @@ def metadata() -> str:
 def filters() -> str:
     from accounts.filters import AuditFilters
     from analytics.ledger.filters import LedgerFilters
+    from analytics.statements.filters import StatementFilters
     from kit.rest.filters import OperatorFilterSet
     from licensing.access.filters import DecisionFilters
     from licensing.content.filters import ContentFilters
@@ -70,6 +86,7 @@ def filters() -> str:
         "policies": PolicyFilters,
         "licences": LicenseFilters,
         "ledger": LedgerFilters,
+        "statements": StatementFilters,
         "decisions": DecisionFilters,
         "audit log": AuditFilters,
     }
@@ -84,6 +101,7 @@ def filters() -> str:
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/api-guide.md": {"errors": errors, "filters": filters, "metadata": metadata},
+    "docs/guides/errors.md": {"catalogue": catalogue},
     "docs/policies.md": {"conditions": conditions, "reasons": reasons},
 }
 

@@ -9,6 +9,8 @@ from accounts.events.models import Event
 from accounts.models import Account, ApiKey
 from accounts.webhooks import services as webhook_services
 from accounts.webhooks.models import WebhookEndpoint
+from licensing.clients import services as client_services
+from licensing.clients.models import LicenseClient
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -61,6 +63,11 @@ def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> Li
     if "per_access" in fields:
         fields |= {"access_amount": Decimal(fields.pop("per_access")), "access_currency": "USD"}
     return issue_license(owner.pk, {"requester_id": requester_id, "license_type": "commercial", **fields})
+
+
+def license_client(owner: Account, requester_id: str = "org_acme", **fields: Any) -> tuple[LicenseClient, str]:
+    """Credentials at the licence server, and their secret."""
+    return client_services.create_client(owner.pk, {"requester_id": requester_id, "name": "Crawler", **fields})
 
 
 def content(owner: Account, **fields: Any) -> Content:

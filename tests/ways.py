@@ -13,9 +13,9 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from kit.storage.microbatch import InThread
+from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.blocking_calls import record_now
+from licensing.access.event_loop.blocking_calls import find_grants_now, record_now
 from tests.client import ApiClient, Reply
 
 DJANGO, EVENT_LOOP = "django", "event loop"
@@ -92,6 +92,8 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.quick_lookups = None
     made.gateway.callers.limits = None
+    made.gateway.callers.keys = MicroBatch(InThread("keys", find_grants_now))
+    made.gateway.retries = None
     return made
 
 

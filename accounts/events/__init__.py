@@ -1,1 +1,1 @@
-"""Events: what changed, as the API showed it at that moment, for others to hear of."""
+"""Events: changes, as the API showed them at that moment, for webhook endpoints and `/v1/events`."""

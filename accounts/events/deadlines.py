@@ -1,13 +1,13 @@
-"""Events of time: what will end, or has ended, is told once for each end that it has.
+"""Events of time: each end of a resource is announced once, ahead of time or when it has come.
 
-No change writes these: the worker that delivers webhooks looks for them every few minutes. What it has told is noted
-by a row whose key is what was told of which end, so that nothing is told twice, by whatever process.
+No change writes these: the worker that delivers webhooks looks for them every few minutes. A row for each
+announcement, whose key names the event and the end, keeps any process from announcing it twice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -22,12 +22,22 @@ EVERY = timedelta(minutes=5)
 CATCH_UP = timedelta(days=3)  # for which an end that has passed unseen, with the service down, is still told
 CHUNK = 500
 LOCK = 7_202_611_043  # any number that nothing else locks
-Ends = Callable[[datetime, datetime], QuerySet[Any]]
+
+
+class Ending(Protocol):
+    """A resource that ends."""
+
+    pk: str
+    account_id: str
+    expires_at: datetime
+
+
+Ends = Callable[[datetime, datetime], QuerySet[Any]]  # of rows that are an Ending, whatever their model
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """An event of `kind`'s resources so long before they end. `until` is when the next one of the same takes over."""
+    """An event of `kind`'s resources, `lead` before they end; `until` is the lead of the event that takes over."""
 
     type: str
     kind: str
@@ -40,8 +50,11 @@ ends_of: dict[str, tuple[Ends, str]] = {}
 
 
 def register(kind: str, ends: Ends, made: str, *told: Deadline) -> None:
-    """`ends` gives the resources that end after the first moment and not after the second; `made` names the field of
-    their creation."""
+    """Registers a kind of resource and its deadlines.
+
+    `ends` gives the resources that end after the first moment and not after the second; `made` names the field of
+    their creation.
+    """
     ends_of[kind] = ends, made
     deadlines.extend(told)
 
@@ -82,14 +95,14 @@ def take_turn() -> bool:
         return cursor.fetchone() == (True,)
 
 
-def chunks(rows: QuerySet[Any]) -> Any:
+def chunks(rows: QuerySet[Any]) -> Iterator[list[Ending]]:
     last = None
     while chunk := list((rows if last is None else rows.filter(pk__gt=last))[:CHUNK]):
         yield chunk
         last = chunk[-1].pk
 
 
-def tell_some(deadline: Deadline, rows: list[Any]) -> int:
+def tell_some(deadline: Deadline, rows: list[Ending]) -> int:
     days = deadline.lead.days
     noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
     known = set(noted.values_list("object_id", "ends_at"))

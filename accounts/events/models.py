@@ -1,6 +1,4 @@
-"""What happened, as it is kept and sent."""
-
-from typing import Any
+"""Events as they are stored and sent."""
 
 from django.db import models
 from django.utils import timezone
@@ -31,12 +29,12 @@ class Event(models.Model):
     def __str__(self) -> str:
         return f"{self.type} {self.object_id}"
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {"type": self.type, "objectId": self.object_id}
 
 
 class EndNotice(models.Model):
-    """That an end was told of, beforehand or when it came: once for each end (see accounts.events.deadlines)."""
+    """The announcement of an end, ahead of time or when it came: once for each (see accounts.events.deadlines)."""
 
     type = models.CharField(max_length=60)  # of the event
     days = models.PositiveSmallIntegerField()  # before the end; 0: that it has come
@@ -51,3 +49,16 @@ class EndNotice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.object_id}"
+
+
+class LimitNotice(models.Model):
+    """The announcement of a limit's use: once for each window and share (see accounts.events.limits)."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    ends_at = models.DateTimeField()  # the window
+
+    class Meta:
+        app_label = "accounts"
+
+    def __str__(self) -> str:
+        return self.key

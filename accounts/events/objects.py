@@ -1,21 +1,30 @@
-"""How an event shows the object that it tells of: as the API shows it. Each app registers its own when it is ready."""
+"""How an event shows its object: as the API does. Each app registers its own kinds when it is ready."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from rest_framework.serializers import BaseSerializer
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 
 
-def nested(former: Mapping[str, Any]) -> Fields:
+class Resource(Protocol):
+    """A model with an id, whose changes have events."""
+
+    @property
+    def pk(self) -> object: ...
+
+
+def nested(former: Mapping[str, object]) -> Fields:
     """The audit log's fields as the API's: `metadata.author` becomes `author` in `metadata`."""
     shown: Fields = {}
+    groups: dict[str, Fields] = {}
     for name, value in former.items():
         outer, _, inner = name.partition(".")
         if inner:
-            shown.setdefault(outer, {})[inner] = value
+            shown[outer] = group = groups.setdefault(outer, {})
+            group[inner] = value
         else:
             shown[name] = value
     return shown
@@ -23,11 +32,11 @@ def nested(former: Mapping[str, Any]) -> Fields:
 
 @dataclass(frozen=True)
 class ShownObject:
-    """`show` makes of a resource what the API would answer; `former` of the audit log's former values the API's."""
+    """`show` renders a resource as the API does; `former` turns the audit log's former values into the API's."""
 
-    show: Callable[[Any], Any]
+    show: Callable[..., object]
     example: Fields
-    former: Callable[[Mapping[str, Any]], Fields] = nested
+    former: Callable[[Mapping[str, object]], Fields] = nested
 
 
 objects: dict[str, ShownObject] = {}
@@ -37,7 +46,12 @@ def register(
     kind: str,
     serializer: BaseSerializer,
     example: Fields,
-    former: Callable[[Mapping[str, Any]], Fields] = nested,
+    former: Callable[[Mapping[str, object]], Fields] = nested,
 ) -> None:
-    """`kind` is the first half of the actions that the audit log has of it."""
+    """Registers a kind of resource; `kind` is the first half of its actions in the audit log."""
     objects[kind] = ShownObject(serializer.to_representation, example, former)
+
+
+def register_plain(kind: str, example: Fields) -> None:
+    """Registers a kind that is no resource: whoever writes its events makes their `data`."""
+    objects[kind] = ShownObject(dict, example)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
-from accounts.events import deadlines
+from accounts.events import deadlines, limits
 from accounts.events.models import Event
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
@@ -33,4 +33,5 @@ def purge(before: datetime) -> int:
         deleted += len(chunk)
         if len(chunk) < CHUNK:
             deadlines.forget(before)
+            limits.forget(before)
             return deleted

@@ -1,7 +1,5 @@
 """Events on the wire: in lists, and as they are sent to endpoints."""
 
-from typing import Any
-
 import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -9,6 +7,7 @@ from rest_framework import serializers
 from accounts.events.models import Event
 from accounts.events.types import TYPES
 from kit.rest.fields import Choice, Id, Timestamp
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
 OBJECT = {"type": "object", "additionalProperties": True}
@@ -35,8 +34,8 @@ class EventSerializer(serializers.Serializer):
         previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
         return {**super().get_fields(), "data": data, "previous": previous}
 
-    def to_representation(self, event: Event) -> dict[str, Any]:
-        shown: dict[str, Any] = {
+    def to_representation(self, event: Event) -> Rendered:
+        shown: dict[str, object] = {
             "id": event.pk,
             "object": "event",
             "type": event.type,
@@ -48,7 +47,7 @@ class EventSerializer(serializers.Serializer):
         return shown
 
 
-def as_sent(event: Event) -> dict[str, Any]:
+def as_sent(event: Event) -> dict[str, object]:
     """The body of a delivery: the event, and `timestamp` as Standard Webhooks has it."""
     shown = EventSerializer().to_representation(event)
     return {**shown, "timestamp": shown["created"]}

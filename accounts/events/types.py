@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from kit.values.json_values import JsonValue
 
 LATER = "2026-02-14T16:45:00.000000Z"  # in examples
-Changes = Mapping[str, list[Any]]  # of each field its value before and after, as in the audit log
+Changes = Mapping[str, list[object]]  # of each field its value before and after, as in the audit log
 PING = "ping"
+LIMIT_REACHED = "limit.reached"
 
 
 @dataclass(frozen=True)
@@ -15,16 +17,17 @@ class EventType:
 
     A change writes the first type of the table whose `action` it is and whose condition `when`, if there is one, its
     changes meet. `previous` is an example of the fields that changed, None where there are none; `now` of what they
-    are since.
+    are since. An endpoint hears of what `must_be_named` if it names it, and not by `*`.
     """
 
     name: str
     object: str
     description: str
     action: str = ""  # of the audit log
-    previous: Mapping[str, Any] | None = None
-    now: Mapping[str, Any] = field(default_factory=dict)
+    previous: Mapping[str, JsonValue] | None = None
+    now: Mapping[str, JsonValue] = field(default_factory=dict)
     when: Callable[[Changes], bool] | None = None
+    must_be_named: bool = False
 
 
 def is_archived(changes: Changes) -> bool:
@@ -64,6 +67,13 @@ TYPES = [
     EventType("policy.deleted", "policy", "A policy was deleted; `data` is what it was.", "policy.deleted"),
     EventType("api_key.created", "api_key", "A key was created, or came of a rotation.", "api_key.created"),
     EventType(
+        "api_key.updated",
+        "api_key",
+        "A key got another name, other addresses or another expiry.",
+        "api_key.updated",
+        {"name": "Servers"},
+    ),
+    EventType(
         "api_key.rotated",
         "api_key",
         "A key got a successor; `data` is the old one.",
@@ -95,6 +105,24 @@ TYPES = [
     EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
     EventType("import.finished", "content_import", "A file of content was imported."),
     EventType(
+        "access.denied",
+        "access_summary",
+        "Somebody was denied access, for a reason, in a minute; only where it is asked for by name.",
+        must_be_named=True,
+    ),
+    EventType(
+        "access.allowed",
+        "access_summary",
+        "Somebody was allowed access in a minute; only where it is asked for by name.",
+        now={"allowed": True, "reason": None},
+        must_be_named=True,
+    ),
+    EventType(
+        LIMIT_REACHED,
+        "limit",
+        "80 % or 100 % of a plan's limit is used up, or all of a rule's limit: once in each window.",
+    ),
+    EventType(
         "webhook_endpoint.disabled",
         "webhook_endpoint",
         "The service disabled an endpoint that is gone, or that has failed for five days.",
@@ -106,6 +134,7 @@ TYPES = [
 ]
 BY_NAME = {one.name: one for one in TYPES}
 SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
+TO_BE_NAMED = [one.name for one in TYPES if one.must_be_named]
 
 
 def type_of(action: str, changes: Changes) -> str | None:
@@ -118,7 +147,9 @@ def type_of(action: str, changes: Changes) -> str | None:
 
 def covers(pattern: str, name: str) -> bool:
     """Whether `*`, a group such as `content.*`, or a type's name stands for the type."""
-    return pattern in ("*", name) or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
+    if pattern == "*":
+        return name not in TO_BE_NAMED
+    return pattern == name or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
 
 
 def covered_by(patterns: Iterable[str]) -> list[str]:

@@ -1,10 +1,10 @@
 """/v1/events."""
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.events.filters import EventFilters
 from accounts.events.models import Event
@@ -17,14 +17,15 @@ from kit.http.errors import NotFound, ValidationFailed
 from kit.rest.resources import find
 
 
-class EventViewSet(AccountViewSet):
+class EventViewSet(AccountViewSet[Event]):
     permissions_required = dict.fromkeys(("list", "retrieve", "redeliver"), "webhooks:manage")
+    exportable = {"list": "events"}
     serializer_class = EventSerializer
     filterset_class = EventFilters
     queryset = Event.objects.all()
 
     @extend_schema(summary="List events", responses=EventSerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """What happened to the account's resources, newest first, for the last 30 days."""
         return self.page()
 

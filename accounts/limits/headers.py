@@ -6,8 +6,9 @@ from hashlib import blake2b
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from accounts.limits.limiter import MINUTE, Consume, LimitState, Window, limiter
+from accounts.limits.limiter import limiter
 from accounts.limits.throttling import bucket_of_address, consume_of, headers_of, limit_of_uncounted, refuse_beyond
+from accounts.limits.windows import MINUTE, Consume, LimitState, Window
 from kit.http.errors import RateLimitExceeded, error_response, page_of
 from kit.http.middleware import client_address_of
 

@@ -12,53 +12,29 @@ from typing import Any, Protocol
 
 import redis
 from django.conf import settings
-from msgspec import Struct
+from hiredis import pack_command
 from msgspec.structs import replace
 from prometheus_client import Counter
 
+from accounts.limits.reached import note_plan
+from accounts.limits.windows import MINUTE, Consume, LimitState
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
-MINUTE, DAY = 60, 86_400
 RETRY_REDIS_AFTER = 1.0  # seconds
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
 
-class Window(Struct, frozen=True, gc=False):
-    """`limit` requests in each span of `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
-
-    limit: int
-    seconds: int
+ACCOUNT = "account:"  # how the buckets of plans begin; the id follows
 
 
-class LimitState(Struct, frozen=True, gc=False):
-    """What the rate-limit headers say: of the window that has the least left."""
-
-    allowed: bool
-    limit: int
-    remaining: int
-    reset: int  # Unix seconds
-    retry_after: int | None  # seconds, if refused
-
-    @classmethod
-    def of(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
-        remaining, window = -1, windows[0]
-        for one, count in zip(windows, used, strict=True):
-            left = max(one.limit - count, 0)
-            # Of two that are used up, the longer one says when to come back; it stands last.
-            if remaining < 0 or left < remaining or left == 0:
-                remaining, window = left, one
-        reset = (now // window.seconds + 1) * window.seconds
-        return cls(allowed, window.limit, remaining, reset, None if allowed else max(reset - now, 1))
-
-
-class Consume(Struct, frozen=True, gc=False):
-    """An order to count `cost` requests in a bucket; 0 only looks whether what was counted is within the limits."""
-
-    bucket: str
-    windows: tuple[Window, ...]
-    cost: int = 1
+def note(consume: Consume, used: Sequence[int], now: int) -> None:
+    """Notes a plan that is nearly used up, for its event. Requests without a key have no plan."""
+    if consume.bucket.startswith(ACCOUNT):
+        for window, count in zip(consume.windows, used, strict=True):
+            if count * 5 >= window.limit * 4:
+                note_plan(consume.bucket.removeprefix(ACCOUNT), window.seconds, window.limit, count, now)
 
 
 # How many requests were granted, and what each window had counted before.
@@ -67,7 +43,7 @@ Consumed = tuple[int, list[int]]
 
 class Counters(Protocol):
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
-        """Grants each as much of its cost as every window has room for, and counts that in all of them."""
+        """Grants each as much of its cost as all its windows have room for, and counts that in all of them."""
 
     def forget_all(self) -> None: ...
 
@@ -145,9 +121,8 @@ return reply
 class RedisCounters:
     """Counts in Redis, all that a call wants in one round trip; while Redis is away, in this process."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: redis.Redis) -> None:
         self.client = client
-        self.script = client.register_script(CONSUME)
         self.fallback = ProcessCounters()
         self.away_since: float | None = None
         self.retry_at = 0.0
@@ -185,12 +160,18 @@ class RedisCounters:
 
     @traced("EVAL limits", system="redis")
     def ask(self, wanted: Sequence[Consume], now: int) -> list[list[int]]:
-        if len(wanted) == 1:
-            return [self.script(keys=[key_of(wanted[0])], args=arguments(wanted[0], now))]
-        pipeline = self.client.pipeline(transaction=False)
-        for consume in wanted:
-            self.script(keys=[key_of(consume)], args=arguments(consume, now), client=pipeline)
-        return pipeline.execute()
+        """On a connection of redis-py's pool: its client takes four times as long, and may ask again after a failure,
+        which would count twice."""
+        connection = self.client.connection_pool.get_connection()
+        try:
+            packed = [pack_command(command(one, now)) for one in wanted]
+            connection.send_packed_command([b"".join(packed)])
+            return [connection.read_response() for _ in wanted]
+        except BaseException:
+            connection.disconnect()  # what it was asked last is nobody's answer
+            raise
+        finally:
+            self.client.connection_pool.release(connection)
 
     def forget_all(self) -> None:
         self.fallback.forget_all()
@@ -202,8 +183,9 @@ def key_of(consume: Consume) -> str:
     return f"limit:{{{consume.bucket}}}"
 
 
-def arguments(consume: Consume, now: int) -> list[int]:
-    return [consume.cost, now, *(number for window in consume.windows for number in (window.limit, window.seconds))]
+def command(consume: Consume, now: int) -> tuple[Any, ...]:
+    windows = [number for window in consume.windows for number in (window.limit, window.seconds)]
+    return "EVAL", CONSUME, 1, key_of(consume), consume.cost, now, *windows
 
 
 class Limiter:
@@ -234,7 +216,7 @@ class Limiter:
         return state
 
     def known_here(self, consume: Consume) -> LimitState:
-        """What this process knows of a limit, and counts nothing. It asks nobody, so it never waits."""
+        """The limit as far as this process knows, without counting. It asks nobody, so it never waits."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
         [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
@@ -247,7 +229,7 @@ class Limiter:
         return self.states(wanted, together, self.counters.consume(together, now), now)
 
     def look(self, wanted: Sequence[Consume]) -> list[list[int]]:
-        """What the windows of each have counted so far; nothing is counted."""
+        """The counts of each one's windows so far, without counting."""
         return [
             used
             for _, used in self.counters.consume([replace(consume, cost=0) for consume in wanted], int(time.time()))
@@ -282,7 +264,10 @@ class Limiter:
             if allowed:
                 served[consume.bucket] += consume.cost
             used = [count + served[consume.bucket] for count in before]
-            states.append(LimitState.of(consume.windows, used, now, allowed=allowed))
+            state = LimitState.of(consume.windows, used, now, allowed=allowed)
+            if state.is_near and consume.cost:
+                note(consume, used, now)
+            states.append(state)
         return states
 
     def state(self) -> str:

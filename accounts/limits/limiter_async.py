@@ -8,27 +8,32 @@ from typing import Any
 
 import hiredis
 import redis
-from redis.asyncio.connection import ConnectionPool
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
 
-from accounts.limits.limiter import CONSUME, Consume, Consumed, Limiter, LimitState, RedisCounters, arguments, key_of
+from accounts.limits.limiter import Consumed, Limiter, RedisCounters, command
+from accounts.limits.windows import Consume, LimitState
 from kit.telemetry.tracing import traced
 
 SECONDS_TO_WAIT = 0.5
+Reply = list[int] | hiredis.ReplyError
 
 
 class Pipeline(asyncio.Protocol):
     """A connection that redis-py has opened, without its streams: four times the work of the rest of a round trip."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: AbstractConnection) -> None:
         self.connection = connection  # it closes with the last reference to it
-        self.transport: asyncio.Transport = connection._writer.transport
+        writer = connection._writer
+        if writer is None:
+            raise redis.ConnectionError("the connection is closed")
+        self.transport: asyncio.WriteTransport = writer.transport
         self.reader = hiredis.Reader()
-        self.replies: list[Any] = []
+        self.replies: list[Reply] = []
         self.wanted = 0
-        self.done: asyncio.Future[list[Any]] | None = None
+        self.done: asyncio.Future[list[Reply]] | None = None
         self.transport.set_protocol(self)
 
-    async def ask(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    async def ask(self, commands: Sequence[Any]) -> list[Reply]:
         """The replies. Raises RedisError and TimeoutError, after which nobody may ask again."""
         if self.transport.is_closing():
             raise redis.ConnectionError("the connection is closed")
@@ -57,11 +62,11 @@ class Pipeline(asyncio.Protocol):
 
 
 class AsyncLimiter:
-    """Counts in Redis; while that is away, in this process, together with the requests that threads serve."""
+    """Counts in Redis; while Redis is away, in this process, together with the requests that threads serve."""
 
     def __init__(self, limiter: Limiter, url: str) -> None:
         self.limiter = limiter
-        self.pool: Any = ConnectionPool.from_url(url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
+        self.pool = ConnectionPool.from_url(url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
         self.pipeline: Pipeline | None = None
 
     async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
@@ -82,7 +87,7 @@ class AsyncLimiter:
 
     @traced("EVAL limits", system="redis")
     async def ask(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
-        commands = [("EVAL", CONSUME, 1, key_of(consume), *arguments(consume, now)) for consume in wanted]
+        commands = [command(consume, now) for consume in wanted]
         if self.pipeline is not None:
             # One that a restarted Redis has closed shows it only now; then it has counted nothing.
             with suppress(redis.ConnectionError):
@@ -100,8 +105,11 @@ class AsyncLimiter:
             broken.transport.abort()
 
 
-def consumed(replies: Sequence[Any]) -> list[Consumed]:
+def consumed(replies: Sequence[Reply]) -> list[Consumed]:
+    counted: list[Consumed] = []
     for reply in replies:
         if isinstance(reply, hiredis.ReplyError):
             raise redis.ResponseError(str(reply))
-    return [(granted, used) for granted, *used in replies]
+        granted, *used = reply
+        counted.append((granted, used))
+    return counted

@@ -1,21 +1,34 @@
-"""Which limit a request counts against, and the headers that tell of it (docs/api-guide.md, Limits)."""
+"""The limit that a request counts against, and its headers (docs/api-guide.md, Limits)."""
 
 from collections import OrderedDict
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from django.http import HttpRequest
 from msgspec.structs import replace
+from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from accounts import keytext
-from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, is_within
-from accounts.limits.limiter import DAY, MINUTE, Consume, LimitState, Window, limiter
+from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, grant_of, is_within
+from accounts.limits.limiter import ACCOUNT, limiter
+from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
+from kit.http.admission import done_before
 from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_address_of, network_of
 
+if TYPE_CHECKING:  # DRF's views import this module
+    from rest_framework.views import APIView
+
 ANONYMOUS = (Window(60, MINUTE),)
+NAMES = {MINUTE: '"minute"', DAY: '"day"'}  # of the windows, as Structured Fields spell strings
+
+
+class CountedRequest(HttpRequest):
+    """A request that has passed PlanThrottle."""
+
+    limit_state: LimitState
 
 
 def bucket_of_address(address: Address | None) -> str:
@@ -24,7 +37,7 @@ def bucket_of_address(address: Address | None) -> str:
 
 @lru_cache(maxsize=10_000)
 def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
-    return Consume(f"account:{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+    return Consume(f"{ACCOUNT}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
 
 
 def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
@@ -49,11 +62,19 @@ def headers_of(state: LimitState) -> dict[str, str]:
         "X-RateLimit-Limit": str(state.limit),
         "X-RateLimit-Remaining": str(state.remaining),
         "X-RateLimit-Reset": str(state.reset),
+        "RateLimit-Policy": policy_of(state.windows),
+        "RateLimit": f"{NAMES[state.seconds]};r={state.remaining};t={state.seconds_left}",
     }
 
 
+@lru_cache(maxsize=1_000)
+def policy_of(windows: tuple[Window, ...]) -> str:
+    """The windows as `RateLimit-Policy` names them (draft-ietf-httpapi-ratelimit-headers)."""
+    return ", ".join(f"{NAMES[window.seconds]};q={window.limit};w={window.seconds}" for window in windows)
+
+
 def state_for_stranger(address: Address | None) -> LimitState:
-    """For what is answered on an event loop before anybody knows whose request it is, or whether it is one."""
+    """The state for a reply on the event loop that is made before the sender is known."""
     return limiter.known_here(consume_of(None, address))
 
 
@@ -62,10 +83,10 @@ def headers_for_stranger(address: Address | None) -> dict[str, str]:
 
 
 class KnownKeys:
-    """What keys count against, as of their last request that was authenticated in this process.
+    """What keys count against, as of the last request that this process authenticated.
 
-    For what has to know whose request it is before it costs anything. A key never changes its account; its limits may
-    be those of a moment ago.
+    For code that must know whose request it is before the request costs anything. A key never changes its account; its
+    limits may be a moment old.
     """
 
     MOST = 10_000
@@ -75,7 +96,10 @@ class KnownKeys:
         self.known: OrderedDict[bytes, tuple[Consume, Networks]] = OrderedDict()
 
     def note(self, header: str, consume: Consume, networks: Networks) -> None:
-        digest = keytext.digest(bearer_token(header))
+        try:
+            digest = keytext.digest(bearer_token(header))
+        except MissingApiKey:  # the key came in another header
+            return
         with self.lock:
             self.known[digest] = consume, networks
             self.known.move_to_end(digest)
@@ -93,7 +117,7 @@ class KnownKeys:
         return consume if is_within(address, networks) else None
 
     def forget(self, header: str) -> None:
-        """A key that has ended is nobody's any more."""
+        """Forgets a key that has ended."""
         try:
             digest = keytext.digest(bearer_token(header))
         except MissingApiKey:
@@ -106,7 +130,7 @@ known_keys = KnownKeys()
 
 
 def caller_of(header: str, address: Address | None) -> str:
-    """Whom a request is counted for, as far as is known without a query: its key's account, or its address."""
+    """The bucket that a request counts in, as far as is known without a query: its account's, or its address's."""
     consume = known_keys.find(header, address)
     return bucket_of_address(address) if consume is None else consume.bucket
 
@@ -117,10 +141,10 @@ def known_limit(header: str, address: Address | None) -> LimitState:
 
 
 def limit_of_uncounted(request: HttpRequest) -> LimitState:
-    """The state for a reply that was made before the request counted, which costs no query.
+    """The state for a reply that was made before the request was counted; it costs no query.
 
-    Of a key that this process knows, what is left of its account's plan. Any other request counts against its address,
-    and is refused beyond that, for a made-up key must not buy what none does not.
+    For a key that this process knows, what is left of its account's plan. Every other request counts against its
+    address and is refused beyond that limit: a made-up key must not buy more than none.
     """
     address = client_address_of(request)
     consume = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
@@ -132,14 +156,15 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
 class PlanThrottle(BaseThrottle):
     """Counts a request with a key against its account's plan, any other against its client's address."""
 
-    def allow_request(self, request: Any, view: Any) -> bool:
-        header, address = request.META.get("HTTP_AUTHORIZATION", ""), request._request.client_address
-        consume = consume_of(request.auth, address)
-        if request.auth is not None:
-            known_keys.note(header, consume, request.auth.networks)
+    def allow_request(self, request: Request, view: "APIView") -> bool:
+        header, address = request.META.get("HTTP_AUTHORIZATION", ""), client_address_of(request._request)
+        grant = None if request.auth is None else grant_of(request)
+        consume = consume_of(grant, address)
+        if grant is not None:
+            known_keys.note(header, consume, grant.networks)
         elif view.authentication_classes and known_keys.find(header, address) is not None:
             known_keys.forget(header)  # it has ended
-        state = limiter.consume(consume)
-        request._request.limit_state = state
+        state = done_before(request).get("limit_state") or limiter.consume(consume)
+        cast(CountedRequest, request._request).limit_state = state
         refuse_beyond(state)
         return True

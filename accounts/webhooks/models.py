@@ -1,13 +1,11 @@
-"""Endpoints, what is to be delivered to them, and each attempt at it."""
-
-from typing import Any
+"""Endpoints, the deliveries to them, and each attempt."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from accounts.events.models import Event
-from accounts.events.types import covers
+from accounts.events.types import TO_BE_NAMED, covers
 from kit.values.ids import IdField
 
 
@@ -26,6 +24,8 @@ class WebhookEndpoint(models.Model):
     url = models.TextField()
     events = models.JSONField(default=list)  # patterns, see accounts.events.types
     description = models.TextField(null=True, blank=True)
+    access_filter = models.JSONField(null=True, editable=False)  # which decisions it hears of, by the API's names
+    access_told_until = models.DateTimeField(null=True, editable=False)  # None: it hears of none
     status = models.CharField(max_length=10, choices=EndpointStatus.choices, default=EndpointStatus.ENABLED)
     disabled_reason = models.CharField(max_length=200, null=True, editable=False)
     secrets = models.BinaryField(editable=False)  # see accounts.webhooks.secrets
@@ -48,11 +48,16 @@ class WebhookEndpoint(models.Model):
     def hears_of(self, event_type: str) -> bool:
         return any(covers(pattern, event_type) for pattern in self.events)
 
-    def audited(self) -> dict[str, Any]:
+    @property
+    def hears_of_access(self) -> bool:
+        return any(self.hears_of(name) for name in TO_BE_NAMED)
+
+    def audited(self) -> dict[str, object]:
         return {
             "url": self.url,
             "events": self.events,
             "description": self.description,
+            "accessFilter": self.access_filter,
             "status": str(self.status),
             "disabledReason": self.disabled_reason,
             "headerNames": self.header_names,
@@ -68,8 +73,8 @@ class DeliveryState(models.TextChoices):
 class WebhookDelivery(models.Model):
     """The outbox: an event on its way to an endpoint.
 
-    `due_at` is when the next attempt may begin. Who attempts it sets it to the end of a lease, so that another one
-    takes over where that one was killed; it only grows, and so tells whose lease it is.
+    `due_at` is when the next attempt may begin. A worker sets it to the end of its lease, so that another takes over
+    if it is killed. It only grows, and so identifies the lease.
     """
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, db_index=False, related_name="deliveries")

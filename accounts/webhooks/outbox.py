@@ -1,25 +1,46 @@
-"""The outbox: what is to be delivered, written with the events themselves."""
+"""The outbox: deliveries, written with their events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
 
 from accounts.events.models import Event
+from accounts.webhooks import wakeup
 from accounts.webhooks.models import EndpointStatus, WebhookDelivery, WebhookEndpoint
+from kit.storage.columns import Columns
+from kit.storage.prepared import prepared_cursor
 
 BATCH_ROWS = 500
+# Neither secrets nor headers need to be read for each change.
+COLUMNS = Columns(WebhookEndpoint, "endpoint", "id", "account", "events")
+ENABLED = f"SELECT {COLUMNS.sql} FROM accounts_webhookendpoint endpoint WHERE account_id = %s AND status = %s"  # noqa: S608
+
+
+def enabled(account_id: str) -> list[WebhookEndpoint]:
+    """The account's endpoints that are delivered to, with their id, account and events."""
+    owner: Any = WebhookEndpoint._meta.get_field("account").target_field
+    with prepared_cursor() as cursor:
+        cursor.execute(ENABLED, [owner.get_db_prep_value(account_id, connection), EndpointStatus.ENABLED.value])
+        return [COLUMNS.instance(row) for row in cursor.fetchall()]
 
 
 def enqueue(events: Sequence[Event]) -> None:
-    """Lets every enabled endpoint of their accounts that hears of the events have them."""
-    accounts = {event.account_id for event in events}
-    enabled = WebhookEndpoint.objects.filter(account_id__in=accounts, status=EndpointStatus.ENABLED)
-    # Neither secrets nor headers need to be read for each change.
-    listening = list(enabled.only("id", "account_id", "events"))
-    WebhookDelivery.objects.bulk_create(
-        [
-            WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
-            for event in events
-            for endpoint in listening
-            if endpoint.account_id == event.account_id and endpoint.hears_of(event.type)
-        ],
-        batch_size=BATCH_ROWS,
+    """Queues the events for every enabled endpoint of their accounts that subscribes to them."""
+    listening = [one for account_id in {event.account_id for event in events} for one in enabled(account_id)]
+    queue(
+        WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
+        for event in events
+        for endpoint in listening
+        if endpoint.account_id == event.account_id and endpoint.hears_of(event.type)
     )
+
+
+def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:
+    """Queues the events for one endpoint only."""
+    queue(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created) for event in events)
+
+
+def queue(deliveries: Iterable[WebhookDelivery]) -> None:
+    if WebhookDelivery.objects.bulk_create(list(deliveries), batch_size=BATCH_ROWS):
+        wakeup.after_commit()

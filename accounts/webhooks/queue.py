@@ -1,16 +1,19 @@
 """The outbox as a queue: what is due is claimed with a lease, and what came of it is written back.
 
-Any number of processes may do so. A claim moves `due_at` to the end of a lease; until then nobody else takes the
+Several processes may do so at a time. A claim moves `due_at` to the end of a lease; until then nobody else takes the
 delivery, and whoever claims it later moves `due_at` on. So a result counts while `due_at` is what the claim made it.
+
+Neither claims nor results wait for the disk: one that a crash of the database undoes is made again, and with it the
+attempt.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import uniform
+from typing import TypedDict
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
@@ -24,7 +27,7 @@ from accounts.webhooks.models import (
     WebhookEndpoint,
 )
 from kit.outbound.client import SECONDS
-from kit.storage.sqlite_turns import turn_to_write
+from kit.storage.unsynced import unsynced
 
 LEASE = timedelta(seconds=2 * SECONDS)  # an attempt ends long before
 JITTER = 0.1  # of a delay, on top of it
@@ -38,7 +41,7 @@ SILENCE = timedelta(days=2)  # without attempts, after which failures before it 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that is ours to attempt until `lease`."""
+    """A delivery that is ours to attempt until `lease`. It was due at `due`."""
 
     pk: int
     endpoint: WebhookEndpoint
@@ -46,11 +49,25 @@ class Claimed:
     attempts: int
     is_single: bool
     lease: datetime
+    due: datetime
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the lease ends within so long."""
+        return timezone.now() + timedelta(seconds=seconds) >= self.lease
+
+
+class Outcome(TypedDict, total=False):
+    """What a reply, or its absence, adds to a Result."""
+
+    status: int
+    error: str
+    reply: str
+    retry_after: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of an attempt. `status` None: there was no reply, and `error` says why."""
+    """The outcome of an attempt. `status` None: there was no reply, and `error` says why."""
 
     claimed: Claimed
     began: datetime
@@ -66,7 +83,7 @@ class Result:
 
 
 def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
-    """Those for which something is due and that have not asked for a rest."""
+    """The endpoints with due deliveries that have not asked for a pause."""
     due = WebhookDelivery.objects.filter(endpoint=OuterRef("pk"), due_at__lte=now)
     rested = Q(paused_until=None) | Q(paused_until__lte=now)
     return list(WebhookEndpoint.objects.filter(rested, Exists(due)))
@@ -79,7 +96,7 @@ def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed
     if not endpoints or most <= 0:
         return []
     claimed: list[Claimed] = []
-    with turn_to_write(), transaction.atomic():
+    with unsynced():
         lease = timezone.now() + LEASE
         for endpoint in endpoints:
             count = min(room.get(endpoint.pk, default_room), most - len(claimed))
@@ -95,13 +112,23 @@ def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: dateti
         dropped = [row.pk for row in rows if not row.is_single]
         WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
         rows = [row for row in rows if row.is_single]
+    claimed = [
+        Claimed(row.pk, endpoint, row.event, row.attempts, row.is_single, lease, row.due_at or now) for row in rows
+    ]
     WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(due_at=lease)
-    return [Claimed(row.pk, endpoint, row.event, row.attempts, row.is_single, lease) for row in rows]
+    return claimed
+
+
+def give_back(claimed: Sequence[Claimed]) -> None:
+    """Lets others have what was claimed and not attempted."""
+    with unsynced():
+        for one in sorted(claimed, key=lambda one: one.pk):
+            WebhookDelivery.objects.filter(pk=one.pk, due_at=one.lease).update(due_at=one.due)
 
 
 def settle(results: Sequence[Result]) -> None:
-    """Writes down what came of attempts, and when the next ones are."""
-    with turn_to_write(), transaction.atomic():
+    """Records the results of attempts, and when the next ones are due."""
+    with unsynced():
         endpoints = lock_endpoints({result.claimed.endpoint.pk for result in results})
         attempts = []
         for result in sorted(results, key=lambda one: one.claimed.pk):

@@ -1,10 +1,9 @@
-"""What signs an endpoint's webhooks, and the headers that its receiver asks for: both sealed in the database."""
+"""An endpoint's signing secrets and the headers that its receiver asks for, both sealed in the database."""
 
 import secrets
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import orjson
 
@@ -33,13 +32,13 @@ def generate() -> str:
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def seal(value: Any) -> bytes:
+def seal(value: object) -> bytes:
     return sealer(PURPOSE).encrypt(orjson.dumps(value))
 
 
-def unseal(sealed: bytes | memoryview) -> Any:
+def unsealed(sealed: bytes | memoryview) -> bytes:
     """Raises InvalidToken if the server's secret has changed since."""
-    return orjson.loads(sealer(PURPOSE).decrypt(bytes(sealed)))
+    return sealer(PURPOSE).decrypt(bytes(sealed))
 
 
 def new_secrets() -> tuple[bytes, str]:
@@ -49,7 +48,7 @@ def new_secrets() -> tuple[bytes, str]:
 
 
 def rotated(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
-    """The same with a new secret; those before it sign on for a while."""
+    """The secrets with a new one; the former ones still sign for OVERLAP."""
     text = generate()
     former = [Secret(one.text, one.until or now + OVERLAP) for one in open_secrets(sealed, now)]
     return seal_secrets([Secret(text, None), *former][:MOST_SECRETS]), text
@@ -60,11 +59,11 @@ def seal_secrets(valid: list[Secret]) -> bytes:
 
 
 def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
-    """Those that sign now, the current one first."""
-    known = [Secret(text, until and parse_timestamp(until)) for text, until in unseal(sealed)]
+    """The secrets that sign now, the current one first."""
+    kept: list[tuple[str, str | None]] = orjson.loads(unsealed(sealed))
+    known = [Secret(text, parse_timestamp(until) if until else None) for text, until in kept]
     return [one for one in known if one.until is None or one.until > now]
 
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
-    headers: dict[str, str] = {} if sealed is None else unseal(sealed)
-    return headers
+    return {} if sealed is None else orjson.loads(unsealed(sealed))

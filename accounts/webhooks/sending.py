@@ -1,8 +1,10 @@
 """One attempt: the request as Standard Webhooks has it, signed, and what came back."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import perf_counter
+from typing import Unpack
 
 from cryptography.fernet import InvalidToken
 from django.utils import timezone
@@ -11,12 +13,13 @@ from standardwebhooks import Webhook
 from accounts.events.models import Event
 from accounts.events.serializers import as_sent
 from accounts.webhooks import secrets
-from accounts.webhooks.queue import Claimed, Result
+from accounts.webhooks.queue import Claimed, Outcome, Result
 from kit.http.rendering import render_json
 from kit.outbound.client import Client, Unreachable
 from kit.outbound.destinations import Refused
 
 REPLY_BYTES = 1024  # of a reply's body that are kept
+LEAST_SECRET = 8  # characters; what is shorter is no secret, and may be part of any text
 USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
 
 
@@ -38,8 +41,8 @@ async def attempt(claimed: Claimed, client: Client) -> Result:
     """Sends the event and waits for the reply, 15 seconds at the most."""
     began, clock = timezone.now(), perf_counter()
 
-    def result(**fields: object) -> Result:
-        return Result(claimed, began, int((perf_counter() - clock) * 1000), **fields)  # type: ignore[arg-type]
+    def result(**outcome: Unpack[Outcome]) -> Result:
+        return Result(claimed, began, int((perf_counter() - clock) * 1000), **outcome)
 
     try:
         valid = secrets.open_secrets(claimed.endpoint.secrets, began)
@@ -53,9 +56,18 @@ async def attempt(claimed: Claimed, client: Client) -> Result:
         return result(error=str(error))
     return result(
         status=reply.status,
-        reply=reply.body[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
+        reply=hidden(reply.body, further)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
         retry_after=retry_after(reply.headers.get("retry-after"), began),
     )
+
+
+def hidden(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """A reply without the headers' values, for some receivers repeat what they were sent."""
+    for value in headers.values():
+        for part in (value, *value.split()):  # the scheme of an Authorization and what follows may come apart
+            if len(part) >= LEAST_SECRET:
+                body = body.replace(part.encode("latin-1"), b"[hidden]")
+    return body
 
 
 def retry_after(text: str | None, now: datetime) -> timedelta | None:

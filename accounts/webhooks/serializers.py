@@ -1,18 +1,33 @@
 """Webhook endpoints and their deliveries on the wire."""
 
 import re
-from typing import Any
+from typing import Unpack
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.events.types import SUBSCRIBED, covers
+from accounts.webhooks.access import reasons_for_denials
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
-from kit.rest.fields import Boolean, Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp, Url
+from kit.rest.fields import (
+    Boolean,
+    Choice,
+    FieldOptions,
+    Id,
+    Integer,
+    Parsed,
+    StrictSerializer,
+    Text,
+    Timestamp,
+    Url,
+)
+from kit.values.ids import decode
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
 MAX_PATTERNS = 50
 MAX_HEADERS = 20
+MAX_FILTERED = 100
 IS_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
 IS_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?").fullmatch
 # The service sets these, or they would change how the request is read.
@@ -45,9 +60,9 @@ def parse_pattern(text: str) -> str:
 
 
 @extend_schema_field({"type": "string", "pattern": r"^(\*|[a-z_]+\.(\*|[a-z_]+))$", "example": "content.*"})
-class Pattern(Parsed):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(parse_pattern, **kwargs)
+class Pattern(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_pattern, **options)
 
 
 @extend_schema_field(
@@ -60,7 +75,7 @@ class Pattern(Parsed):
 class HeadersField(serializers.Field):
     """Names and values of HTTP headers."""
 
-    def to_internal_value(self, data: Any) -> dict[str, str]:
+    def to_internal_value(self, data: object) -> dict[str, str]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
         if len(data) > MAX_HEADERS:
@@ -73,6 +88,58 @@ class HeadersField(serializers.Field):
             if not isinstance(value, str) or not IS_HEADER_VALUE(value):
                 raise serializers.ValidationError({name: ["Must be a string of 1 to 1,000 visible ASCII characters."]})
         return data
+
+
+def parse_policy_id(text: str) -> str:
+    if decode("pol", text) is None:
+        raise ValueError("Must be the id of a policy.")
+    return text
+
+
+@extend_schema_field({"type": "string", "pattern": "^pol_[0-9a-z]{26}$"})
+class PolicyId(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_policy_id, **options)
+
+
+def parse_reason(text: str) -> str:
+    if text not in reasons_for_denials:
+        raise ValueError(f"Must be one of: {', '.join(reasons_for_denials)}.")
+    return text
+
+
+@extend_schema_field({"type": "string", "example": "no_license"})
+class ReasonField(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_reason, **options)
+
+
+class AccessFilterSerializer(StrictSerializer):
+    """Which decisions it hears of; each list that is given has to have the decision's own."""
+
+    sometimes = frozenset({"policyIds", "requesterIds", "reasons"})
+
+    policyIds = serializers.ListField(
+        child=PolicyId(),
+        required=False,
+        min_length=1,
+        max_length=MAX_FILTERED,
+        help_text="Of the policies that decided.",
+    )
+    requesterIds = serializers.ListField(
+        child=Text(max_length=255),
+        required=False,
+        min_length=1,
+        max_length=MAX_FILTERED,
+        help_text="The caller's own ids of who asked.",
+    )
+    reasons = serializers.ListField(
+        child=ReasonField(),
+        required=False,
+        min_length=1,
+        max_length=MAX_FILTERED,
+        help_text="Of denials. What is allowed has none, and is left out by it.",
+    )
 
 
 class WebhookEndpointSerializer(StrictSerializer):
@@ -89,6 +156,12 @@ class WebhookEndpointSerializer(StrictSerializer):
         help_text="What it hears of: `*` (unless given), groups such as `content.*`, and types.",
     )
     description = Text(max_length=500, required=False, allow_null=True, allow_blank=True)
+    accessFilter = AccessFilterSerializer(
+        source="access_filter",
+        required=False,
+        allow_null=True,
+        help_text="Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions.",
+    )
     status = Choice(choices=EndpointStatus.choices, required=False)
     disabledReason = serializers.CharField(
         read_only=True, allow_null=True, help_text="Why the service disabled it; null if it did not."
@@ -113,13 +186,14 @@ class WebhookEndpointSerializer(StrictSerializer):
     def validate_events(self, patterns: list[str]) -> list[str]:
         return list(dict.fromkeys(patterns))
 
-    def to_representation(self, endpoint: WebhookEndpoint) -> dict[str, Any]:
+    def to_representation(self, endpoint: WebhookEndpoint) -> Rendered:
         return {
             "id": endpoint.pk,
             "object": "webhook_endpoint",
             "url": endpoint.url,
             "events": endpoint.events,
             "description": endpoint.description,
+            "accessFilter": endpoint.access_filter,
             "status": str(endpoint.status),
             "disabledReason": endpoint.disabled_reason,
             "headerNames": endpoint.header_names,
@@ -181,7 +255,7 @@ class WebhookAttemptSerializer(serializers.Serializer):
     nextAttempt = Timestamp(allow_null=True, help_text="When it is tried again; null: not by itself.")
     created = Timestamp()
 
-    def to_representation(self, attempt: WebhookAttempt) -> dict[str, Any]:
+    def to_representation(self, attempt: WebhookAttempt) -> Rendered:
         return {
             "id": attempt.pk,
             "object": "webhook_delivery",

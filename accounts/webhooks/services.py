@@ -1,5 +1,6 @@
-"""What can be done with webhook endpoints and events; endpoints, commands and the admin all call these."""
+"""Operations on webhook endpoints and events, for endpoints, commands and the admin."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,32 +12,35 @@ from accounts import audit
 from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.objects import objects
-from accounts.events.types import PING, covered_by
+from accounts.events.types import PING, TO_BE_NAMED, covered_by
 from accounts.models import Account
-from accounts.webhooks import secrets
+from accounts.webhooks import secrets, wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.http.errors import InUse, ValidationFailed
 from kit.outbound.destinations import Refused, check_url
 from kit.rest.resources import find
 
 MAX_ENDPOINTS = 50  # of an account
-Fields = dict[str, Any]
 
 
-def apply(endpoint: WebhookEndpoint, fields: Fields) -> None:
-    """Sets what is given. Raises ValidationFailed for a URL that no webhook may go to."""
-    fields = dict(fields)
+def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
+    """Sets the fields that are given. Raises ValidationFailed for a URL that no webhook may go to."""
     if "url" in fields:
         try:
             check_url(fields["url"], allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
         except Refused as error:
             raise ValidationFailed(str(error), param="url") from None
     if "headers" in fields:
-        headers = fields.pop("headers") or {}
+        headers = fields["headers"] or {}
         endpoint.headers = secrets.seal(headers) if headers else None
         endpoint.header_names = sorted(headers)
     for name, value in fields.items():
-        setattr(endpoint, name, value)
+        if name != "headers":
+            setattr(endpoint, name, value)
+    if not endpoint.hears_of_access or endpoint.status == EndpointStatus.DISABLED:
+        endpoint.access_told_until = None
+    elif endpoint.access_told_until is None:
+        endpoint.access_told_until = timezone.now().replace(second=0, microsecond=0)
 
 
 def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
@@ -47,7 +51,9 @@ def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
 
 
 @transaction.atomic
-def create_endpoint(account_id: str, fields: Fields, *, endpoint_id: str | None = None) -> tuple[WebhookEndpoint, str]:
+def create_endpoint(
+    account_id: str, fields: Mapping[str, object], *, endpoint_id: str | None = None
+) -> tuple[WebhookEndpoint, str]:
     """A new endpoint, and its secret. `endpoint_id` is an id for it that none has yet. Raises ValidationFailed."""
     Account.objects.select_for_update(no_key=True).get(pk=account_id)  # so that two at once do not both see room
     if WebhookEndpoint.objects.filter(account_id=account_id).count() >= MAX_ENDPOINTS:
@@ -63,31 +69,30 @@ def create_endpoint(account_id: str, fields: Fields, *, endpoint_id: str | None 
 
 
 @transaction.atomic
-def update_endpoint(endpoint: WebhookEndpoint, fields: Fields) -> WebhookEndpoint:
-    """Raises ValidationFailed. What waits for an endpoint that gets disabled is given up."""
+def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> WebhookEndpoint:
+    """Changes the endpoint; disabling it gives up its queued deliveries. Raises ValidationFailed."""
     locked = lock(endpoint)
     before, headers = locked.audited(), secrets.open_headers(locked.headers)
     apply(locked, fields)
-    change = audit.entry("webhook_endpoint.updated", locked, before)
-    if change is None and secrets.open_headers(locked.headers) == headers:
-        return lock(endpoint)
     if locked.status == EndpointStatus.ENABLED and before["status"] != EndpointStatus.ENABLED:
         locked.disabled_reason = locked.failing_since = locked.last_failure_at = locked.paused_until = None
+    after = locked.audited()
+    if secrets.open_headers(locked.headers) != headers:
+        after["headers"] = "changed"  # the values are secrets; that they changed is told
+    change = audit.entry("webhook_endpoint.updated", locked, before, after)
+    if change is None:
+        return lock(endpoint)
     locked.updated = timezone.now()
     locked.save()
     if locked.status == EndpointStatus.DISABLED:
         give_up(locked)
-    if secrets.open_headers(locked.headers) != headers:
-        # The values are secrets; that they changed is told.
-        audit.record("webhook_endpoint.updated", locked, before, {**locked.audited(), "headers": "changed"})
-    else:
-        audit.record("webhook_endpoint.updated", locked, before)
+    audit.record_all([change])
     return locked
 
 
 @transaction.atomic
 def delete_endpoint(endpoint: WebhookEndpoint) -> None:
-    """With what waits for it, and what is known of its attempts."""
+    """Deletes the endpoint with its deliveries and their attempts."""
     locked = lock(endpoint)
     audit.record("webhook_endpoint.deleted", locked, locked.audited(), {})
     locked.delete()
@@ -107,7 +112,7 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
 
 @transaction.atomic
 def ping(endpoint: WebhookEndpoint) -> Event:
-    """An event of type `ping` for this endpoint alone: one attempt, also where it is disabled."""
+    """Sends this endpoint alone an event of type `ping`: one attempt, even if it is disabled."""
     locked = lock(endpoint)
     shown = objects["webhook_endpoint"].show(locked)
     event = recording.make(locked.account_id, PING, locked.pk, shown)
@@ -119,13 +124,14 @@ def ping(endpoint: WebhookEndpoint) -> Event:
 
 @transaction.atomic
 def redeliver(event: Event, endpoint: WebhookEndpoint) -> None:
-    """One attempt more, at once, whatever the endpoint subscribes to and also where it is disabled."""
+    """Makes one more attempt at once, whatever the endpoint subscribes to, even if it is disabled."""
     send_once(event, lock(endpoint))
     audit.record("event.redelivered", event, {}, {"webhookId": endpoint.pk})
 
 
 def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
-    """An attempt at once. What is still waiting keeps its place in the schedule."""
+    """Queues an attempt at once. A delivery that is still waiting keeps its place in the schedule."""
+    wakeup.after_commit()
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         event=event, endpoint=endpoint, defaults={"is_single": True, "due_at": timezone.now()}
     )
@@ -147,17 +153,21 @@ def recover(endpoint: WebhookEndpoint, since: datetime) -> int:
     if locked.status == EndpointStatus.DISABLED:
         raise InUse("This endpoint is disabled. Enable it first.")
     missed = missed_events(locked, since)
+    wakeup.after_commit()
     audit.record("webhook_endpoint.recovered", locked, {}, {"since": since.isoformat(), "events": missed})
     return missed
 
 
 def missed_events(endpoint: WebhookEndpoint, since: datetime) -> int:
-    """In one statement, however many they are. What waits already keeps its place."""
+    """In one statement, however many they are. What waits already keeps its place. Summaries of decisions were made
+    for one endpoint each."""
     names = covered_by(endpoint.events)
     if not names:
         return 0
     prepared = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
     account = Account._meta.pk.get_db_prep_value(endpoint.account_id, connection)
+    about_it = Event._meta.get_field("object_id").get_db_prep_value(endpoint.pk, connection)
+    others = ", ".join(f"'{name}'" for name in TO_BE_NAMED)
     now, moment = (connection.ops.adapt_datetimefield_value(value) for value in (timezone.now(), since))
     types = ", ".join(["%s"] * len(names))
     with connection.cursor() as cursor:
@@ -165,25 +175,27 @@ def missed_events(endpoint: WebhookEndpoint, since: datetime) -> int:
             f"""INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
             SELECT id, %s, '{DeliveryState.WAITING}', 0, %s, %s FROM accounts_event
             WHERE account_id = %s AND created >= %s AND type IN ({types})
+              AND (type NOT IN ({others}) OR object_id = %s)
             ON CONFLICT (event_id, endpoint_id) DO UPDATE
             SET state = excluded.state, attempts = 0, is_single = excluded.is_single, due_at = excluded.due_at
             WHERE accounts_webhookdelivery.state = '{DeliveryState.FAILED}'
               AND accounts_webhookdelivery.delivered_at IS NULL""",  # noqa: S608 - made of constants
-            [prepared, False, now, account, moment, *names],
+            [prepared, False, now, account, moment, *names, about_it],
         )
         return int(cursor.rowcount)
 
 
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:
-    """By the service itself, with an event of its own. Call it in a transaction, with the endpoint locked."""
+    """Disables an endpoint by the service itself, with an event. Call it in a transaction, with the row locked."""
     before = endpoint.audited()
     endpoint.status, endpoint.disabled_reason, endpoint.updated = EndpointStatus.DISABLED, reason, timezone.now()
+    endpoint.access_told_until = None
     endpoint.save()
     give_up(endpoint)
     audit.record("webhook_endpoint.disabled", endpoint, before)
 
 
 def give_up(endpoint: WebhookEndpoint) -> None:
-    """Ends what waits for the endpoint; `recover` and `redeliver` can bring it back."""
+    """Gives up the endpoint's queued deliveries; `recover` and `redeliver` can bring them back."""
     waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
     waiting.update(state=DeliveryState.FAILED, due_at=None)

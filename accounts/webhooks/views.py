@@ -1,8 +1,7 @@
 """/v1/webhooks."""
 
-from typing import Any
-
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -25,14 +24,13 @@ from accounts.webhooks.serializers import (
 from kit.values.timestamps import render_timestamp
 
 
-class WebhookViewSet(AccountViewSet):
+class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     permissions_required = dict.fromkeys(
         ("list", "retrieve", "create", "partial_update", "destroy", "rotate", "ping", "deliveries", "recover"),
         "webhooks:manage",
     )
     listing = frozenset({"list", "deliveries"})
-    serializer_class: Any = WebhookEndpointSerializer
-    filterset_class: Any = None
+    serializer_class = WebhookEndpointSerializer
     queryset = WebhookEndpoint.objects.all()
     cache_control = "no-store"  # a secret may be in the reply, be it the first or a replay
 
@@ -41,7 +39,7 @@ class WebhookViewSet(AccountViewSet):
         return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
 
     @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """Newest first. Never their secrets."""
         return self.page()
 
@@ -89,7 +87,7 @@ class WebhookViewSet(AccountViewSet):
 
     @extend_schema(summary="List a webhook endpoint's deliveries", responses=WebhookAttemptSerializer(many=True))
     @action(detail=True, serializer_class=WebhookAttemptSerializer, filterset_class=AttemptFilters)
-    def deliveries(self, request: Request, id: str) -> Response:
+    def deliveries(self, request: Request, id: str) -> HttpResponseBase:
         """Each attempt, newest first, with what was answered and when the next one is."""
         attempts = WebhookAttempt.objects.filter(endpoint=self.get_object()).select_related("event")
         return self.page(attempts.defer("event__data", "event__previous"))

@@ -1,7 +1,8 @@
 """The worker that delivers webhooks: an event loop of its own in a thread of its own, away from access checks.
 
 Each endpoint has places of its own, and one that fails has a single one, so that a slow or dead receiver delays nobody
-else. No more is claimed than there are places, so memory does not depend on how much waits.
+else. Of one that answers some more is claimed than there are places, so that the next attempt begins without a
+transaction; that too is bounded, so memory does not depend on how much waits.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Thread
 from time import monotonic
 from typing import TypeVar
@@ -17,19 +19,24 @@ from django.conf import settings
 from django.db import OperationalError, close_old_connections, connection
 from prometheus_client import Counter as CountedOutcomes
 
-from accounts.events import deadlines
-from accounts.webhooks import queue
+from accounts.events import clock
+from accounts.events.clock import Look
+from accounts.webhooks import queue, wakeup
 from accounts.webhooks.queue import Claimed, Result
 from accounts.webhooks.sending import attempt
-from kit.outbound.client import Client
+from kit.outbound.client import SECONDS, Client
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.2  # between looks at the outbox while nothing is due
+LEAST_PAUSE = 0.05  # seconds between looks at the outbox: what comes meanwhile shares the transactions
+MOST_PAUSE = 0.8  # to which pauses grow while nothing is due; what this process queues ends one
+LOOK_SECONDS = 1  # between looks at what is told because time has passed
 REST_SECONDS = 2  # after the database has failed
-PLACES = 16  # attempts at a time to an endpoint whose last one succeeded
-PLACES_FAILING = 1
+PLACES = 16  # attempts at a time to an endpoint
+PLACES_FAILING = 1  # whose last attempt failed
 PLACES_IN_ALL = 512
+AHEAD = 64  # claimed of an endpoint whose last attempt succeeded
+CLAIMED_IN_ALL = 2_048
 STOP_SECONDS = 5  # that attempts under way get when the service ends; others are made again when their lease is over
 T = TypeVar("T")
 
@@ -45,20 +52,35 @@ class Worker:
     def __init__(self, *, until_idle: bool = False) -> None:
         self.until_idle = until_idle
         self.stopping = False
-        self.active: Counter[str] = Counter()  # attempts under way, by endpoint
+        self.active: Counter[str] = Counter()  # what is claimed, by endpoint
+        self.places: dict[str, asyncio.Semaphore] = {}  # of the endpoints in `active`
+        self.places_in_all = asyncio.Semaphore(PLACES_IN_ALL)
+        self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
         self.made = 0  # attempts
-        self.next_look = 0.0
+        self.patience = LEAST_PAUSE
+        self.wake: Callable[[], object] = lambda: None
+        self.next_looks: dict[Look, float] = {}
         self.results: list[Result] = []
+        self.unused: list[Claimed] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.database = ThreadPoolExecutor(1, thread_name_prefix="webhook-database")
+        self.clock_database = ThreadPoolExecutor(1, thread_name_prefix="webhook-clock")  # some looks take seconds
 
     def stop(self) -> None:
         """May be called from any thread."""
         self.stopping = True
+        self.wake()
 
     async def run(self) -> None:
         self.client = Client(allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
+        self.news = asyncio.Event()  # an attempt has ended, something was queued, or it is to stop
+        loop = asyncio.get_running_loop()
+        self.wake = wake = lambda: loop.call_soon_threadsafe(self.news.set)
+        wakeup.workers.add(wake)
+        if self.until_idle:
+            await self.look_at_the_clock()
+        looking = asyncio.create_task(self.keep_looking())
         try:
             while not self.stopping:
                 try:
@@ -71,51 +93,85 @@ class Worker:
                     return
                 await self.pause(busy=began > 0)
         finally:
+            wakeup.workers.discard(wake)
+            self.wake = lambda: None
+            looking.cancel()
             await self.finish()
 
     async def step(self) -> int:
         """Writes down what has come back and begins what there are places for; returns how many it began."""
         await self.settle()
-        await self.look_at_the_clock()
-        room, most = self.room(), PLACES_IN_ALL - self.active.total()
+        room, most = self.room(), CLAIMED_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
         for one in claimed:
-            self.active[one.endpoint.pk] += 1
-            task = asyncio.create_task(self.deliver(one))
+            endpoint = one.endpoint.pk
+            self.active[endpoint] += 1
+            self.places.setdefault(endpoint, asyncio.Semaphore(PLACES))
+            task = asyncio.create_task(self.deliver(one, endpoint, was_failing=endpoint in self.failing))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         return len(claimed)
 
+    async def keep_looking(self) -> None:
+        while True:
+            await self.look_at_the_clock()
+            await asyncio.sleep(LOOK_SECONDS)
+
     async def look_at_the_clock(self) -> None:
-        """Lets what will end or has ended be told, every few minutes."""
-        if monotonic() >= self.next_look:
-            self.next_look = monotonic() + deadlines.EVERY.total_seconds()
-            await self.in_database(deadlines.tell)
+        """Lets what time has brought be told."""
+        for look in clock.looks:
+            if monotonic() >= self.next_looks.get(look, 0.0):
+                self.next_looks[look] = monotonic() + look.every.total_seconds()
+                try:
+                    await in_thread(self.clock_database, look.act)
+                except Exception:
+                    logger.exception("What time has brought could not be told; trying again in %s", look.every)
 
     def room(self) -> dict[str, int]:
-        """Free places of the endpoints that are busy or failing; others have PLACES."""
-        known = {*self.active, *self.failing}
-        return {one: (PLACES_FAILING if one in self.failing else PLACES) - self.active[one] for one in known}
+        """How much may be claimed of endpoints that are known here; of others PLACES."""
+        known = {*self.active, *self.answering, *self.failing}
+        return {one: self.share(one) - self.active[one] for one in known}
 
-    async def deliver(self, claimed: Claimed) -> None:
-        endpoint = claimed.endpoint.pk
+    def share(self, endpoint: str) -> int:
+        if endpoint in self.failing:
+            return PLACES_FAILING
+        return AHEAD if endpoint in self.answering else PLACES
+
+    async def deliver(self, claimed: Claimed, endpoint: str, *, was_failing: bool) -> None:
+        try:
+            async with self.places[endpoint], self.places_in_all:
+                # What waited for a place goes back where the endpoint has begun to fail, or the lease might end first.
+                has_failed = endpoint in self.failing and not was_failing
+                if has_failed or self.stopping or claimed.ends_within(SECONDS):
+                    self.unused.append(claimed)
+                else:
+                    await self.attempt(claimed, endpoint)
+        finally:
+            self.active[endpoint] -= 1
+            if not self.active[endpoint]:
+                del self.active[endpoint], self.places[endpoint]
+            self.news.set()
+
+    async def attempt(self, claimed: Claimed, endpoint: str) -> None:
+        succeeded = False
         try:
             result = await attempt(claimed, self.client)
         except Exception:
             # Its lease ends and it is tried again.
             logger.exception("The attempt to deliver %s to %s ended early", claimed.event.pk, endpoint)
-            self.failing.add(endpoint)
         else:
+            succeeded = result.succeeded
             self.results.append(result)
             self.made += 1
-            outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
-            (self.failing.discard if result.succeeded else self.failing.add)(endpoint)
-        finally:
-            self.active[endpoint] -= 1
-            if not self.active[endpoint]:
-                del self.active[endpoint]
+            outcomes.labels(DELIVERED if succeeded else FAILED).inc()
+        now, before = (self.answering, self.failing) if succeeded else (self.failing, self.answering)
+        now.add(endpoint)
+        before.discard(endpoint)
 
     async def settle(self) -> None:
+        unused, self.unused = self.unused, []
+        if unused:
+            await self.in_database(lambda: queue.give_back(unused))
         results, self.results = self.results, []
         if results:
             try:
@@ -136,11 +192,13 @@ class Worker:
                 logger.exception("What came of delivery %s could not be written", result.claimed.pk)
 
     async def pause(self, *, busy: bool) -> None:
-        """Until an attempt has ended, but no longer than a look at the outbox may wait."""
-        if self.tasks:
-            await asyncio.wait(self.tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        elif not busy:
-            await asyncio.sleep(POLL_SECONDS)
+        """Until there is news, but no longer than a look at the outbox may wait."""
+        await asyncio.sleep(LEAST_PAUSE)
+        self.patience = LEAST_PAUSE if busy else min(2 * self.patience, MOST_PAUSE - LEAST_PAUSE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                await self.news.wait()
+        self.news.clear()
 
     async def finish(self) -> None:
         if self.tasks:
@@ -151,17 +209,22 @@ class Worker:
             await self.settle()
         except Exception:
             logger.exception("What came of the last attempts could not be written; they are made again")
-        await self.in_database(close_connection)
-        self.database.shutdown()
+        for thread in (self.database, self.clock_database):
+            await in_thread(thread, close_connection)
+            thread.shutdown()
 
     async def in_database(self, act: Callable[[], T]) -> T:
-        def run() -> T:
-            try:
-                return act()
-            finally:
-                close_old_connections()
+        return await in_thread(self.database, act)
 
-        return await asyncio.get_running_loop().run_in_executor(self.database, run)
+
+async def in_thread(thread: ThreadPoolExecutor, act: Callable[[], T]) -> T:
+    def run() -> T:
+        try:
+            return act()
+        finally:
+            close_old_connections()
+
+    return await asyncio.get_running_loop().run_in_executor(thread, run)
 
 
 def close_connection() -> None:

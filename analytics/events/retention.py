@@ -1,4 +1,4 @@
-"""Letting go of old events. What they added up to (`stats`, usage totals) stays."""
+"""Purging old events. Their totals (`stats`, usage) stay."""
 
 import sqlite3
 from collections.abc import Iterator

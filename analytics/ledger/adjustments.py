@@ -1,5 +1,6 @@
-"""Adjustments: what is earned or given back outside of licences and charged checks."""
+"""Adjustments: revenue and refunds outside of licences and charged checks."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from accounts import audit
 from analytics.ledger.entries import add_entries
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import ValidationFailed
+from kit.rest.resources import referred
 from kit.values import ids
 
 CLOCK_SKEW = timedelta(minutes=1)  # what the caller's clock may be ahead
@@ -25,7 +27,7 @@ NAMED = {
 
 
 @transaction.atomic
-def adjust(account_id: str, fields: dict[str, Any]) -> LedgerEntry:
+def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     """Add an adjustment to the ledger. Resources that it names must belong to the account; deleted content counts.
 
     Requester, item and tier default to those of the decision or licence that it names. `id`, if given, must be unused.
@@ -61,14 +63,14 @@ def checked_moment(moment: datetime | None, now: datetime) -> datetime:
     return moment
 
 
-def find_named(account_id: str, field: str, fields: dict[str, Any]) -> Model | None:
+def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model | None:
     name, lookup = NAMED[field]
     value = fields.get(f"{field}_id")
     if value is None:
         return None
-    model: Any = LedgerEntry._meta.get_field(field).related_model
-    if lookup != "pk" or ids.decode(model._meta.pk.prefix, value) is not None:
-        found: Model | None = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
+    model = referred(LedgerEntry, field)
+    if lookup != "pk" or ids.decode(ids.prefix_of(model), value) is not None:
+        found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
         if found is not None:
             return found
     raise ValidationFailed(f"There is no {field} {value[:100]!r}.", param=name)
@@ -76,7 +78,7 @@ def find_named(account_id: str, field: str, fields: dict[str, Any]) -> Model | N
 
 def fill_in(entry: LedgerEntry) -> None:
     """Fill missing fields from the decision's charge, the decision, and the licence, in this order."""
-    tellers: list[Any] = [entry.decision, entry.license]
+    tellers: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
         charge = LedgerEntry.objects.filter(pk=ids.encode("led", ids.decode("dec", entry.decision_id) or b""))
         tellers.insert(0, charge.select_related("license", "requester").first())

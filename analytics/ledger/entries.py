@@ -1,4 +1,4 @@
-"""Adding to the ledger: entries, and what they add up to by day, in one transaction.
+"""Adding entries to the ledger and its daily totals, in one transaction.
 
 `usage` entries are written with their decisions (analytics.recording.recorder); all others by `add_entries`.
 """
@@ -6,17 +6,17 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC
-from typing import Any
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Model
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.recording.recorder_sqlite import add_revenue
-from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, prepared, revenue_of_years
+from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, Parameter, prepared, revenue_of_years
 from kit.http.errors import ValidationFailed
 from kit.values.amounts import to_millionths
 
-ROLLUPS: dict[str, tuple[Any, str]] = {  # each with the type of its key on PostgreSQL
+ROLLUPS: dict[str, tuple[type[Model], str]] = {  # each with the type of its key on PostgreSQL
     "content": (ContentRevenue, "uuid"),
     "requester": (RequesterRevenue, "bigint"),
     "tier": (TierRevenue, "text"),
@@ -41,9 +41,9 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
             raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
 
 
-def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]]:
+def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Parameter, ...]]:
     """Millionths by account, day, currency and the rollup's key."""
-    sums: Counter[tuple[Any, ...]] = Counter()
+    sums: Counter[tuple[Parameter, ...]] = Counter()
     for entry in entries:
         key = (entry.license_type or "",) if name == "tier" else (getattr(entry, f"{name}_id"),)
         if key != (None,):
@@ -52,7 +52,7 @@ def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Any, ...]
     return sums
 
 
-def add_totals(name: str, sums: Counter[tuple[Any, ...]]) -> None:
+def add_totals(name: str, sums: Counter[tuple[Parameter, ...]]) -> None:
     if not sums:
         return
     model, key_type = ROLLUPS[name]

@@ -9,7 +9,7 @@ IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 
 
 def parse_code(value: str) -> str:
-    """Any three capital letters: an entry keeps its currency after that is withdrawn."""
+    """Three capital letters: an entry keeps its currency after that is withdrawn."""
     if not IS_CODE(value):
         raise ValueError("Must be a currency's three capital letters, such as EUR.")
     return value

@@ -1,7 +1,6 @@
 """Ledger entries on the wire."""
 
 from decimal import Decimal
-from typing import Any
 
 from rest_framework import serializers
 
@@ -9,6 +8,7 @@ from analytics.models import EntryType, LedgerEntry
 from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount, Currency
 from kit.values.amounts import render_amount
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
 
@@ -34,7 +34,7 @@ class LedgerEntrySerializer(StrictSerializer):
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
     created = Timestamp(read_only=True)
 
-    def to_representation(self, entry: LedgerEntry) -> dict[str, Any]:
+    def to_representation(self, entry: LedgerEntry) -> Rendered:
         return {
             "id": entry.pk,
             "object": "ledger_entry",

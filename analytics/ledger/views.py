@@ -12,7 +12,7 @@ from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerial
 from analytics.models import LedgerEntry
 
 
-class LedgerViewSet(AccountViewSet):
+class LedgerViewSet(AccountViewSet[LedgerEntry]):
     permissions_required = {"list": "revenue:read", "retrieve": "revenue:read", "create": "revenue:write"}
     exportable = {"list": "revenue"}
     serializer_class = LedgerEntrySerializer

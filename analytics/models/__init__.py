@@ -1,4 +1,4 @@
-"""What happened: decisions, the figures that they add up to, and money."""
+"""Decisions, their rollups, and revenue."""
 
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.pending import RecentRevenue, RecentUsage
@@ -12,10 +12,20 @@ from analytics.models.revenue import (
     RequesterRevenueYear,
     TierRevenue,
 )
+from analytics.models.statements import (
+    ClosedLine,
+    ClosedStatement,
+    Statement,
+    StatementBook,
+    StatementLine,
+    statement_id,
+)
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
 
 __all__ = [
     "AccessEvent",
+    "ClosedLine",
+    "ClosedStatement",
     "ContentMonth",
     "ContentRevenue",
     "ContentRevenueYear",
@@ -32,5 +42,9 @@ __all__ = [
     "RequesterRevenueYear",
     "RequesterYear",
     "RuleUsage",
+    "Statement",
+    "StatementBook",
+    "StatementLine",
     "TierRevenue",
+    "statement_id",
 ]

@@ -1,4 +1,4 @@
-"""Every decision that was answered, and what rules' limits have counted."""
+"""Decisions, and the counters of rules' limits."""
 
 from django.db import models
 

@@ -4,7 +4,6 @@ Amounts are exact decimals in the currency's own unit (kit.values.amounts), neve
 """
 
 from decimal import Decimal
-from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -63,7 +62,7 @@ class LedgerEntry(models.Model):
     def __str__(self) -> str:
         return f"{plain(self.amount)} {self.currency} ({self.type})"
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "type": str(self.type),
             "amount": plain(self.amount),

@@ -1,4 +1,4 @@
-"""Loading exchange rates: all of a file or nothing, and the same again changes nothing."""
+"""Loading exchange rates: all of a file or nothing; loading it again changes nothing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Decisions on their way to be recorded together: what is written of each, and what became of it."""
+"""Batches of decisions to be recorded together: the records, and the outcome of each."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ class Case(Struct, eq=False, gc=False):
     reason: str | None
     rule_index: int | None
     permission: str | None
-    facts: dict[str, Any]
+    facts: dict[str, object]
     created: str  # ISO 8601
     rate_reset: int | None
     number: int = 0
@@ -48,57 +48,78 @@ class Case(Struct, eq=False, gc=False):
 
 
 class Charge(Struct, frozen=True, gc=False):
-    """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths."""
+    """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths.
+
+    `license` is None where the access was paid for by itself.
+    """
 
     amount: int
     currency: str
-    license: str
+    license: str | None
     license_type: str
 
 
+class Reply(Struct, eq=False, gc=False):
+    """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free.
+
+    `account` is a UUID in hex, `fingerprint` in hex too. `number` is its position in the batch.
+    """
+
+    account: str
+    key: str
+    fingerprint: str
+    sealed: str
+    created: str  # ISO 8601
+    number: int = 0
+
+
 class Entry(Struct, frozen=True, gc=False):
-    """A decision to be recorded; `id` and `content` are UUIDs in hex."""
+    """A decision to be recorded; `id` and `content` are UUIDs in hex. One with a `reply` has no claim."""
 
     id: str
     content: str
     case: Case
     claim: Claim | None = None
     charge: Charge | None = None
+    reply: Reply | None = None
 
 
-class EventRow(Struct, gc=False):
+class EventRow(Struct, gc=False, omit_defaults=True):
     """An entry as sent to the database; `ordinal` is its position (1-based) among the claims on its counter."""
 
     id: str
     content: str
     case: int
     ordinal: int | None = None
+    reply: int | None = None
 
 
 class ChargeOfCase(Struct, gc=False):
     case: int
     amount: int
     currency: str
-    license: str
+    license: str | None
     license_type: str
 
 
 class Outcome(Struct, frozen=True, gc=False):
     """The result of recording a decision: stored unless `stale`, and as a denial unless `granted`.
 
-    One that was `retry` is stale for its batch's sake alone: the facts that it was decided on may hold all the
-    same. `remaining` is what the rule's limit has left; None without a claim.
+    `retry`: stale only because of its batch; the facts that it was decided on may still hold. `taken`: another request
+    had its Idempotency-Key first. `remaining`: what the rule's limit has left; None without a claim.
     """
 
     stale: bool = False
     granted: bool = True
     remaining: int | None = None
     retry: bool = False
+    taken: bool = False
 
 
 STORED = Outcome()
 STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
+TAKEN = Outcome(stale=True, taken=True)
 
 encode = JsonEncoder().encode
 
@@ -159,6 +180,7 @@ class Batch:
         self.cases: dict[Case, None] = {}  # in their order
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
+        self.replies: dict[Reply, None] = {}  # in their order
         for entry in entries:
             self.rows.append(self.row(entry))
 
@@ -174,9 +196,17 @@ class Batch:
             if entry.charge is not None:
                 self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         if counter is None:
-            return EventRow(entry.id, entry.content, case.number)
+            return EventRow(entry.id, entry.content, case.number, None, self.reply(entry.reply))
         counter.claimed += 1
         return EventRow(entry.id, entry.content, case.number, counter.claimed)
+
+    def reply(self, reply: Reply | None) -> int | None:
+        if reply is None:
+            return None
+        if reply not in self.replies:
+            reply.number = len(self.replies)
+            self.replies[reply] = None
+        return reply.number
 
     def counter(self, claim: Claim) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
@@ -193,23 +223,30 @@ class Batch:
             )
         return counter
 
-    def statement(self) -> tuple[str, list[Any]]:
+    def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
         rows = [row for row in self.rows if row is not None]
         parts = [list(self.cases), rows, list(self.counters.values())]
         if self.charges:
             parts.insert(0, self.charges)
-        parameters: list[Any] = [encode(part).decode() for part in parts]
-        return postgresql(charging=bool(self.charges)), parameters
+        if self.replies:
+            parts.append(list(self.replies))
+        statement = postgresql(charging=bool(self.charges), keeping=bool(self.replies))
+        return statement, [encode(part).decode() for part in parts]
 
-    def outcomes(self, stale: Collection[str], settled: Mapping[int, tuple[int, int]]) -> list[Outcome]:
-        """The outcome of each entry, from the stale accounts and each counter's (room before, number granted)."""
+    def outcomes(
+        self, stale: Collection[str], settled: Mapping[int, tuple[int, int]], claimed: Collection[int] = ()
+    ) -> list[Outcome]:
+        """The outcome of each entry, from the stale accounts, each counter's (room before, number granted), and the
+        numbers of the replies whose keys were free."""
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
             if row is None:
                 outcomes.append(RETRY)
             elif entry.case.account in stale:
                 outcomes.append(STALE)
+            elif row.reply is not None and row.reply not in claimed:
+                outcomes.append(TAKEN)
             elif row.ordinal is None or entry.case.counter is None:
                 outcomes.append(STORED)
             else:
@@ -218,9 +255,9 @@ class Batch:
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
-        """The outcomes from the row that PostgreSQL returns; its values may be bytes."""
-        stale, settled = (orjson.loads(text) if text else [] for text in row[:2])
-        outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled})
+        """The outcomes from PostgreSQL's row: JSON texts and a number, or the bytes of each."""
+        stale, settled, claimed = (orjson.loads(text) if text else [] for text in (row[0], row[1], row[3]))
+        outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled}, set(claimed))
         if int(row[2]) != sum(not outcome.stale for outcome in outcomes):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

@@ -7,14 +7,13 @@ The answer to a decision leaves after that has committed.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-import psycopg
 from django.db import IntegrityError, connection, transaction
 
 from analytics.recording.batch import RETRY, Batch, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.async_postgres import Sessions
+from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
 
@@ -58,16 +57,12 @@ def record_together(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 @traced("INSERT decisions", system="postgresql")
-def run_prepared(statement: str, parameters: Sequence[Any]) -> Any:
-    """Run a statement prepared once per connection (planning costs more than running it) and return its row.
-
-    Django's own cursors never prepare, so this takes one of psycopg's on the same connection.
-    """
-    connection.ensure_connection()
-    raw: Any = connection.connection
-    raw.prepare_threshold = 0
-    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
-        return cursor.execute(statement, parameters, prepare=True).fetchone()
+def run_prepared(statement: str, parameters: Sequence[str]) -> tuple[object, ...]:
+    """Run a statement prepared once per connection and return its row."""
+    with prepared_cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row: tuple[object, ...] = cursor.fetchone()
+    return row
 
 
 class AsyncRecorder:

@@ -4,16 +4,19 @@ SQLite has one writer at a time, and its statements cost no round trip.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import date
 from itertools import groupby
-from typing import Any
 
 import orjson
+from django.db.backends.utils import CursorWrapper
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, Charge, Entry, LimitCounter, Outcome
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running, yearly
+from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
+
+Rows = Sequence[Sequence[Parameter]]
 
 COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
@@ -21,7 +24,7 @@ COUNT_ON_SQLITE = (
 )
 
 
-def record_on_sqlite(cursor: Any, batch: Batch) -> list[Outcome]:
+def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
     cases = batch.cases
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
@@ -62,7 +65,7 @@ class Stored:
     def charge(self) -> Charge | None:
         return self.entry.charge if self.allowed and self.observed is None else None
 
-    def row(self) -> tuple[Any, ...]:
+    def row(self) -> tuple[Parameter, ...]:
         """The values of EVENT_COLUMNS, and `observed`."""
         case = self.entry.case
         policy = case.policy and bytes.fromhex(case.policy)
@@ -73,7 +76,7 @@ class Stored:
         )
 
 
-def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
+def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None:
     hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
@@ -92,17 +95,18 @@ def add_to_usage(cursor: Any, day: date, stored: list[Stored]) -> None:
         upsert(cursor, monthly(name, day.day, "{source}"), of_month)
 
 
-def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
+def charge(cursor: CursorWrapper, charged: list[tuple[Charge, Stored]]) -> None:
     """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (
-            *(of.id, of.account, "usage", one.amount, one.currency, of.created, bytes.fromhex(one.license)),
+            *(of.id, of.account, "usage", one.amount, one.currency, of.created),
+            None if one.license is None else bytes.fromhex(one.license),
             *(one.license_type, of.id, of.content, of.requester, of.created),
         )
         for one, of in charged
     ]
     insert(cursor, "ledgerentry", LEDGER_COLUMNS, entries)
-    sums: dict[str, Counter[tuple[Any, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
+    sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
     for one, of in charged:
         begin = (of.account, of.created[:10], one.currency)
         sums["tier"][*begin, one.license_type] += one.amount
@@ -112,27 +116,27 @@ def charge(cursor: Any, charged: list[tuple[Charge, Stored]]) -> None:
         add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
 
 
-def add_revenue(cursor: Any, name: str, rows: list[tuple[Any, ...]]) -> None:
+def add_revenue(cursor: CursorWrapper, name: str, rows: Rows) -> None:
     upsert(cursor, REVENUE.format(one=name, key=REVENUE_KEYS[name], source="{source}"), rows)
 
 
-def insert(cursor: Any, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+def insert(cursor: CursorWrapper, table: str, columns: str, rows: Rows) -> None:
     marks = ", ".join(["%s"] * len(columns.split(",")))
     cursor.executemany(f"INSERT INTO analytics_{table} ({columns}) VALUES ({marks})", rows)  # noqa: S608
 
 
-def upsert(cursor: Any, statement: str, rows: list[tuple[Any, ...]]) -> None:
+def upsert(cursor: CursorWrapper, statement: str, rows: Rows) -> None:
     if rows:
         marks = ", ".join(["%s"] * len(rows[0]))
         cursor.executemany(statement.format(source=f"VALUES ({marks})"), rows)
 
 
-def current_epoch(cursor: Any, account: str) -> int:
+def current_epoch(cursor: CursorWrapper, account: str) -> int:
     row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [bytes.fromhex(account)]).fetchone()
     return row[0] if row else -1
 
 
-def count(cursor: Any, counter: LimitCounter) -> tuple[int, int]:
+def count(cursor: CursorWrapper, counter: LimitCounter) -> tuple[int, int]:
     """The counter's room before these claims, and how many of them it granted."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)

@@ -56,11 +56,31 @@ CHARGED = f"""
   FROM charged GROUP BY 1, 2, 3)"""  # noqa: S608
 
 
-@cache
-def postgresql(*, charging: bool) -> str:
-    """The statement for a batch that charges, or for one that does not.
+# Claims Idempotency-Keys, with the replies to be kept. One that has a record, or is being claimed at this moment
+# (accounts.idempotency), is left to whoever has it: nobody else's decisions wait for that.
+CLAIMED_KEYS = """
+, reply AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%s::json) AS reply (
+    number int, account uuid, key text, fingerprint text, sealed text, created timestamptz)
+), taken AS (
+  INSERT INTO accounts_idempotencyrecord (account_id, key, fingerprint, status, reply, created)
+  SELECT account, key, decode(fingerprint, 'hex'), 200, convert_to(sealed, 'UTF8'), created FROM reply
+  WHERE account NOT IN (SELECT account FROM stale)
+    AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
+  ORDER BY account, key
+  ON CONFLICT DO NOTHING
+  RETURNING account_id, key
+), claimed AS (
+  SELECT number FROM reply JOIN taken ON taken.account_id = reply.account AND taken.key = reply.key
+)"""
 
-    Its parameters: cases, rows and counters as JSON arrays; if charging, the charges come first.
+
+@cache
+def postgresql(*, charging: bool, keeping: bool = False) -> str:
+    """The statement for a batch that charges or does not, and that keeps replies for Idempotency-Keys or does not.
+
+    Its parameters: cases, rows and counters as JSON arrays; if charging, the charges come first, and if keeping, the
+    replies come last. What claims a key must claim of no counter: it may not be stored.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """
     counted = COUNT.format(source=CLAIMS, base=BASE, least="least", greatest="greatest")
@@ -71,8 +91,8 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     reason text, rule_index smallint, permission text, facts jsonb, created timestamptz, counter int,
     rate_reset bigint, observed text)
 ), entry AS MATERIALIZED (
-  SELECT entry.id, entry.content, entry.ordinal, alike.*
-  FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int)
+  SELECT entry.id, entry.content, entry.ordinal, entry.reply, alike.*
+  FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int, reply int)
   JOIN alike ON alike.number = entry."case"
 ), counter AS MATERIALIZED (
   SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed
@@ -83,7 +103,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT DISTINCT alike.account
   FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
   WHERE account.epoch IS DISTINCT FROM alike.epoch
-), counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
+){CLAIMED_KEYS if keeping else ""}, counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
 ), settled AS (
   SELECT number, counter.allowance - counted.used + counted.granted AS room, counted.granted
   FROM counter JOIN counted
@@ -97,9 +117,11 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     nullif(CASE WHEN ordinal > granted AND observed IS NOT NULL THEN '{RATE_LIMIT_EXCEEDED}' ELSE observed END, '')
   FROM entry LEFT JOIN settled ON settled.number = entry.counter
   WHERE account NOT IN (SELECT account FROM stale)
+    {"AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""}
   RETURNING id, account_id, content_id, requester_id, allowed, reason, created, observed
 ), pending_usage AS ({PENDING_ROW}){CHARGED if charging else ""}
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,
-       (SELECT count(*) FROM stored)
+       (SELECT count(*) FROM stored),
+       {"(SELECT json_agg(number) FROM claimed)::text" if keeping else "NULL"}
 """  # noqa: S608 - made of constants

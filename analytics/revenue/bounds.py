@@ -9,12 +9,11 @@ whoever cannot reach it is out. All sums are exact, and so is the list that is t
 from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any
 
 from analytics.models.usage import MONTHS
 from analytics.revenue.spans import Span, Weights, rounded
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import adapted, owned
+from analytics.rollups.upserts import Parameter, adapted, owned
 
 # Below, adding up all days takes no longer than reading a row of each year.
 LONG = timedelta(days=150)
@@ -22,7 +21,9 @@ LONG = timedelta(days=150)
 DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND_CEILING)
 
 
-def candidates(name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int) -> tuple[str, list[Any]]:
+def candidates(
+    name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
+) -> tuple[str, list[Parameter]]:
     """A WITH clause and its parameters: its `candidates` has the keys of all that may be top earners.
 
     Those are the `count` that earned most, equals included.
@@ -39,7 +40,7 @@ def candidates(name: str, accounts: Sequence[str], span: Span, weights: Weights,
     return clause, parameters * 2
 
 
-def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Any]]:
+def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Parameter]]:
     """SQL for each key's earnings in millionths of the report's currency: `lowest` and `highest`."""
     condition, owners = owned(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()

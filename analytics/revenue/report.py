@@ -1,6 +1,6 @@
 """Revenue figures (docs/reports.md): exact, and as current as the last entry.
 
-Every entry is converted at the rate of its own day. Nothing is rounded here; who shows a figure rounds it.
+Every entry is converted at the rate of its own day. Nothing is rounded here: figures are rounded where they are shown.
 """
 
 from collections import defaultdict

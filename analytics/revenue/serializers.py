@@ -1,8 +1,8 @@
 """The revenue report on the wire."""
 
 from decimal import Decimal
-from typing import Any
 
+from orjson import Fragment
 from rest_framework import serializers
 
 from analytics.revenue.report import Earner, RevenueReport
@@ -55,11 +55,11 @@ class RevenueReportSerializer(serializers.Serializer):
     byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")
 
 
-def present(report: RevenueReport, window: Window) -> dict[str, Any]:
-    def shown(amount: Decimal) -> Any:
+def present(report: RevenueReport, window: Window) -> dict[str, object]:
+    def shown(amount: Decimal) -> Fragment:
         return render_amount(round_to_minor_unit(amount, report.currency))
 
-    def earners(ranked: list[Earner], name: str) -> list[dict[str, Any]]:
+    def earners(ranked: list[Earner], name: str) -> list[dict[str, object]]:
         return [{"id": one.id, name: one.name, "revenue": shown(one.revenue)} for one in ranked]
 
     change = report.change_percent

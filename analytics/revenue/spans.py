@@ -1,4 +1,4 @@
-"""Spans of time that revenue is added up in, and what an amount was worth on each of their days."""
+"""Spans of time to sum revenue over, and the exchange rates of their days."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,10 +1,9 @@
-"""What the ledger adds up to in a span of time: whole UTC days from the rollups, parts of days from the entries.
+"""Sums of the ledger over a span of time: whole UTC days from the rollups, parts of days from the entries.
 
-Sums are by day and currency, for those are what exchange rates hang on. A rollup of a year has a row per day, currency
-and item (or requester): PostgreSQL adds them up itself, each times the rate of its day, and only the top ten leave
-it. Over a long time most items cannot be among them, which analytics.revenue.bounds tells from a few rows of each, and
-only the others are added up. SQLite has no exact decimals, so its rows go through Python as whole numbers. Either does
-about a million a second.
+Sums are by day and currency, since exchange rates are. A rollup of a year has a row per day, currency and item (or
+requester). PostgreSQL adds them up itself, each times the rate of its day, and returns only the top ten. Over a long
+span analytics.revenue.bounds rules out most items by a few rows of each, and only the others are added up. SQLite has
+no exact decimals, so its rows go through Python as whole numbers. Either does about a million a second.
 """
 
 import heapq
@@ -12,26 +11,32 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Model
 
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.bounds import LONG, candidates
 from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, rounded
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import REVENUE_KEYS, adapted, owned
+from analytics.rollups.upserts import REVENUE_KEYS, Parameter, adapted, owned
 from analytics.usage.report import in_memory
+from kit.rest.resources import referred
+from kit.values import ids
 from kit.values.amounts import from_millionths
 
 Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
 
-ROLLUPS: dict[str, Any] = {"content": ContentRevenue, "requester": RequesterRevenue}
+StoredKey = ids.RawId | int  # of an item or requester, as a database returns it
+Key = str | int  # an item's id, a requester's number
+
+ROLLUPS: dict[str, type[Model]] = {"content": ContentRevenue, "requester": RequesterRevenue}
 SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rounding
 
 
-def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Any]]:
+def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
     """SQL for the rows of a rollup, of what is pending, and of entries at the edges.
 
     Each is key, day, currency and amount in millionths.
@@ -42,7 +47,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[A
         f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
         f" WHERE {condition} AND day >= %s AND day < %s"
     ]
-    parameters = [*owners, *span.days]
+    parameters: list[Parameter] = [*owners, *span.days]
     if connection.vendor == "postgresql":
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
@@ -75,10 +80,10 @@ def as_date(day: date | str) -> date:
 
 def top_earners(
     name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
-) -> dict[Any, Decimal]:
-    """What those items (`name` is `content`) or requesters earned that earned most, by key; equals by id.
+) -> dict[Key, Decimal]:
+    """The top `count` items (`name` is `content`) or requesters with what they earned, in `currency`; equals by id.
 
-    In `currency`. Entries that came since the weights were found may be left out, but are never added unconverted.
+    Entries that came since the weights were found may be left out, but are never added unconverted.
     """
     if not weights:
         return {}
@@ -100,11 +105,11 @@ IN_ORDER = {
 
 
 def top_on_postgresql(
-    cursor: Any, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
-) -> dict[Any, Decimal]:
+    cursor: CursorWrapper, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+) -> dict[Key, Decimal]:
     """In millionths."""
     worth, rates = "amount", "WHERE currency = %s"  # others may have come since
-    values: list[Any] = [currency]
+    values: list[Parameter] = [currency]
     if {code for _, code in weights} != {currency}:
         worth = "amount * weight"
         types = "%s::date[], %s::text[], %s::numeric[]"
@@ -130,35 +135,35 @@ def top_on_postgresql(
     return {loaded(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
 
 
-def top_on_sqlite(cursor: Any, name: str, weights: Weights, count: int) -> dict[Any, Decimal]:
+def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int) -> dict[Key, Decimal]:
     """In millionths."""
-    whole: dict[tuple[Any, str], int] = {}
+    whole: dict[tuple[date | str, str], int] = {}
     for (day, code), weight in weights.items():
         # Days come as dates or, out of a UNION, as texts.
         whole[day, code] = whole[str(day), code] = int(rounded(weight).scaleb(WEIGHT_PLACES, PRECISION))
-    earned: defaultdict[Any, int] = defaultdict(int)
+    earned: defaultdict[StoredKey | None, int] = defaultdict(int)
     while rows := cursor.fetchmany(10_000):
         for key, day, currency, amount in rows:
             earned[key] += amount * whole.get((day, currency), 0)
-    earned.pop(None, None)
+    earned.pop(None, None)  # what no item or requester earned
     worst = min(heapq.nlargest(count, earned.values()), default=0)
-    ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if sum_ >= worst}
+    ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}
     shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
     ranked = sorted(ahead, key=lambda key: (-ahead[key], shown[key][0]))[:count]
     return {key: PRECISION.scaleb(Decimal(ahead[key]), -WEIGHT_PLACES) for key in ranked}
 
 
-def loaded(name: str, key: Any) -> Any:
+def loaded(name: str, key: StoredKey) -> Key:
     """A key as the model represents it."""
-    field = ROLLUPS[name]._meta.get_field(name).target_field
-    return field.from_db_value(key, None, connection) if hasattr(field, "from_db_value") else key
+    if isinstance(key, int):
+        return key
+    return ids.encode(ids.prefix_of(referred(ROLLUPS[name], name)), ids.raw_bytes(key))
 
 
-def names(name: str, keys: Sequence[Any]) -> dict[Any, tuple[str, str | None]]:
+def names(name: str, keys: Sequence[Key]) -> dict[Key, tuple[str, str | None]]:
     """The API's id, and the item's title or requester's name, by key."""
     if not keys:
         return {}
     columns = ("pk", "title") if name == "content" else ("requester_id", "name")
-    related: Any = ROLLUPS[name]._meta.get_field(name).related_model
-    rows = related._default_manager.filter(pk__in=keys).values_list("pk", *columns)
+    rows = referred(ROLLUPS[name], name)._default_manager.filter(pk__in=keys).values_list("pk", *columns)
     return {key: (id_, shown) for key, id_, shown in rows}

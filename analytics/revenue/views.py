@@ -1,7 +1,5 @@
 """/v1/analytics/revenue."""
 
-from typing import Any
-
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -40,7 +38,7 @@ class RevenueViewSet(AccountViewSet):
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))
 
-        def report() -> dict[str, Any]:
+        def report() -> dict[str, object]:
             return present(revenue_report(accounts, window, currency, now), window)
 
         return report_response(request, self.exportable["revenue"], RevenueReportSerializer, report)

@@ -8,11 +8,10 @@ it can be added later, without a lock.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_REVENUE, PENDING_USAGE
-from analytics.rollups.upserts import month_number
+from analytics.rollups.upserts import Parameter, month_number
 from analytics.windows import bucket_after
 
 
@@ -25,7 +24,7 @@ class Difference:
     values: tuple[str, ...]
     constants: dict[str, int]  # further columns of the key
     select: str
-    parameters: Sequence[Any]
+    parameters: Sequence[Parameter]
 
 
 EVENTS = """SELECT created, content_id, requester_id, reason, 1 AS n FROM analytics_accessevent
@@ -67,7 +66,7 @@ def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: s
     return f"SELECT {names}, {sums} FROM ({recorded} UNION ALL {kept}) both_sides GROUP BY {names} HAVING {differ}"  # noqa: S608
 
 
-def hourly(account: Any, month: datetime, dialect: Dialect) -> Difference:
+def hourly(account: Parameter, month: datetime, dialect: Dialect) -> Difference:
     period = (account, month, bucket_after(month, "month"))
     recorded = f"""SELECT {dialect.hour.format("created")} AS hour, coalesce(reason, '') AS outcome,
       sum(n) AS requests FROM ({dialect.events}) events GROUP BY 1, 2"""  # noqa: S608
@@ -84,7 +83,7 @@ def running_sums(columns: Sequence[str]) -> str:
     return ", ".join(f"sum(CASE WHEN part <= {part} THEN n ELSE 0 END) AS {of}" for part, of in enumerate(columns, 1))
 
 
-def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
+def monthly(one: str, account: Parameter, month: datetime, dialect: Dialect) -> Difference:
     recorded = f"""SELECT {one}_id, {running_sums(DAYS)} FROM (
       SELECT {one}_id, {dialect.day.format("created")} AS part, sum(n) AS n
       FROM ({dialect.events}) events GROUP BY 1, 2) days
@@ -97,7 +96,7 @@ def monthly(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
     return Difference(f"analytics_{one}month", (f"{one}_id",), tuple(DAYS), {"month": number}, select, parameters)
 
 
-def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect: Dialect) -> Difference:
+def yearly(one: str, account: Parameter, year: int, horizon: datetime | None, dialect: Dialect) -> Difference:
     """For a year with purged events: only the remaining months, and `allowed` only for keys without a row."""
     begin, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     cut = horizon is not None and horizon > begin
@@ -122,7 +121,7 @@ def yearly(one: str, account: Any, year: int, horizon: datetime | None, dialect:
     return Difference(f"analytics_{one}year", (f"{one}_id",), values, {"year": year}, select, parameters)
 
 
-def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Difference:
+def revenue(one: str, account: Parameter, month: datetime, dialect: Dialect) -> Difference:
     """`one` is tier, requester or content."""
     key, value = (("license_type",), "coalesce(license_type, '')") if one == "tier" else ((f"{one}_id",), f"{one}_id")
     keys = ("day", "currency", *key)
@@ -138,7 +137,7 @@ def revenue(one: str, account: Any, month: datetime, dialect: Dialect) -> Differ
     return Difference(f"analytics_{one}revenue", keys, ("amount",), {}, select, parameters)
 
 
-def revenue_year(one: str, account: Any, year: int, dialect: Dialect) -> Difference:
+def revenue_year(one: str, account: Parameter, year: int, dialect: Dialect) -> Difference:
     """`one` is requester or content. PostgreSQL only."""
     keys = (f"{one}_id", "currency", "refund")
     named = ", ".join(keys)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Min
+from django.db.models import Min, Model
 
 from analytics import models
 from analytics.events.retention import alone, horizon
@@ -23,6 +23,7 @@ from analytics.windows import YEARS, bucket_after, floor
 
 CHUNK = 1_000  # rows that a transaction holds
 TABLE = "analytics_difference"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def rebuild(
     *,
     since: datetime | None = None,
     apply: bool = True,
-    show: Callable[[Step], Any] | None = None,
+    show: Callable[[Step], object] | None = None,
 ) -> list[Step]:
     """Correct the accounts' rollups from the month of `since` on; return the steps in which rows differed.
 
@@ -87,8 +88,8 @@ def steps(account: str, since: datetime | None, purged: datetime | None) -> Iter
 def months(account: str, since: datetime | None) -> Iterator[datetime]:
     """The months from that of `since` on of which there are events, entries or figures, oldest first.
 
-    A licence may begin centuries from now, so those between are not gone through. A year with nothing but totals of
-    years comes by its last month. What is past the years of reports is left alone.
+    Empty months are skipped: a licence may begin centuries from now. A year that has only totals of years comes by its
+    last month. Months past the years of reports are left out.
     """
     of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
     owned = (model._default_manager.filter(account_id=account) for model in of_years)
@@ -103,9 +104,9 @@ def months(account: str, since: datetime | None) -> Iterator[datetime]:
 def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime | None:
     """The first month from `begin` (a month) on with anything in it; `years` are those with something, too."""
 
-    def first(column: str, least: Any, *of_models: Any) -> list[Any]:
+    def first(column: str, least: T, *of_models: type[Model]) -> list[T]:
         later = {"account_id": account, f"{column}__gte": least}
-        found = [model.objects.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
+        found = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
         return [one for one in found if one is not None]
 
     days = first("day", begin.date(), models.TierRevenue, models.RequesterRevenue, models.ContentRevenue)
@@ -122,7 +123,7 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
 
 
 def settle(difference: Difference, account: str, apply: bool) -> int:
-    """Finds the rows that differ, and adds what they lack if told to; returns how many there are."""
+    """Finds the rows that differ, and corrects them if `apply`; returns how many there are."""
     key = prepared(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
         try:

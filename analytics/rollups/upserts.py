@@ -5,13 +5,18 @@ A source brings each key once, and in the key's order: writers that meet then wa
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, TypeVar
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
+from uuid import UUID
 
 from django.db import connection
+from django.db.models import Field, ForeignKey, Model
 
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 
 Count = TypeVar("Count")
+# A value of an SQL statement, as the databases' drivers take it.
+Parameter: TypeAlias = int | Decimal | str | bytes | date | UUID | list[Any] | None
 
 HOURLY = """
 INSERT INTO analytics_hourlyusage AS u (account_id, hour, outcome, requests)
@@ -68,21 +73,24 @@ def month_number(day: date) -> int:
     return day.year * 12 + day.month - 1
 
 
-def prepared(model: Any, column: str, value: Any) -> Any:
-    """As it is stored: an id's text as its 16 bytes."""
+def prepared(model: type[Model], column: str, value: object) -> Parameter:
+    """The value as it is stored: an id's text as its 16 bytes."""
     field = model._meta.get_field(column.removesuffix("_id"))
-    field = field.target_field if field.is_relation else field
+    if isinstance(field, ForeignKey):
+        field = field.target_field
+    if not isinstance(field, Field):
+        raise TypeError(f"{model.__name__} has no column {column}.")
     return field.get_db_prep_value(value, connection)
 
 
-def adapted(value: Any) -> Any:
+def adapted(value: Parameter) -> Parameter:
     """A parameter of SQL; a date or a moment as the database compares it."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     return connection.ops.adapt_datefield_value(value) if isinstance(value, date) else value
 
 
-def owned(accounts: Sequence[str]) -> tuple[str, list[Any]]:
+def owned(accounts: Sequence[str]) -> tuple[str, list[Parameter]]:
     """The condition that rows are of one of these accounts (ids, at least one), with its parameters."""
-    keys = [prepared(HourlyUsage, "account_id", account) for account in accounts]
+    keys: list[Parameter] = [prepared(HourlyUsage, "account_id", account) for account in accounts]
     return f"account_id IN ({', '.join(['%s'] * len(keys))})", keys

@@ -24,7 +24,7 @@ class Days(Struct, frozen=True):
 
 
 def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
-    """Of those of the accounts (by id) that had any."""
+    """The totals by account id, of the accounts that had decisions."""
     today, hour = midnight(now), floor(now, "hour")
     if not accounts:
         return {}

@@ -11,9 +11,10 @@ from django.db.models import Max, Min
 
 from analytics.models import ContentYear, HourlyUsage, RecentUsage
 from analytics.rollups.roll_up import USAGE_LISTS
-from analytics.rollups.upserts import adapted, prepared
+from analytics.rollups.upserts import Parameter, adapted, prepared
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
+from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 
 IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
@@ -27,14 +28,14 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     """`stats` of an item: every decision that was answered for it."""
     owner, item = prepared(ContentYear, "account_id", account_id), prepared(ContentYear, "content_id", content_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
-    parameters = [owner, item]
+    parameters: list[Parameter] = [owner, item]
     if connection.vendor == "postgresql":
         # Lists without the item are passed over before any is taken apart.
         select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END
           FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
           {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
         parameters += [owner, item, item]
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
     return {"totalRequests": requests, "allowedRequests": allowed, "deniedRequests": requests - allowed}
@@ -66,7 +67,7 @@ def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
-    """The rows of usage_sql.Statement: all figures at one moment."""
+    """The rows of analytics.usage.report_sql.Statement: all figures at one moment."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
     parameters = [adapted(value) for value in statement.parameters]
@@ -77,7 +78,7 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRo
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Lets PostgreSQL group and join a row per item and requester without a detour over the disk or the compiler.
+    """Lets PostgreSQL group and join a row per item and requester without spilling to disk or compiling.
 
     Around several reports it spares each of them a transaction of its own.
     """
@@ -93,7 +94,7 @@ def in_memory() -> Iterator[None]:
             IN_MEMORY.reset(token)
 
 
-def present(rows: list[ReportRow], window: Window) -> dict[str, Any]:
+def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
     """The report as the API shows it."""
     of: dict[str, list[ReportRow]] = {}
     for row in rows:

@@ -8,11 +8,10 @@ many rows that are hangs on how many items and requesters there are, not on what
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import month_number, owned
+from analytics.rollups.upserts import Parameter, month_number, owned
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
 TOP = 10
@@ -49,7 +48,7 @@ class SQLite:
     bytewise = "COLLATE BINARY"
 
 
-DIALECTS: dict[str, Any] = {"postgresql": PostgreSQL, "sqlite": SQLite}
+DIALECTS: dict[str, type[PostgreSQL] | type[SQLite]] = {"postgresql": PostgreSQL, "sqlite": SQLite}
 
 
 @dataclass
@@ -102,14 +101,14 @@ class Statement:
     def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
         self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
         self.owned, self.accounts = owned(accounts)
-        self.parameters: list[Any] = []
+        self.parameters: list[Parameter] = []
         self.has_singles = False
 
     def build(self) -> str:
         steps = [*self.singles(), self.figures(), *self.counted("content"), *self.counted("requester")]
         return f"WITH {', '.join(steps)} {self.selected()}"
 
-    def take(self, *values: Any) -> None:
+    def take(self, *values: Parameter) -> None:
         self.parameters += values
 
     def bucket(self, column: str) -> str:

@@ -1,1 +1,1 @@
-"""How the admin writes times; they are in UTC. Django looks here by FORMAT_MODULE_PATH."""
+"""The admin's time format, in UTC. Django finds it by FORMAT_MODULE_PATH."""

@@ -6,10 +6,10 @@ Beside it 64 KiB are enough for all that strangers send, the login included. Mor
 
 import asyncio
 import logging
-from collections.abc import MutableMapping
 from contextlib import aclosing
 from functools import cache
-from typing import Any, BinaryIO
+from io import BytesIO
+from typing import BinaryIO
 
 from django.conf import settings
 from django.urls import reverse
@@ -31,14 +31,13 @@ SMALL = 64 * 1024
 FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 UPLOAD = MOST_BYTES + SMALL  # a file, and the form around it
 MOST_ON_DISK = 8  # bodies of operators under way at a time, in each process
-PART = 256 * 1024
 
 on_disk = 0
 
 
 @cache
 def upload_paths() -> frozenset[str]:
-    """Where operators bring files."""
+    """The paths of uploads."""
     return frozenset({reverse("admin:licensing_content_import_items")})
 
 
@@ -52,12 +51,10 @@ class Body:
     def size_in_memory(self) -> int:
         return len(self.data)
 
-    async def receive(self) -> MutableMapping[str, Any]:
-        """For ASGI."""
-        if self.file is None:
-            return {"type": "http.request", "body": self.data, "more_body": False}
-        part = await asyncio.to_thread(self.file.read, PART)
-        return {"type": "http.request", "body": part, "more_body": len(part) == PART}
+    @property
+    def input(self) -> BinaryIO:
+        """To be read in a thread."""
+        return BytesIO(self.data) if self.file is None else self.file
 
     def close(self) -> None:
         if self.file is not None:

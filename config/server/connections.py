@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
@@ -29,7 +29,7 @@ WARN_SECONDS = 60.0
 
 
 class Wait(Enum):
-    """What a connection makes the server wait for."""
+    """The thing that a connection makes the server wait for."""
 
     REQUEST = "the next request"
     HEAD = "the head of a request"
@@ -38,7 +38,7 @@ class Wait(Enum):
 
 
 class Connection(Protocol):
-    """What is asked here of a connection: uvicorn's, and what this server adds to it."""
+    """The attributes of a connection used here: uvicorn's, and those that this server adds."""
 
     transport: asyncio.Transport
     loop: asyncio.AbstractEventLoop
@@ -52,10 +52,10 @@ class Connection(Protocol):
 
 
 class Connections:
-    """Those of one server of this process. Every method is called on its event loop."""
+    """The connections of one server of this process. Every method is called on its event loop."""
 
     def __init__(self, state: ServerState) -> None:
-        self.open = state.connections
+        self.open = cast("set[Connection]", state.connections)
         self.proxies = TrustedProxies()
         self.most = connections_at_most(settings.MAX_CONNECTIONS)
         self.most_of_one = settings.MAX_CONNECTIONS_PER_ADDRESS
@@ -75,7 +75,7 @@ class Connections:
     # --- How many ----------------------------------------------------------------------------------------------------
 
     def client_of(self, peer: str) -> str | None:
-        """Who counts as one client; None for this machine and for proxies, whose connections are many clients'."""
+        """The client that a connection counts for; None for this machine and for proxies, which serve many clients."""
         address = parse_address(peer)
         if address is None or address.is_loopback or self.proxies.include(peer):
             return None
@@ -115,7 +115,7 @@ class Connections:
     def sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         self.look_at_some(loop, iter(list(self.open)))
 
-    def look_at_some(self, loop: asyncio.AbstractEventLoop, connections: Iterator[Any]) -> None:
+    def look_at_some(self, loop: asyncio.AbstractEventLoop, connections: Iterator[Connection]) -> None:
         some = list(islice(connections, AT_A_TIME))
         now = loop.time()
         for connection in some:
@@ -161,7 +161,7 @@ class Connections:
 
 
 class Watch:
-    """What the last sweeps saw of a connection."""
+    """The state of a connection at the last sweeps."""
 
     wait: Wait | None = None
     headers: object = None  # of its last request: a list of its own for each

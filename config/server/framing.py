@@ -1,15 +1,23 @@
-"""Where a body ends: what of HTTP's framing is refused because two readers could disagree on it (RFC 9112, 6.1-6.3).
+"""The bounds of a head, and the end of a body: framing that two readers could disagree on is refused (RFC 9112,
+6.1-6.3).
 
 The parser itself refuses Transfer-Encoding beside Content-Length.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from kit.http.errors import InvalidRequest, UnknownTransferCoding
 
+if TYPE_CHECKING:
+    from uvicorn._types import ASGISendEvent
+
 Headers = list[tuple[bytes, bytes]]
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_HEADERS = 100
+TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
 
 
 def check_codings(codings: bytes, http_version: str) -> None:
@@ -29,7 +37,7 @@ def check_upgrade(headers: Headers, codings: bytes) -> None:
         raise InvalidRequest("No other protocol is served: a request with a body needs no Upgrade.", param="Upgrade")
 
 
-async def send_unasked(cycle: RequestResponseCycle, message: Any) -> None:
+async def send_unasked(cycle: RequestResponseCycle, message: "ASGISendEvent") -> None:
     """Ends the connection after a reply to a client that still waits for 100 Continue (RFC 9110, 10.1.1).
 
     It may keep the body to itself, or send it all the same: what follows could be either that or a request.

@@ -1,4 +1,4 @@
-"""How many files a process may have open, which bounds the connections that it can take."""
+"""The limit on open files of a process, which bounds its connections."""
 
 import logging
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit

@@ -1,29 +1,25 @@
 """The HTTP protocol of the server: uvicorn's, with bounds on what a client may send, and a shorter way for most."""
 
-import re
-from asyncio import Transport
+from asyncio import BaseTransport, Transport
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from config.server.connections import Wait, Watch, connections_of
-from config.server.framing import check_codings, check_upgrade, send_unasked
+from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, TOO_LARGE, check_codings, check_upgrade, send_unasked
 from config.server.refusals import no_room, refusal
-from config.server.whole_request import WholeRequest
+from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest
 from kit.http.errors import ApiError, InvalidRequest
 
-MAX_HEAD_BYTES = 64 * 1024
-MAX_HEADERS = 100
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+
 MAX_UNREAD_BYTES = 32 * 1024 * 1024  # of a body whose request has been answered: its client reads the reply last
-MAX_WHOLE_BYTES = 16 * 1024
 PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
-IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # it has nothing to decode, and no query
 NOTED = frozenset({b"expect", b"transfer-encoding"})
 BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body
-
-HEAD_TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -40,7 +36,8 @@ class BoundedProtocol(HttpToolsProtocol):
     unfinished = 0  # bytes read since something was complete: the head before, a header, or a part of the body
     may_come_whole = False
     body = b""
-    running: Any = None  # the cycle that is served; `cycle` is the one that was read last
+    cycle: Cycle  # the one that was read last
+    running: RequestResponseCycle | None = None  # the cycle that is served
     refusal: ApiError | None = None  # what is sent when all that came before it has been answered
     unparsed = b""  # what came behind requests that wait for their turn
     unread_body = 0
@@ -49,8 +46,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     # --- The connection ----------------------------------------------------------------------------------------------
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def connection_made(self, transport: BaseTransport) -> None:
+        super().connection_made(cast(Transport, transport))
         self.watch = Watch()
         self.registry = connections_of(self.server_state)
         self.registry.admit(self)
@@ -62,7 +59,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
         self.registry.forget(self)
         for cycle, _ in self.pipeline:
-            self.let_go(cycle)
+            self.let_go(cast(Cycle, cycle))
         self.pipeline.clear()
         self.keep_unparsed(b"")
 
@@ -71,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def waits_for(self) -> Wait | None:
-        """What of its client the connection waits for; None while the server is at work."""
+        """The thing that the connection waits for its client to do; None while the server is at work."""
         if self.transport.get_write_buffer_size():
             return Wait.READER
         if self.running is not None and not self.running.response_complete:
@@ -105,7 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.refuse(cause if isinstance(cause, ApiError) else InvalidRequest("Invalid HTTP request received."))
         else:
             if self.unfinished > MAX_HEAD_BYTES:
-                self.refuse(InvalidRequest(HEAD_TOO_LARGE))
+                self.refuse(InvalidRequest(TOO_LARGE))
 
     def parse_in_turn(self, data: bytes = b"") -> None:
         """Takes it and what was kept apart until a request has to wait for the one before it; keeps what is left."""
@@ -151,7 +148,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.note(name, value)
             headers.append((name, value))
         if len(headers) + self.trailers > MAX_HEADERS or self.head_bytes > MAX_HEAD_BYTES:
-            raise InvalidRequest(HEAD_TOO_LARGE)
+            raise InvalidRequest(TOO_LARGE)
 
     def note(self, name: bytes, value: bytes) -> None:
         if name == b"transfer-encoding":
@@ -189,10 +186,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def begin_request(self) -> None:
         super().on_headers_complete()
-        cycle: Any = self.cycle
-        cycle.held = 0
+        self.cycle.held = 0
         self.unread_body = 0
-        self.scope["extensions"] = {"let_go": partial(self.let_go, cycle)}  # type: ignore[dict-item]
+        self.scope["extensions"] = {"let_go": partial(self.let_go, self.cycle)}  # type: ignore[dict-item]
 
     def on_body(self, body: bytes) -> None:
         self.unfinished = 0
@@ -209,8 +205,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def take(self, body: bytes) -> bool:
         """Keeps a part of a body until it is read. False if there is no room for it."""
-        cycle: Any = self.cycle
-        cycle.held += len(body)
+        self.cycle.held += len(body)
         has_room = self.registry.hold(len(body), self.counted_for)
         super().on_body(body)
         return has_room
@@ -226,13 +221,20 @@ class BoundedProtocol(HttpToolsProtocol):
 
     # --- What is served ----------------------------------------------------------------------------------------------
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self.running = cycle
         if type(cycle) is not WholeRequest:
-            app = partial(self.serve, cycle, app)
+            app = partial(self.serve, cast(Cycle, cycle), app)
         super()._start_asgi_task(cycle, app)
 
-    async def serve(self, cycle: RequestResponseCycle, app: Any, scope: Any, receive: Any, send: Any) -> None:
+    async def serve(
+        self,
+        cycle: Cycle,
+        app: "ASGI3Application",
+        scope: "Scope",
+        receive: "ASGIReceiveCallable",
+        send: "ASGISendCallable",
+    ) -> None:
         """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
         if cycle.waiting_for_100_continue:
             send = partial(send_unasked, cycle)
@@ -241,8 +243,8 @@ class BoundedProtocol(HttpToolsProtocol):
         finally:
             self.let_go(cycle)
 
-    def let_go(self, cycle: Any, size: int | None = None) -> None:
-        """What the request no longer holds of its body in memory; None is all of it."""
+    def let_go(self, cycle: Cycle, size: int | None = None) -> None:
+        """Releases so many bytes of the body from the count of memory; None releases all of them."""
         size = cycle.held if size is None else min(size, cycle.held)
         cycle.held -= size
         self.registry.let_go(size, self.counted_for)
@@ -272,13 +274,13 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.refusal, self.may_come_whole = error, False
         self.keep_unparsed(b"")
-        cycle: Any = self.cycle
+        cycle = self.cycle
         if self.stage == BODY and cycle is not None and cycle.scope is self.scope:
             self.give_up(cycle)
         if self.running is None or self.running.response_complete:
             self.send_refusal()
 
-    def give_up(self, cycle: Any) -> None:
+    def give_up(self, cycle: Cycle) -> None:
         """A request whose body cannot be read is not carried out: the refusal takes the place of its reply."""
         if self.pipeline and self.pipeline[0][0] is cycle:
             self.pipeline.popleft()

@@ -1,4 +1,4 @@
-"""What the server itself answers, where no application is asked."""
+"""The replies of the server itself, to requests that reach no application."""
 
 import orjson
 from uuid_utils import uuid7

@@ -7,16 +7,21 @@ next one waiting for too long; if others do, that is a 503.
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Event
 from time import thread_time
-from typing import Any
+from typing import BinaryIO, ParamSpec, TypeVar
+from wsgiref.types import WSGIApplication
 
-from a2wsgi.wsgi import WSGIResponder
-
+from config.server.bridge import Exchange
 from kit.http.bodies import Disconnected, Receive, Scope, Send
 from kit.http.errors import ApiError, RateLimitExceeded, ServiceUnavailable
 from kit.telemetry.metrics import Counter as CountedPlaces
+
+P = ParamSpec("P")
+ReturnT = TypeVar("ReturnT")
 
 MOST_WAITING = 500  # requests of one caller
 MOST_BYTES = 16 * 1024 * 1024  # of their bodies
@@ -24,7 +29,6 @@ MOST_BYTES_OF_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
 LONGEST_REST = 1.0  # seconds
 QUICK = 0.1  # seconds of the processor after which no rest is due: a report or two keep nobody waiting
-CHUNKS_AHEAD = 2  # of a streamed reply, made before the client has read what is before them
 
 ACCOUNT = "account:"  # how the name of a caller begins that is one
 POOLS = ("ordinary", "heavy")
@@ -34,6 +38,17 @@ refused = CountedPlaces(
     pool=POOLS,
     status=("429", "503"),
 )
+
+
+async def wait_for_end(receive: Receive, gone: Event) -> None:
+    """Returns when there is nobody to read the reply any more, and tells the thread that makes it."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
+
+async def as_it_is(scope: Scope) -> Scope:
+    return scope
 
 
 class Waiting:
@@ -55,7 +70,7 @@ class Threads:
 
     def __init__(
         self,
-        wsgi: Any,
+        wsgi: WSGIApplication,
         pool: str,
         count: int,
         *,
@@ -74,16 +89,29 @@ class Threads:
         self.bytes_waiting: Counter[str] = Counter()
 
     async def serve(
-        self, scope: Scope, receive: Receive, send: Send, caller: str, size: int, left: asyncio.Future[None]
+        self,
+        scope: Scope,
+        body: BinaryIO,
+        send: Send,
+        caller: str,
+        size: int,
+        left: asyncio.Future[None],
+        prepare: Callable[[Scope], Awaitable[Scope]] = as_it_is,
     ) -> None:
-        """Serves the request; `left` is done when its client has gone. Raises Disconnected, 429 and 503."""
+        """Serves the request; `left` is done when its client has gone. Raises Disconnected, 429 and 503.
+
+        `prepare` is awaited once the turn has come, and returns the scope for the application.
+        """
         await self.turn(caller, size, left)
         turn = Turn(self, caller)
         try:
-            responder = WSGIResponder(self.wsgi, turn, CHUNKS_AHEAD)  # type: ignore[arg-type]
-            await responder(scope, receive, send)  # type: ignore[arg-type]
+            scope = await prepare(scope)
+            exchange = Exchange(self.wsgi, scope, body, send)
+            reply = await asyncio.wrap_future(turn.submit(copy_context().run, exchange.run))
         finally:
             turn.end()
+        if reply is not None:
+            await exchange.answer(reply)
 
     async def turn(self, caller: str, size: int, left: asyncio.Future[None]) -> None:
         """Returns when the caller has one more thread, which `leave` gives back."""
@@ -163,24 +191,24 @@ class Turn:
         self.begun = False
         self.used = 0.0  # of the processor, in seconds
 
-    def submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+    def submit(self, work: Callable[P, ReturnT], *args: P.args, **kwargs: P.kwargs) -> Future[ReturnT]:
+        def timed() -> ReturnT:
+            began = thread_time()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                self.used = thread_time() - began
+
         self.begun = True
-        future = self.threads.executor.submit(self.work, work, *args)
+        future = self.threads.executor.submit(timed)
         future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.end_after_rest))
         return future
-
-    def work(self, work: Callable[..., Any], *args: Any) -> Any:
-        began = thread_time()
-        try:
-            return work(*args)
-        finally:
-            self.used = thread_time() - began
 
     def end_after_rest(self) -> None:
         rest = self.threads.rest * max(self.used - QUICK, 0)
         self.loop.call_later(min(rest, LONGEST_REST), self.threads.leave, self.caller)
 
     def end(self) -> None:
-        """Of a request that failed before it had a thread."""
+        """Ends the turn of a request that failed before it had a thread."""
         if not self.begun:
             self.threads.leave(self.caller)

@@ -1,13 +1,23 @@
 """A request that has come whole, as an access check does: served without most of what uvicorn prepares for others."""
 
+import re
 from asyncio import Event
 from functools import cached_property
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+MAX_WHOLE_BYTES = 16 * 1024
+IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # without anything to decode, and without a query
 
-class WholeRequest(RequestResponseCycle):
+
+class Cycle(RequestResponseCycle):
+    """A request and its reply, as uvicorn makes them, with what BoundedProtocol adds."""
+
+    held: int  # bytes of the body in memory
+
+
+class WholeRequest(Cycle):
     """A request whose body has come with its head, which spares most of what uvicorn prepares for others.
 
     Tells the application two things more than ASGI does, as `extensions` of the scope: the `body`, and

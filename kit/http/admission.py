@@ -4,7 +4,7 @@ Django's views and access checks on the event loop go through the same `admit`: 
 thread, the checks by `await`.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
 from kit.http.errors import IpNotAllowed, MissingApiKey
@@ -58,7 +58,13 @@ async def admit(request: Steps) -> None:
     await request.read_body()
 
 
-def run_blocking(coroutine: Coroutine[Any, Any, R]) -> R:
+def done_before(request: Any) -> Mapping[str, Any]:
+    """What the event loop has done for a request to Django, if any: read its `grant`, counted it (`limit_state`)."""
+    told: Mapping[str, Any] = request.META.get("asgi.scope", {}).get("extensions", {})
+    return told
+
+
+def run_blocking(coroutine: Coroutine[object, object, R]) -> R:
     """The result of a coroutine whose steps block rather than wait, as those of a thread may."""
     try:
         coroutine.send(None)

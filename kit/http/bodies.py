@@ -11,7 +11,7 @@ from kit.http.errors import ApiError, InvalidRequest, page_of, told
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
-Scope = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]  # as ASGI's own types have it
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]

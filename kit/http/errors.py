@@ -2,17 +2,19 @@
 
 import logging
 from html import escape
-from typing import Any, ClassVar, NotRequired, TypedDict
+from itertools import islice
+from typing import ClassVar, NotRequired, TypedDict
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.db import InternalError as DatabaseInternalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
+from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.settings import api_settings
 
 from kit import statements
+from kit.http.field_errors import all_errors
 from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
 from kit.http.rendering import render_json
 
@@ -46,18 +48,25 @@ class ApiError(exceptions.APIException):
         self.message = message
         self.param = param
         self.retry_after = retry_after
+        self.further: list[ApiError] = []  # the body's other faults
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(retry_after)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The value of `error` in the envelope."""
-        body: dict[str, Any] = {"code": self.code, "message": self.message, "type": self.type}
+        body: dict[str, object] = {"code": self.code, "message": self.message, "type": self.type}
         if self.param is not None:
             body["param"] = self.param
         if self.retry_after is not None:
             body["retryAfter"] = self.retry_after
+        if self.further:
+            body["errors"] = [one.as_field_error() for one in (self, *self.further)]
         return body
+
+    def as_field_error(self) -> dict[str, str]:
+        param = {} if self.param is None else {"param": self.param}
+        return {"code": self.code, "message": self.message, **param}
 
 
 class InvalidRequest(ApiError):
@@ -90,6 +99,11 @@ class InvalidApiKey(MissingApiKey):
     example = {"message": "This API key has been revoked."}
 
 
+class InvalidToken(MissingApiKey):
+    code = "invalid_token"
+    example = {"message": "The licence token has expired."}
+
+
 class InsufficientPermissions(ApiError):
     status_code, code, type = 403, "insufficient_permissions", "authorization_error"
     example = {"message": "This key lacks the permission content:write."}
@@ -98,6 +112,11 @@ class InsufficientPermissions(ApiError):
 class IpNotAllowed(InsufficientPermissions):
     code = "ip_not_allowed"
     example = {"message": "The address 198.51.100.7 is not in this key's allowlist."}
+
+
+class InsufficientScope(InsufficientPermissions):
+    code = "insufficient_scope"
+    example = {"message": "The licence token is not for this resource."}
 
 
 class NotFound(ApiError):
@@ -131,9 +150,7 @@ class InUse(AlreadyExists):
 
 
 class Revoked(AlreadyExists):
-    """The resource was ended for good, so it cannot be changed."""
-
-    code = "resource_revoked"
+    code = "resource_revoked"  # for good
     example = {"message": "This licence is revoked, which is final. Issue another one."}
 
 
@@ -176,27 +193,9 @@ class ClientGone(ApiError):
     status_code, code = 499, "client_gone"
 
 
+MAX_ERRORS = 100  # in a reply
 RETRY_LONG_AFTER = 30  # seconds
 TITLES = {400: "The request cannot be read", 413: "Too large", 429: "Too many requests"}  # of pages
-
-
-def first_error(detail: Any, path: str = "") -> tuple[str, str]:
-    """The path and text of the first of a serializer's errors, the path as in `rules[0].conditions.licenseType`."""
-    if isinstance(detail, dict) and detail:
-        key, nested = next(iter(detail.items()))
-        if isinstance(key, int):
-            return first_error(nested, f"{path}[{key}]")
-        if key == api_settings.NON_FIELD_ERRORS_KEY:
-            return first_error(nested, path)
-        if key.startswith("["):
-            return first_error(nested, f"{path}{key}")
-        return first_error(nested, f"{path}.{key}" if path else str(key))
-    if isinstance(detail, list) and detail:
-        for index, nested in enumerate(detail):
-            if isinstance(nested, dict | list) and nested:
-                return first_error(nested, f"{path}[{index}]")
-        return first_error(next(item for item in detail if item), path)
-    return path, str(detail)
 
 
 def as_api_error(exc: Exception) -> ApiError:
@@ -207,8 +206,10 @@ def as_api_error(exc: Exception) -> ApiError:
         case Http404():
             return NotFound("There is no such resource.")
         case exceptions.ValidationError():
-            param, message = first_error(exc.detail)
-            return ValidationFailed(message, param=param or None)
+            (param, message), *rest = islice(all_errors(exc.detail), MAX_ERRORS)
+            error = ValidationFailed(message, param=param or None)
+            error.further = [ValidationFailed(text, param=where or None) for where, text in rest]
+            return error
         case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
             return of_database(exc)
         case UnreadablePostError():
@@ -254,14 +255,20 @@ def check_wanted() -> None:
         raise ClientGone("The client has gone.")
 
 
-def told(error: ApiError, accept: str) -> tuple[dict[str, Any], str]:
-    """The body that tells a client of an error, and its media type: the envelope, or a problem for who prefers it."""
+def told(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
+    """The body for an error, and its media type: the envelope, or a problem if the client prefers it."""
     if prefers_problem(accept):
         return as_problem(error.status_code, error.as_dict()), PROBLEM
     return {"error": error.as_dict()}, JSON
 
 
-def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
+class HandlerContext(TypedDict):
+    """What DRF tells its exception handler."""
+
+    request: Request
+
+
+def exception_handler(exc: Exception, context: HandlerContext) -> Response:
     """DRF's hook: every exception of a view becomes a reply."""
     error = as_api_error(exc)
     body, media_type = told(error, context["request"].headers.get("Accept", ""))

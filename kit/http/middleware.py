@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import cast
 
 from django.conf import settings
@@ -14,9 +14,9 @@ from django.http import HttpRequest, HttpResponse
 from uuid_utils import uuid7
 
 from kit.http.errors import InvalidRequest, error_response
+from kit.values.networks import Address, Network, unmapped
 
 Handler = Callable[[HttpRequest], HttpResponse]
-Address = IPv4Address | IPv6Address
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 IS_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}").fullmatch
@@ -70,7 +70,7 @@ def parsed_address(text: str) -> Address | None:
         address = ip_address(text)
     except ValueError:
         return None
-    return getattr(address, "ipv4_mapped", None) or address
+    return unmapped(address)
 
 
 IPV6_HOST_BITS = 64  # one customer's network: an address alone could be changed with every request
@@ -81,7 +81,7 @@ def network_of(address: Address) -> str:
     return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
 
 
-def client_address(peer: str, forwarded_for: str | None, trusted: list[IPv4Network | IPv6Network]) -> Address | None:
+def client_address(peer: str, forwarded_for: str | None, trusted: list[Network]) -> Address | None:
     """The right-most address that no trusted proxy has; what stands left of it, anybody could have written.
 
     None, for unknown, where a hop that counts is no address: such a client is not the proxy. `forwarded_for` is None

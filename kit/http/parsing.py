@@ -2,14 +2,15 @@
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import orjson
 from django.http import HttpRequest
 
 from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
 from kit.http.problems import JSON
+from kit.values.json_values import JsonObject, JsonValue
 
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # a PATCH merges, as RFC 7396 says, top-level fields
 MAX_BYTES = 1024 * 1024
@@ -51,7 +52,7 @@ def refuse_constant(name: str) -> None:
     raise InvalidRequest(f"The body is not JSON: it has {name}.")
 
 
-def first_repeated(pairs: list[tuple[str, Any]]) -> str:
+def first_repeated(pairs: list[tuple[str, JsonValue]]) -> str:
     seen: set[str] = set()
     for name, _ in pairs:
         if name in seen:
@@ -60,7 +61,7 @@ def first_repeated(pairs: list[tuple[str, Any]]) -> str:
     raise ValueError("no name is repeated")
 
 
-def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of_pairs(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise InvalidRequest(
@@ -69,7 +70,7 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def decoder(parse_number: Any) -> json.JSONDecoder:
+def decoder(parse_number: Callable[[str], float | Decimal]) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=object_of_pairs,
         parse_int=parse_integer,
@@ -89,7 +90,7 @@ def check_text(text: str, path: str) -> None:
         raise ValidationFailed("Text must not contain the character U+0000.", param=path or None)
 
 
-def check_values(value: Any, path: str, depth: int) -> None:
+def check_values(value: object, path: str, depth: int) -> None:
     """Walks the parsed body; `depth` counts the containers around `value`."""
     if isinstance(value, str):
         check_text(value, path)
@@ -105,7 +106,7 @@ def check_values(value: Any, path: str, depth: int) -> None:
                 check_values(nested, f"{path}[{index}]", depth + 1)
 
 
-def count_texts(value: Any, depth: int = 0) -> int:
+def count_texts(value: JsonValue, depth: int = 0) -> int:
     """How many strings a value is made of, keys included. Raises ValueError for numbers, and beyond MAX_DEPTH."""
     if isinstance(value, str):
         return 1
@@ -125,11 +126,11 @@ def count_texts(value: Any, depth: int = 0) -> int:
     raise ValueError
 
 
-def parse_plain(raw: bytes) -> dict[str, Any] | None:
-    """The object in `raw` if it is as plain as the body of a check: neither escapes nor numbers, and no key twice.
+def parse_plain(raw: bytes) -> JsonObject | None:
+    """The object in `raw` if it is as plain as the body of a check: no escapes, numbers or repeated keys. Else None.
 
-    Three times faster than the strict decoder, which takes all others (None) and says what is wrong. A key given twice
-    shows by the quotation marks: two for each string that is left.
+    Three times faster than the strict decoder, which reads everything else and says what is wrong. A repeated key
+    shows in the count of quotation marks: two for each string that is left.
     """
     if b"\\" in raw:
         return None
@@ -142,8 +143,8 @@ def parse_plain(raw: bytes) -> dict[str, Any] | None:
     return None
 
 
-def decoded(text: str, by: json.JSONDecoder) -> Any:
-    """What the JSON says. Raises InvalidRequest; neither depth nor the characters of texts are looked at."""
+def decoded(text: str, by: json.JSONDecoder) -> JsonValue:
+    """The value in `text`. Raises InvalidRequest; checks neither depth nor characters."""
     try:
         return by.decode(text)
     except RecursionError:
@@ -154,10 +155,10 @@ def decoded(text: str, by: json.JSONDecoder) -> Any:
         ) from None
 
 
-def parse_value(text: str, called: str, path: str = "") -> Any:
-    """Any JSON that stands elsewhere than in a body, read as strictly as one; `path` is where, for `param`.
+def parse_value(text: str, called: str, path: str = "") -> JsonValue:
+    """JSON from elsewhere than a body, read as strictly; `path` says where, for `param`.
 
-    Raises InvalidRequest, whose message calls the text as told.
+    Raises InvalidRequest, whose message names the text as `called`.
     """
     try:
         value = decoded(text, DECODER)
@@ -167,8 +168,8 @@ def parse_value(text: str, called: str, path: str = "") -> Any:
     return value
 
 
-def parse_object(raw: bytes, *, exact: bool = False) -> dict[str, Any]:
-    """The JSON object in `raw`; if `exact`, with Decimals where it has numbers with a point or an exponent.
+def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
+    """The JSON object in `raw`; if `exact`, numbers with a point or an exponent are Decimals.
 
     Raises InvalidRequest, and ValidationFailed for a U+0000 in a text.
     """
@@ -218,7 +219,7 @@ def check_length(length: int) -> None:
         raise RequestTooLarge("The body is larger than 1 MiB.")
 
 
-def read_object(request: HttpRequest, *, exact: bool = False) -> dict[str, Any]:
+def read_object(request: HttpRequest, *, exact: bool = False) -> JsonObject:
     """The request's body. Raises RequestTooLarge and UnsupportedMediaType before it is read."""
     check_media_type(request.META.get("CONTENT_TYPE", ""), PATCH_TYPES if request.method == "PATCH" else (JSON,))
     check_length(int(request.META.get("CONTENT_LENGTH") or 0))

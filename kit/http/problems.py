@@ -1,7 +1,7 @@
 """Errors as problem details (RFC 9457), for clients whose Accept prefers them to the envelope."""
 
+from collections.abc import Mapping
 from http.client import responses
-from typing import Any
 
 from django.http.request import MediaType
 
@@ -19,7 +19,7 @@ def prefers_problem(accept: str) -> bool:
     return weights.get(PROBLEM, 0) > weights.get(JSON, 0)
 
 
-def as_problem(status: int, error: dict[str, Any]) -> dict[str, Any]:
-    """The problem for what the envelope has as `error`, which is a member of it too."""
-    title = responses.get(status, error["code"])
+def as_problem(status: int, error: Mapping[str, object]) -> dict[str, object]:
+    """The problem for the envelope's `error`, which it has as a member too."""
+    title = responses.get(status, str(error["code"]))
     return {"type": "about:blank", "title": title, "status": status, "detail": error["message"], "error": error}

@@ -1,25 +1,32 @@
-"""A client that connects to checked addresses alone.
+"""A client that connects to checked addresses only.
 
-The name is resolved once for each request, every address that it has must be public, and the connection goes to one of
-those: a name that changes its answer between a check and a connection (DNS rebinding) gains nothing, for there is no
-second resolution. TLS verifies the name, and SNI and Host carry it. No redirect is followed, no proxy of the
-environment is asked, no connection is used twice.
+Each request resolves the name once, requires every address to be public, and connects to one of them: a name that
+changes its answer between check and connection (DNS rebinding) gains nothing, for there is no second resolution. TLS
+verifies the name; SNI and Host carry it. The client follows no redirects, uses no proxy of the environment, and reuses
+no connection.
 """
 
 import asyncio
 import socket
 import ssl
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, cast
 
 import certifi
 import httpcore
 
 from kit.outbound.destinations import Address, Refused, as_address, check_address, check_url
+
+# httpcore imports sniffio with each of its locks, and where it is not installed each import looks through the disk: a
+# third of what a request takes of the processor. None says that it is not there.
+if find_spec("sniffio") is None:
+    cast(dict[str, Any], sys.modules)["sniffio"] = None
 
 SECONDS = 15  # for all of a request: look-up, connection, sending, reply
 MOST_BYTES = 64 * 1024  # that are read of a reply
@@ -67,7 +74,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         literal = as_address(host)
         try:
@@ -86,7 +93,12 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
                 failure = error
         raise httpcore.ConnectError("The connection was refused or timed out.") from failure
 
-    async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
         raise Refused("A socket of this machine is no destination.")
 
     async def sleep(self, seconds: float) -> None:
@@ -129,15 +141,15 @@ class Client:
         sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]
         if body or method not in ("GET", "HEAD"):
             sent.append((b"Content-Length", b"%d" % len(body)))
-        limits = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
-        pool = httpcore.AsyncConnectionPool(
-            self.certificates, max_keepalive_connections=0, network_backend=self.backend
+        limits = dict.fromkeys(("connect", "read", "write"), seconds)
+        connection = httpcore.AsyncHTTPConnection(
+            httpcore.URL(url).origin, self.certificates, network_backend=self.backend
         )
         try:
             async with (
                 asyncio.timeout(seconds),
-                pool,
-                pool.stream(method, url, headers=sent, content=body, extensions={"timeout": limits}) as response,
+                connection,
+                connection.stream(method, url, headers=sent, content=body, extensions={"timeout": limits}) as response,
             ):
                 return Reply(
                     response.status,
@@ -157,8 +169,3 @@ async def beginning(response: httpcore.Response, most_bytes: int) -> bytes:
         if len(body) >= most_bytes:
             break
     return bytes(body[:most_bytes])
-
-
-def send(method: str, url: str, *, allow_private: bool = False, **options: Any) -> Reply:
-    """As Client.send, for a thread without an event loop."""
-    return asyncio.run(Client(allow_private=allow_private).send(method, url, **options))

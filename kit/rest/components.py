@@ -1,27 +1,105 @@
-"""Schemas that become named components of the OpenAPI document, and what OpenAPI 3.0 words in its own way."""
+"""Named components of the OpenAPI document, and what drf-spectacular says in other words than OpenAPI 3.1."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.utils.module_loading import import_string
+
 COMPONENT = "x-component"  # in a schema: the name of the component that it becomes
+SCHEMAS = "#/components/schemas/"
+NULL = {"type": "null"}
+DROPPED = frozenset({COMPONENT, "x-spec-enum-id"})
 
 
-def hoisted(value: Any, schemas: dict[str, Any]) -> Any:
-    """The value, in which each schema that is marked as a component is a reference to it; patterns in ECMA's words."""
+def reference(name: str) -> dict[str, str]:
+    return {"$ref": f"{SCHEMAS}{name}"}
+
+
+def nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, or null."""
+    if COMPONENT not in schema and isinstance(schema.get("type"), str):
+        with_null = {**schema, "type": [schema["type"], "null"]}
+        return {**with_null, "enum": [*schema["enum"], None]} if "enum" in schema else with_null
+    return {"anyOf": [schema, NULL]}
+
+
+def without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of what is never null, although it may be given so."""
+    return {**schema, "type": next(one for one in schema["type"] if one != "null")}
+
+
+def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
+    """The values of what is named: enumerations, choices of a field, or sequences of values, by their dotted paths."""
+    return {
+        name: [str(one[0] if isinstance(one, tuple) else one) for one in import_string(path)]
+        for name, path in named.items()
+    }
+
+
+def used(schemas: Mapping[str, object], *users: object) -> set[str]:
+    """The names of the schemas that `users` refer to, and of those that these refer to."""
+    found: set[str] = set()
+    seen = set(references(list(users)))
+    while seen:
+        found |= seen
+        seen = set(references([schemas[name] for name in seen])) - found
+    return found
+
+
+def references(value: object) -> Iterator[str]:
+    """The names of the schemas that a part of the document refers to."""
     if isinstance(value, list):
-        return [hoisted(member, schemas) for member in value]
-    if not isinstance(value, dict):
-        return value
-    made = {name: hoisted(member, schemas) for name, member in value.items() if name != COMPONENT}
-    if isinstance(made.get("pattern"), str):
-        made["pattern"] = made["pattern"].replace(r"\Z", "$")  # Python's $ would let a final newline pass; ECMA's not
-    if made.get("nullable") is True and "type" not in made:
-        if "allOf" in made:
-            made["type"] = "object"
-        else:
-            del made["nullable"]  # any value: null is one
-    if COMPONENT not in value:
+        for member in value:
+            yield from references(member)
+    elif isinstance(value, dict):
+        target = value.get("$ref")
+        if isinstance(target, str) and target.startswith(SCHEMAS):
+            yield target.removeprefix(SCHEMAS)
+        for member in value.values():
+            yield from references(member)
+
+
+class Components:
+    """Replaces what has a name by references to it, and collects in `schemas` what they refer to.
+
+    A name comes from COMPONENT in a schema, or from `enumerations`: lists of values that mean the same wherever they
+    stand.
+    """
+
+    def __init__(self, enumerations: Mapping[str, Sequence[str]]) -> None:
+        self.schemas: dict[str, object] = {}
+        self.enumerations = {frozenset(values): name for name, values in enumerations.items()}
+
+    def hoisted(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.hoisted(member) for member in value]
+        if not isinstance(value, dict):
+            return value
+        made = {name: self.member(name, member) for name, member in value.items() if name not in DROPPED}
+        if isinstance(made.get("pattern"), str):
+            made["pattern"] = made["pattern"].replace(r"\Z", "$")  # Python's $ passes a final newline; ECMA's does not
+        if COMPONENT in value:
+            self.schemas.setdefault(value[COMPONENT], made)
+            return reference(value[COMPONENT])
+        if isinstance(made.get("enum"), list):
+            return self.named_enumeration(made)
+        if {} in made.get("oneOf", ()):  # any value: null is one
+            del made["oneOf"]
+        match made.get("allOf"):
+            case [{"$ref": target}]:  # which had to stand alone before OpenAPI 3.1
+                return {**{name: said for name, said in made.items() if name != "allOf"}, "$ref": target}
         return made
-    nullable = {"nullable": made.pop("nullable")} if "nullable" in made else {}
-    schemas.setdefault(value[COMPONENT], made)
-    reference = {"$ref": f"#/components/schemas/{value[COMPONENT]}"}
-    return {"type": "object", **nullable, "allOf": [reference]} if nullable else reference
+
+    def member(self, name: str, value: Any) -> Any:
+        if name == "properties":  # whose names are no keywords
+            return {field: self.hoisted(schema) for field, schema in value.items()}
+        return value if name in ("example", "examples", "enum", "default") else self.hoisted(value)
+
+    def named_enumeration(self, schema: dict[str, Any]) -> dict[str, Any]:
+        values = [value for value in schema["enum"] if value is not None]
+        name = self.enumerations.get(frozenset(map(str, values)))
+        if name is None:
+            return schema
+        self.schemas.setdefault(name, {"type": "string", "enum": values})
+        rest = {word: said for word, said in schema.items() if word not in ("type", "enum")}
+        return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}

@@ -8,7 +8,6 @@ compares all.
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
 
 import orjson
 
@@ -19,20 +18,20 @@ IS_LIST = re.compile(rf"{TAG}(?:[ \t]*,[ \t]*{TAG})*").fullmatch
 ANY = "*"
 
 
-def entity_tag(shown: Mapping[str, Any], beside_state: frozenset[str]) -> str:
-    """The tag of a resource as it is shown; `beside_state` names the fields that no write of it touches."""
+def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str:
+    """The tag of a resource as shown; `beside_state` names the fields that no write changes."""
     state = digest({name: value for name, value in shown.items() if name not in beside_state})
     rest = {name: shown[name] for name in sorted(beside_state & shown.keys()) if says_something(shown[name])}
     return f'"{state}-{digest(rest)}"' if rest else f'"{state}"'
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     # A database may keep an object's members in another order than they were sent in.
     return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=12).hexdigest()
 
 
-def says_something(value: Any) -> bool:
-    """Whether a field is there from the beginning: a resource that nobody has used yet has one tag in every reply."""
+def says_something(value: object) -> bool:
+    """Whether a field has a value yet: an unused resource has one tag, with its figures or without."""
     return any(value.values()) if isinstance(value, dict) else value is not None
 
 

@@ -1,7 +1,6 @@
 """The errors as documents show them, derived from the classes in kit.http.errors."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from kit.http.errors import ApiError
 
@@ -21,6 +20,29 @@ DESCRIPTIONS = {
     503: "The database does not answer. A failure never allows access.",
 }
 
+ADVICE = {  # what to do, by code
+    "invalid_request": "Correct what `param` or the message names. A cursor goes with its own filters and `sort`.",
+    "missing_api_key": "Send `Authorization: Bearer <API_KEY>`.",
+    "invalid_api_key": "Check for a typing error; have a revoked or expired key replaced.",
+    "insufficient_permissions": "Use a key that has the permission which the message names.",
+    "invalid_token": "Get a new licence token; its client may be revoked.",
+    "insufficient_scope": "Get a token for this resource.",
+    "ip_not_allowed": "Call from an address of the key's `allowedIps`, or have it changed.",
+    "resource_not_found": "Check the id and the account of the key: what belongs to others is not told of.",
+    "method_not_allowed": "Use one of the methods in `Allow`.",
+    "request_too_large": "Send less at once; bulk requests can be split.",
+    "unsupported_media_type": "Send JSON in UTF-8.",
+    "resource_already_exists": "Change the existing resource, or choose another name.",
+    "resource_in_use": "Unlink what uses it first.",
+    "resource_revoked": "Issue another licence.",
+    "precondition_failed": "Read it again, make the change to what you find, send the new `ETag`.",
+    "idempotency_conflict": "Send the same request again after `Retry-After`.",
+    "idempotency_mismatch": "Take a new key for each different request.",
+    "rate_limit_exceeded": "Wait for `Retry-After`; batch checks, or ask for a larger plan.",
+    "internal_error": "Try again as after a lost connection; report the request id.",
+    "service_unavailable": "Try again after `Retry-After`.",
+}
+
 
 def error_classes(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
     """All errors that have an example of their own, each before those derived from it."""
@@ -38,11 +60,15 @@ def documented_errors() -> dict[str, dict[str, type[ApiError]]]:
     return errors
 
 
+def error_codes() -> list[str]:
+    return sorted({error.code for error in error_classes()})
+
+
 def error_types() -> list[str]:
     return sorted({error.type for error in error_classes()})
 
 
-def error_example(error: type[ApiError]) -> dict[str, Any]:
+def error_example(error: type[ApiError]) -> dict[str, object]:
     """The body of a reply with the error."""
     if error.example is None:
         raise ValueError(f"{error.__name__} has no example.")

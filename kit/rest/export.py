@@ -7,22 +7,22 @@ open for as long as a client takes to read.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from time import sleep, thread_time
-from typing import Any
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer, ListSerializer
+from rest_framework.serializers import BaseSerializer, Field, ListSerializer, Serializer
 
 from kit import statements
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
+from kit.values.json_values import Rendered
 
-Row = dict[str, Any]
+Row = Rendered
 CSV, JSONL = "text/csv", "application/jsonl"
 FORMATS = {"json": "application/json", "csv": CSV, "jsonl": JSONL}
 ACCEPTED = {**{media: name for name, media in FORMATS.items()}, "application/x-ndjson": "jsonl"}
@@ -44,14 +44,14 @@ def wanted_format(query: Mapping[str, str], accept: str) -> str:
 
 
 def export(
-    request: Request, form: str, name: str, columns: list[str], chunks: Iterable[list[Row]]
+    request: Request, form: str, name: str, columns: list[str], chunks: Iterable[Sequence[Row]]
 ) -> StreamingHttpResponse:
     """The rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
 
     The first chunk is read before anything is sent, so that an error until then is an ordinary reply.
     """
     head = csv_bytes([columns]) if form == "csv" else b""
-    encode: Callable[[list[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
+    encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
     content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
     first = head + next(content, b"")
     response = StreamingHttpResponse(chain([first], content), content_type=f"{FORMATS[form]}; charset=utf-8")
@@ -60,7 +60,7 @@ def export(
     return response
 
 
-def while_wanted(chunks: Iterator[list[Row]]) -> Iterator[list[Row]]:
+def while_wanted(chunks: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
     """The chunks for as long as the client is there, with pauses as long as each has taken of the processor.
 
     The service's checks need the same interpreter.
@@ -74,7 +74,7 @@ def while_wanted(chunks: Iterator[list[Row]]) -> Iterator[list[Row]]:
         began = thread_time()
 
 
-def json_lines(rows: list[Row]) -> bytes:
+def json_lines(rows: Sequence[Row]) -> bytes:
     return b"".join(render_json(row) + b"\n" for row in rows)
 
 
@@ -84,7 +84,7 @@ NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
 FORMULA = tuple("=+-@＝＋－＠")
 
 
-def csv_lines(rows: list[Row], columns: list[str]) -> bytes:
+def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
     """As in RFC 4180. A dotted column is a member of an object."""
     return csv_bytes([cell(value_at(row, column)) for column in columns] for row in rows)
 
@@ -95,14 +95,14 @@ def csv_bytes(rows: Iterable[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-def value_at(row: Row, column: str) -> Any:
-    value: Any = row
+def value_at(row: Row, column: str) -> object:
+    value: object = row
     for name in column.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
@@ -117,11 +117,17 @@ def harmless(text: str) -> str:
     return text
 
 
+def fields_of(serializer: type[BaseSerializer]) -> Iterable[tuple[str, Field]]:
+    made = serializer()
+    if not isinstance(made, Serializer):
+        raise TypeError(f"{serializer.__name__} has no fields.")
+    return made.fields.items()
+
+
 def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = frozenset({"object"})) -> list[str]:
     """The fields of a serializer, those of objects in it as `object.field`; lists of objects aside."""
     columns = []
-    made: Any = serializer()
-    for name, field in made.fields.items():
+    for name, field in fields_of(serializer):
         if name in without or isinstance(field, ListSerializer):
             continue
         nested = getattr(field, "fields", None)
@@ -132,15 +138,15 @@ def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = fr
 # --- Reports ---------------------------------------------------------------------------------------------------------
 
 
-def rows_of_report(report: dict[str, Any]) -> list[Row]:
+def rows_of_report(report: Mapping[str, object]) -> list[Row]:
     """A row for each member of each list, and for each object; `list` says of which."""
     rows: list[Row] = []
     for name, part in report.items():
         if isinstance(part, list):
             rows += [{"list": name, **member} for member in part]
-        elif name == "summary":
+        elif isinstance(part, dict) and name == "summary":
             rows.append({"list": name, **part})
-        else:  # byLicenseType
+        elif isinstance(part, dict):  # byLicenseType
             rows += [{"list": name, "id": key, "revenue": value} for key, value in part.items()]
     return rows
 
@@ -148,15 +154,14 @@ def rows_of_report(report: dict[str, Any]) -> list[Row]:
 def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
     """All columns that rows of the report can have."""
     columns = ["list"]
-    made: Any = serializer()
-    for part in made.fields.values():
+    for _, part in fields_of(serializer):
         members = getattr(getattr(part, "child", part), "fields", {})
         columns += [name for name in members if name not in columns]
     return columns
 
 
 def report_response(
-    request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], dict[str, Any]]
+    request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], Mapping[str, object]]
 ) -> HttpResponseBase:
     """The report in the format that is wanted."""
     form = wanted_format(request.query_params, request.headers.get("Accept", ""))

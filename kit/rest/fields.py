@@ -1,8 +1,8 @@
 """Serializer fields that take a JSON value of their own type and no other: `"12"` is no integer, `1` no string."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import ClassVar, Generic, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import urlsplit
 
 from drf_spectacular.types import OpenApiTypes
@@ -11,21 +11,45 @@ from rest_framework import serializers
 
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 
+T = TypeVar("T")
+
+
+class FieldOptions(TypedDict, total=False):
+    """What every field takes."""
+
+    read_only: bool
+    write_only: bool
+    required: bool
+    allow_null: bool
+    source: str
+    label: str
+    help_text: str
+
+
+class TextOptions(FieldOptions, total=False):
+    allow_blank: bool
+    min_length: int
+    max_length: int | None
+
+
+class TimestampOptions(FieldOptions, total=False):
+    validators: Sequence[Callable[[datetime], None]]
+
 
 class Text(serializers.CharField):
     """A string; `blank` ones (nothing but white space) only where `allow_blank` says so. Never trimmed."""
 
     default_error_messages = {"invalid": "Must be a string.", "blank": "Must not be blank."}
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(trim_whitespace=False, **kwargs)
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
+        super().__init__(trim_whitespace=False, **options)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
+    def run_validation(self, data: object = serializers.empty) -> str | None:
         if isinstance(data, str) and not self.allow_blank and not data.strip():
             self.fail("blank")
         return super().run_validation(data)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         return data
@@ -47,10 +71,10 @@ class Url(Text):
 
     default_error_messages = {"invalid_url": "Must be an http(s) URL such as https://example.com/a."}
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=2048, **kwargs)
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(max_length=2048, **options)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if not is_http_url(text):
             self.fail("invalid_url")
@@ -60,7 +84,7 @@ class Url(Text):
 class Integer(serializers.IntegerField):
     default_error_messages = {"invalid": "Must be an integer."}
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         if type(data) is not int:  # True is an int too
             self.fail("invalid")
         return data
@@ -69,7 +93,7 @@ class Integer(serializers.IntegerField):
 class Boolean(serializers.BooleanField):
     default_error_messages = {"invalid": "Must be true or false."}
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
@@ -78,37 +102,38 @@ class Boolean(serializers.BooleanField):
 class Choice(serializers.ChoiceField):
     default_error_messages = {"invalid_choice": "Must be one of: {allowed}."}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str) or data not in self.choices:
             self.fail("invalid_choice", allowed=", ".join(map(str, self.choices)))
         return data
 
 
 class Texts(serializers.ListField):
-    """An array of strings."""
+    """An array of strings. Null is what an empty one is, and shown as that."""
 
+    null_is_empty = True
     default_error_messages = {"not_a_list": "Must be an array."}
 
-    def __init__(self, *, max_items: int, max_length: int | None = None, **kwargs: Any) -> None:
-        super().__init__(child=Text(max_length=max_length), max_length=max_items, **kwargs)
+    def __init__(self, *, max_items: int, max_length: int | None = None, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(child=Text(max_length=max_length), max_length=max_items, **options)
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
         return super().to_internal_value(data)
 
 
 @extend_schema_field(OpenApiTypes.STR)
-class Parsed(serializers.Field):
+class Parsed(serializers.Field, Generic[T]):
     """A string that `parse` turns into a value, or refuses with a ValueError that says why."""
 
     default_error_messages = {"invalid": "Must be a string."}
 
-    def __init__(self, parse: Callable[[str], Any], **kwargs: Any) -> None:
+    def __init__(self, parse: Callable[[str], T], **options: Unpack[TimestampOptions]) -> None:
         self.parse = parse
-        super().__init__(**kwargs)
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> T:
         if not isinstance(data, str):
             self.fail("invalid")
         try:
@@ -116,51 +141,67 @@ class Parsed(serializers.Field):
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: T) -> object:
         return value
 
 
-class Timestamp(Parsed):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(parse_timestamp, **kwargs)
+class Timestamp(Parsed[datetime]):
+    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # described by its extension, not as any other text
+
+    def __init__(self, **options: Unpack[TimestampOptions]) -> None:
+        super().__init__(parse_timestamp, **options)
 
     def to_representation(self, value: datetime | None) -> str | None:
         return render_timestamp(value)
 
 
 @extend_schema_field(OpenApiTypes.DATE)
-class Date(Parsed):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(parse_date, **kwargs)
+class Date(Parsed[date]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_date, **options)
 
     def to_representation(self, value: date) -> str:
         return value.isoformat()
 
 
 class Id(Text):
-    """An id; in requests any string will do, for what names nothing is told by the endpoint."""
+    """An id. Requests may send any string: the endpoint reports an id that names nothing."""
 
-    def __init__(self, prefix: str, **kwargs: Any) -> None:
+    def __init__(self, prefix: str, **options: Unpack[TextOptions]) -> None:
         self.prefix = prefix
-        super().__init__(**kwargs)
+        super().__init__(**options)
 
 
 class StrictSerializer(serializers.Serializer):
-    """Refuses fields that the resource does not have; ignores those that the service owns.
+    """Refuses unknown fields; ignores fields that the service owns.
 
-    `owned` names the fields of a response beside the read-only ones declared (such as an expanded relation), so that
-    what was read can be sent back.
+    `owned` names the fields of a response beside the declared read-only ones (such as an expanded relation), so that
+    a client can send back what it has read.
     """
 
     owned: frozenset[str] = frozenset()
     default_error_messages = {"invalid": "Must be an object."}
 
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            for name in data:
-                if name not in self.fields and name not in self.owned:
-                    raise serializers.ValidationError({name: ["There is no such field."]})
-        return super().to_internal_value(data)
+    def to_internal_value(self, data: object) -> dict[str, object]:
+        if not isinstance(data, Mapping):
+            return super().to_internal_value(data)  # which refuses it
+        known = self.fields.keys() | self.owned
+        unknown = {name: ["There is no such field."] for name in data if name not in known}
+        try:
+            fields = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({**unknown, **cast("dict[str, list[str]]", error.detail)}) from None
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return fields
+
+
+class FieldErrorShown(serializers.Serializer):
+    """What is wrong with one field."""
+
+    code = serializers.CharField(help_text="Machine-readable and stable.")
+    message = serializers.CharField(help_text="For people; names what is wrong.")
+    param = serializers.CharField(required=False, help_text="The offending field.")
 
 
 class ErrorShown(serializers.Serializer):
@@ -170,3 +211,9 @@ class ErrorShown(serializers.Serializer):
     message = serializers.CharField(help_text="For people; names what is wrong.")
     type = serializers.CharField(help_text="The kind of error.")
     param = serializers.CharField(required=False, help_text="The offending field.")
+    retryAfter = serializers.IntegerField(required=False, help_text="Seconds to wait.")
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`errors` cannot be declared above: every serializer has an attribute of that name."""
+        told = "Where several fields are wrong: all of them, the first one among them."
+        return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=told)}

@@ -3,16 +3,18 @@
 A list declares its operands; everything else in the query is refused, for a typo must never return everything.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
+from django.http import QueryDict
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.request import Request
 
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import after_prefix, by_code_point
@@ -54,11 +56,11 @@ class Kind:
     `parse_last` reads the operand of `gt` and `lte` where the text names a stretch, such as a day: its last value.
     """
 
-    parse: Callable[[str], Any]
-    schema: dict[str, Any]
-    parse_last: Callable[[str], Any] | None = None
+    parse: Callable[[str], object]
+    schema: dict[str, object]
+    parse_last: Callable[[str], object] | None = None
 
-    def parser(self, operator: str) -> Callable[[str], Any]:
+    def parser(self, operator: str) -> Callable[[str], object]:
         return self.parse_last if self.parse_last and operator in ("gt", "lte") else self.parse
 
 
@@ -109,8 +111,8 @@ def identifier(prefix: str) -> Kind:
 class Texts(forms.Widget):
     """All texts that a query has for a parameter, in one."""
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
-        return ",".join(data.getlist(name)) if name in data else None
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> str | None:
+        return ",".join(data.getlist(name)) if isinstance(data, QueryDict) and name in data else None
 
 
 class OperandField(forms.Field):
@@ -118,11 +120,18 @@ class OperandField(forms.Field):
 
     widget = Texts
 
-    def __init__(self, *, parse: Callable[[str], Any] = str, many: bool = False, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "required": False})
+    def __init__(
+        self,
+        *,
+        parse: Callable[[str], object] = str,
+        many: bool = False,
+        label: str | None = None,
+        required: bool = False,
+    ) -> None:
+        super().__init__(label=label, required=required)
         self.parse, self.many = parse, many
 
-    def clean(self, value: str | None) -> Any:
+    def clean(self, value: str | None) -> object:
         if value is None:
             return None
         members = value.split(",") if self.many else [value]
@@ -150,7 +159,7 @@ class Operand:
         lookup: str = "",
         *,
         optional: bool = False,
-        absent: Any = None,
+        absent: object = None,
     ) -> None:
         self.kind, self.field_name, self.lookup, self.absent = kind, field_name, lookup, absent
         self.operators = (*operators, "exists") if optional else operators
@@ -175,7 +184,7 @@ class OperatorFilter(django_filters.Filter):
         many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}
         extend_schema_field({**(many_of if many else one), "description": description})(self)
 
-    def filter(self, qs: QuerySet, value: Any) -> QuerySet:
+    def filter(self, qs: QuerySet, value: object) -> QuerySet:
         if value is None:
             return qs
         match self.operator:
@@ -184,15 +193,15 @@ class OperatorFilter(django_filters.Filter):
                 nothing = Q(**{f"{self.field_name}__isnull": True} if absent is None else {self.field_name: absent})
                 return qs.exclude(nothing) if value else qs.filter(nothing)
             case "startsWith":
-                return self.starting_with(qs, value)
+                return self.starting_with(qs, str(value))
             case "ne":
                 return qs.exclude(self.condition(value))
         return qs.filter(self.condition(value))
 
-    def condition(self, value: Any) -> Q:
+    def condition(self, value: object) -> Q:
         if self.operand.lookup:  # a lookup of its own, such as "has this tag"
             condition = Q()
-            for member in value if self.operator == "in" else [value]:
+            for member in value if isinstance(value, list) else [value]:
                 condition |= Q(**{f"{self.field_name}__{self.operand.lookup}": member})
             return condition
         condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
@@ -223,12 +232,24 @@ class OperatorFilterSet(django_filters.FilterSet):
         return filters
 
 
-class StrictFilterBackend(DjangoFilterBackend):
-    """Applies a view's filter set; a value that it cannot read is a 400 that names the parameter."""
+class FilteredView(Protocol):
+    filterset_class: type[OperatorFilterSet]
 
-    def filter_queryset(self, request: Any, queryset: QuerySet, view: Any) -> QuerySet:
-        filters = view.filterset_class(request.query_params, queryset=queryset, request=request)
-        if not filters.is_valid():
-            param, errors = next(iter(filters.errors.items()))
-            raise InvalidRequest(str(errors[0]), param=param)
-        return filters.qs
+
+class StrictFilterBackend(DjangoFilterBackend):
+    """Applies the filters that a query names; a value that one cannot read is a 400 that names the parameter.
+
+    Their fields are shared by all requests. django-filter's own form has a copy of every field of the filter set made
+    for each: half the time of a list.
+    """
+
+    def filter_queryset(self, request: Request, queryset: QuerySet, view: FilteredView) -> QuerySet:
+        query = request.query_params
+        for name, one in view.filterset_class.base_filters.items():
+            if name in query:
+                try:
+                    value = one.field.clean(one.field.widget.value_from_datadict(query, {}, name))
+                except forms.ValidationError as error:
+                    raise InvalidRequest(error.messages[0], param=name) from None
+                queryset = one.filter(queryset, value)
+        return queryset

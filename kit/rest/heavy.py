@@ -1,19 +1,21 @@
-"""Which requests are heavy: those whose cost they choose themselves. They have threads of their own (see .threads).
+"""Heavy requests: those whose cost the client chooses. They have threads of their own (config.server.threads).
 
-An endpoint of the API names the actions in its class (`heavy`), and an exported list is heavy as a file. A view that
-is a function or a method of the admin is marked by the decorator.
+A viewset names its heavy actions in `heavy`, and a list exported as a file is always heavy. The decorator marks a view
+that is a function or a method of the admin.
 """
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django.db.models import Model
 from django.http import QueryDict
 from django.urls import Resolver404, resolve
 
 from kit.http.errors import InvalidRequest
 from kit.rest.export import wanted_format
+from kit.rest.views import ApiViewSet
 
-View = TypeVar("View", bound=Callable[..., Any])
+View = TypeVar("View", bound=Callable[..., object])
 
 
 def heavy(view: View) -> View:
@@ -22,16 +24,26 @@ def heavy(view: View) -> View:
     return view
 
 
-def is_heavy(method: str, path: str, query: bytes, accept: str) -> bool:
-    """Of a request, by its place and what it asks for. What leads nowhere is not."""
+def view_at(path: str) -> Any:
+    """The view of a path; None for what leads nowhere."""
     try:
-        view: Any = resolve(path).func
+        return resolve(path).func
     except Resolver404:
-        return False
-    endpoint = getattr(view, "cls", None)
+        return None
+
+
+def action_of(view: Any, method: str) -> str | None:
+    """The action of an endpoint of the API that a request asks for; None for other views and methods."""
+    action: str | None = getattr(view, "actions", {}).get("get" if method == "HEAD" else method.lower())
+    return action
+
+
+def is_heavy(view: Any, method: str, query: bytes, accept: str) -> bool:
+    """Of a request to a view, by what it asks for."""
+    endpoint: type[ApiViewSet[Model]] | None = getattr(view, "cls", None)
     if endpoint is None:
         return getattr(view, "heavy", False)
-    action = view.actions.get("get" if method == "HEAD" else method.lower())
+    action = action_of(view, method)
     if action in endpoint.heavy or action not in endpoint.exportable:
         return action in endpoint.heavy
     try:

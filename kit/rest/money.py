@@ -4,12 +4,15 @@ A view whose body has amounts sets `exact_numbers`, so that none of them ever pa
 """
 
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
+import orjson
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
-from kit.rest.fields import Parsed, StrictSerializer
+from kit.rest.fields import FieldOptions, Parsed, StrictSerializer
 from kit.values.amounts import LARGEST, PLACES, parse_amount, render_amount
 from kit.values.currencies import CURRENCIES, parse_currency
 
@@ -19,11 +22,13 @@ class Amount(serializers.Field):
 
     default_error_messages = {"least": "Must be at least {bound}.", "more_than": "Must be more than {bound}."}
 
-    def __init__(self, *, least: int | None = None, more_than: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, least: int | None = None, more_than: int | None = None, **options: Unpack[FieldOptions]
+    ) -> None:
         self.least, self.more_than = least, more_than
-        super().__init__(**kwargs)
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> Decimal:
+    def to_internal_value(self, data: object) -> Decimal:
         try:
             amount = parse_amount(data)
         except ValueError as error:
@@ -34,7 +39,7 @@ class Amount(serializers.Field):
             self.fail("more_than", bound=self.more_than)
         return amount
 
-    def to_representation(self, value: Decimal) -> Any:
+    def to_representation(self, value: Decimal) -> orjson.Fragment:
         return render_amount(value)
 
 
@@ -42,13 +47,14 @@ class AmountExtension(OpenApiSerializerFieldExtension):
     target_class = "kit.rest.money.Amount"
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         if direction == "response":
-            return {"type": "number"}
+            return {"type": "number", "format": "decimal"}
         signed = self.target.least is None and self.target.more_than is None
-        number: dict[str, Any] = {"type": "number", "minimum": -LARGEST if signed else 0, "maximum": LARGEST}
+        number: dict[str, object] = {"type": "number", "format": "decimal"}
+        number |= {"minimum": -LARGEST if signed else 0, "maximum": LARGEST}
         if self.target.more_than is not None:
-            number["exclusiveMinimum"] = True
+            number["exclusiveMinimum"] = number.pop("minimum")
         digits = len(str(LARGEST)) - 1
         pattern = f"^{'-?' if signed else ''}(0|[1-9][0-9]{{0,{digits - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
         return {
@@ -57,19 +63,19 @@ class AmountExtension(OpenApiSerializerFieldExtension):
         }
 
 
-class Currency(Parsed):
+class Currency(Parsed[str]):
     """The ISO 4217 code of a currency in use."""
 
-    _spectacular_annotation: ClassVar[dict[str, Any]] = {}  # described below, not as any other text
+    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # described below, not as any other text
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(parse_currency, **kwargs)
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_currency, **options)
 
 
 class CurrencyExtension(OpenApiSerializerFieldExtension):
     target_class = "kit.rest.money.Currency"
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         if direction == "response":  # what is kept stays when a currency goes out of use
             return {"type": "string", "pattern": "^[A-Z]{3}$"}
         return {"type": "string", "enum": CURRENCIES}
@@ -81,13 +87,14 @@ class Money(StrictSerializer):
     amount = Amount(least=0)
     currency = Currency(help_text="ISO 4217.")
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         fields = super().to_internal_value(data)
-        for name in self.fields.keys() - fields.keys():  # a PATCH replaces it whole
-            raise serializers.ValidationError({name: ["This field is required."]})
+        missing = {str(name): ["This field is required."] for name in self.fields if name not in fields}
+        if missing:  # a PATCH replaces it whole
+            raise serializers.ValidationError(missing)
         return fields
 
     @staticmethod
-    def shown(amount: Decimal | None, currency: str | None) -> dict[str, Any] | None:
+    def shown(amount: Decimal | None, currency: str | None) -> dict[str, object] | None:
         """As it is sent; None stays None."""
         return None if amount is None else {"amount": render_amount(amount), "currency": currency}

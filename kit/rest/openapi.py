@@ -3,99 +3,118 @@
 What an operation says of itself beyond its view is in its app's `examples` module, under `OPERATIONS`.
 """
 
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import get_doc
+from drf_spectacular.plumbing import ComponentRegistry, get_doc
+from drf_spectacular.settings import spectacular_settings
+from drf_spectacular.utils import Direction
 
 from kit.http.parsing import JSON, PATCH_TYPES
-from kit.rest import openapi_fields  # noqa: F401 - registers how fields are described
-from kit.rest.components import hoisted
-from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_example, error_types
+from kit.rest import (
+    openapi_fields,  # noqa: F401 - registers how fields are described
+    sparse,
+)
+from kit.rest.components import Components, enumerations, reference, used, without_null
+from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_codes, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
+from kit.rest.fields import StrictSerializer
+from kit.rest.openapi_examples import Operation
 from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from kit.rest.views import ApiViewSet
 from kit.values import ids
 
-EVERY_RESPONSE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
+EVERY_RESPONSE = (
+    *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"),
+    "X-Request-Id",
+)
 FURTHER_HEADERS = {"401": ["WWW-Authenticate"], "409": ["Retry-After"], "429": ["Retry-After"], "503": ["Retry-After"]}
-FORMAT = {
+FORMAT: dict[str, object] = {
     "name": "format",
     "in": "query",
     "description": "`csv` or `jsonl` for a file with everything that matches, as `Accept` can ask for too.",
     "schema": {"type": "string", "enum": list(FORMATS), "default": "json"},
 }
 NOT_MODIFIED = "NotModified"
-FILES: dict[str, Any] = {
+FILES: dict[str, object] = {
     CSV: {"schema": {"type": "string"}},
     JSONL: {"schema": {"type": "string"}},
 }
 
 
-@dataclass(frozen=True)
-class Operation:
-    """What the document says of one operation: its id, examples of its request and of its success, its own codes."""
-
-    id: str
-    response: dict[str, Any]
-    request: dict[str, Any] | None = None
-    codes: tuple[str, ...] = ()
-
-
 class ApiSchema(AutoSchema):
-    view: Any  # an ApiViewSet
+    @property
+    def endpoint(self) -> ApiViewSet[Model]:
+        if not isinstance(self.view, ApiViewSet):
+            raise TypeError(f"{self.view} is no ApiViewSet")
+        return self.view
 
-    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
-        operation = super().get_operation(*args, **kwargs)
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> dict[str, object] | None:
+        operation = super().get_operation(path, path_regex, path_prefix, method, registry)
         if operation is None:
             return None
         responses = operation["responses"]
         [success] = responses.values()
         success["description"] = "Created." if "201" in responses else "Done."
         names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
-        if self.view.action in self.view.tagged:
+        if self.endpoint.action in self.endpoint.tagged:
             names += ["ETag", *(["Location"] if "201" in responses else [])]
         success["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
         if self.documented:
             success["content"][JSON]["example"] = self.documented.response
             if self.documented.request is not None:
                 operation["requestBody"]["content"][JSON]["example"] = self.documented.request
-        if self.has_idempotency:
-            operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-        self.add_conditions(operation)
-        if self.view.action in self.view.exportable:
-            operation.setdefault("parameters", []).append(FORMAT)
+        parameters = [*operation.get("parameters", []), *self.further_parameters()]
+        if FORMAT in parameters:
             success["content"].update(FILES)
-        for parameter in operation.get("parameters", []):
+        for parameter in parameters:
             if parameter["in"] == "path":
                 parameter |= {"schema": self.path_id(), "description": "The resource's id."}
             elif parameter["schema"].get("type") == "array":
                 parameter |= {"style": "form", "explode": False}
+        if parameters:
+            operation["parameters"] = parameters
         if "requestBody" in operation:
-            self.complete_body(operation["requestBody"])
-        needed = " and ".join(f"`{one}`" for one in self.view.required_permissions())
+            body = operation["requestBody"]
+            body |= {"required": True, "content": self.contents(body["content"])}
+        needed = " and ".join(f"`{one}`" for one in self.endpoint.required_permissions())
         if needed:
             text = operation.get("description", "")
             plural = "s" if " and " in needed else ""
             operation["description"] = f"{text}\n\nNeeds the permission{plural} {needed}.".strip()
-        for status, codes in self.errors().items():
-            responses[status] = {"$ref": f"#/components/responses/{response_name(status, codes)}"}
+        responses.update(self.further_responses(parameters))
         return operation
 
-    def complete_body(self, body: dict[str, Any]) -> None:
-        body["required"] = True
-        if self.method.upper() == "PATCH":
-            body["content"].update(dict.fromkeys(PATCH_TYPES, body["content"][JSON]))
+    def further_responses(self, parameters: list[dict[str, object]]) -> dict[str, dict[str, str]]:
+        names = {"304": NOT_MODIFIED} if IF_NONE_MATCH in parameters else {}
+        names |= {status: response_name(status, codes) for status, codes in self.errors().items()}
+        return {status: {"$ref": f"#/components/responses/{name}"} for status, name in names.items()}
 
-    def add_conditions(self, operation: dict[str, Any]) -> None:
-        if self.view.action in self.view.conditional:
-            operation.setdefault("parameters", []).append(IF_MATCH)
-        if self.view.action in self.view.tagged and self.method.upper() == "GET":
-            operation.setdefault("parameters", []).append(IF_NONE_MATCH)
-            operation["responses"]["304"] = {"$ref": f"#/components/responses/{NOT_MODIFIED}"}
+    def contents(self, content: dict[str, object]) -> dict[str, object]:
+        """The media types of a body."""
+        return dict.fromkeys(PATCH_TYPES, content[JSON]) if self.method.upper() == "PATCH" else content
 
-    def _get_response_bodies(self, direction: Any = "response") -> Any:
+    def further_parameters(self) -> list[dict[str, object]]:
+        """The parameters that follow from the base of all views, and that drf-spectacular does not know."""
+        view = self.endpoint
+        further = {
+            "Idempotency-Key": (IDEMPOTENCY_KEY, self.has_idempotency),
+            "If-Match": (IF_MATCH, view.action in view.conditional),
+            "If-None-Match": (IF_NONE_MATCH, view.action in view.tagged and self.method.upper() == "GET"),
+            "fields": (sparse.PARAMETER, self.method.upper() == "GET" and view.has_fields()),
+            "format": (FORMAT, view.action in view.exportable),
+        }
+        return [parameter for parameter, is_taken in further.values() if is_taken]
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, object]:
         # drf-spectacular takes a DELETE to answer with nothing; here it answers with what it did.
         if self.method.upper() != "DELETE":
             return super()._get_response_bodies(direction)
@@ -103,20 +122,20 @@ class ApiSchema(AutoSchema):
 
     @property
     def documented(self) -> Operation | None:
-        app = type(self.view).__module__.partition(".")[0]
+        app = type(self.endpoint).__module__.partition(".")[0]
         found: Operation | None = import_module(f"{app}.examples").OPERATIONS.get(f"{self.method.upper()} {self.path}")
         return found
 
     @property
     def has_idempotency(self) -> bool:
-        return self.method.upper() == "POST" and bool(self.view.permissions_required)
+        return self.method.upper() == "POST" and bool(self.endpoint.permissions_required)
 
     def errors(self) -> dict[str, tuple[str, ...]]:
         """The codes that this operation answers with, by status."""
         method = self.method.upper()
         own = self.documented.codes if self.documented else ()
         possible = {"invalid_request", "rate_limit_exceeded", "internal_error", "service_unavailable", *own}
-        if self.view.permissions_required:
+        if self.endpoint.permissions_required:
             possible |= {"missing_api_key", "invalid_api_key", "insufficient_permissions", "ip_not_allowed"}
         if "{" in self.path:
             possible.add("resource_not_found")
@@ -124,7 +143,7 @@ class ApiSchema(AutoSchema):
             possible |= {"request_too_large", "unsupported_media_type"}
         if self.has_idempotency:
             possible |= {"idempotency_conflict", "idempotency_mismatch"}
-        if self.view.action in self.view.conditional:
+        if self.endpoint.action in self.endpoint.conditional:
             possible.add("precondition_failed")
         codes = {
             status: tuple(code for code in of_status if code in possible)
@@ -134,8 +153,8 @@ class ApiSchema(AutoSchema):
             del codes["422"]
         return {status: of_status for status, of_status in codes.items() if of_status}
 
-    def path_id(self) -> dict[str, Any]:
-        prefix = self.view.queryset.model._meta.pk.prefix
+    def path_id(self) -> dict[str, object]:
+        prefix = ids.prefix_of(self.endpoint.queryset.model)
         return {
             "type": "string",
             "pattern": f"^{prefix}_{ids.TEXT}$",
@@ -146,15 +165,18 @@ class ApiSchema(AutoSchema):
         operation_id: str = self.documented.id if self.documented else super().get_operation_id()
         return operation_id
 
-    def get_description(self, *args: Any, **kwargs: Any) -> str:
+    def get_description(self, path: str = "", method: str = "") -> str:
         # The action's own words: drf-spectacular would take its class's instead, which are for whoever works on it.
-        return get_doc(getattr(self.view, self.view.action))
+        return get_doc(getattr(self.endpoint, self.endpoint.action))
 
     def get_tags(self) -> list[str]:
         return [self.path.removeprefix("/v1/").split("/")[0]]
 
 
-def only_v1(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
+Endpoint = tuple[str, str, str, Callable[..., HttpResponse]]  # path, its regular expression, method, view
+
+
+def only_v1(endpoints: list[Endpoint]) -> list[Endpoint]:
     return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v1/")]
 
 
@@ -163,70 +185,101 @@ def response_name(status: str, codes: tuple[str, ...]) -> str:
     return f"Error{status}" if everything else f"Error{status}_{'_or_'.join(codes)}"
 
 
-def error_schema() -> dict[str, Any]:
+def error_schema() -> dict[str, object]:
     return {
         "type": "object",
+        "description": "Why a request was refused.",
         "required": ["error"],
+        "properties": {"error": reference("ErrorDetail")},
+    }
+
+
+def error_detail_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "What is wrong.",
+        "required": ["code", "message", "type"],
         "properties": {
-            "error": {
-                "type": "object",
-                "required": ["code", "message", "type"],
-                "properties": {
-                    "code": {"type": "string", "description": "Machine-readable and stable."},
-                    "message": {"type": "string", "description": "For people; names what is wrong."},
-                    "type": {"type": "string", "enum": error_types()},
-                    "param": {"type": "string", "description": "The offending field, parameter or header."},
-                    "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
-                },
-            }
+            "code": reference("ErrorCode"),
+            "message": {"type": "string", "description": "For people; names what is wrong."},
+            "type": {"type": "string", "enum": error_types(), "description": "The kind of error."},
+            "param": {"type": "string", "description": "The offending field, parameter or header."},
+            "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
+            "errors": {
+                "type": "array",
+                "items": reference("FieldError"),
+                "minItems": 2,
+                "description": "Where several fields are wrong: all of them, the first one among them.",
+            },
         },
     }
 
 
-def error_response(status: str, codes: tuple[str, ...]) -> dict[str, Any]:
-    names = [*EVERY_RESPONSE, *FURTHER_HEADERS.get(status, [])]
-    of_status = {
-        "type": "object",
-        "properties": {"error": {"type": "object", "properties": {"code": {"enum": codes}}}},
-    }
+def field_error_schema() -> dict[str, object]:
+    properties = error_detail_schema()["properties"]
     return {
-        "description": DESCRIPTIONS[int(status)],
+        "type": "object",
+        "description": "What is wrong with one field.",
+        "required": ["code", "message"],
+        "properties": {name: properties[name] for name in ("code", "message", "param")},
+    }
+
+
+def error_response(status: str, codes: tuple[str, ...]) -> dict[str, object]:
+    names = [*EVERY_RESPONSE, *FURTHER_HEADERS.get(status, [])]
+    quoted = ", ".join(f"`{code}`" for code in codes)
+    return {
+        "description": f"{DESCRIPTIONS[int(status)]} The code: {quoted}.",
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {
             JSON: {
-                "schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, of_status]},
+                "schema": reference("Error"),
                 "examples": {code: {"value": error_example(documented_errors()[status][code])} for code in codes},
             }
         },
     }
 
 
-def shared_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Adds what the operations refer to, and what a serializer's class says of its schema.
+def complete(schema: dict[str, Any], of: Any, *, is_request: bool) -> None:
+    """What the serializer says of its schema: `sometimes` names the fields that not every response has."""
+    if is_request:
+        # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
+        schema.setdefault("additionalProperties", False)
+        return
+    sometimes: frozenset[str] = getattr(of, "sometimes", frozenset())
+    properties = schema.get("properties", {})
+    # What a request may leave out, its response has all the same.
+    always = properties if isinstance(of, StrictSerializer) else schema.get("required", [])
+    required = [name for name in always if name not in sometimes]
+    schema.pop("required", None)
+    if required:
+        schema["required"] = required
+    for name, field in of.fields.items():
+        if getattr(field, "null_is_empty", False) and name in properties:
+            properties[name] = without_null(properties[name])
 
-    `sometimes`: fields that not every response has.
-    """
+
+def shared_components(
+    result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
+) -> dict[str, Any]:
+    """Adds what the operations refer to, and what serializers' classes say of their schemas."""
     components = result["components"]
     schemas = components["schemas"]
     for component in generator.registry._components.values():
         schema = schemas.get(component.name)
-        if component.type != "schemas" or schema is None:
-            continue
-        sometimes: frozenset[str] = getattr(component.object, "sometimes", frozenset())
-        required = [name for name in schema.pop("required", []) if name not in sometimes]
-        if required:
-            schema["required"] = required
-        if component.name.endswith("Request"):
-            # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
-            schema.setdefault("additionalProperties", False)
-    schemas["Error"] = error_schema()
+        if component.type == "schemas" and schema is not None:
+            of = component.object() if inspect.isclass(component.object) else component.object
+            if getattr(of, "fields", {}).keys() >= schema.get("properties", {}).keys():  # a page of them has not
+                complete(schema, of, is_request=component.name.endswith("Request"))
+    schemas |= {"Error": error_schema(), "ErrorDetail": error_detail_schema(), "FieldError": field_error_schema()}
+    schemas["ErrorCode"] = {"type": "string", "enum": error_codes(), "description": "Machine-readable and stable."}
     components["headers"] = HEADERS
     components["responses"] = {
-        reference["$ref"].rpartition("/")[2]: None
+        reply["$ref"].rpartition("/")[2]: None
         for path in result["paths"].values()
         for operation in path.values()
-        for reference in operation["responses"].values()
-        if "$ref" in reference
+        for reply in operation["responses"].values()
+        if "$ref" in reply
     }
     for name in components["responses"]:
         if name == NOT_MODIFIED:
@@ -235,22 +288,12 @@ def shared_components(result: dict[str, Any], generator: Any, request: Any, publ
             components["responses"][name] = {"description": told_of, "headers": headers}
             continue
         status, _, codes = name.removeprefix("Error").partition("_")
-        told = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
-        components["responses"][name] = error_response(status, told)
-    without_internal_marks(result)
-    result["paths"] = hoisted(result["paths"], schemas)
-    for name in list(schemas):
-        schemas[name] = hoisted(schemas[name], schemas)
-    components["schemas"] = dict(sorted(schemas.items()))
+        of_status = tuple(codes.split("_or_")) if codes else tuple(documented_errors()[status])
+        components["responses"][name] = error_response(status, of_status)
+    named = Components(enumerations(spectacular_settings.ENUM_NAME_OVERRIDES))
+    result["paths"] = named.hoisted(result["paths"])
+    schemas = {name: named.hoisted(schema) for name, schema in schemas.items()} | named.schemas
+    components["schemas"] = {
+        name: schemas[name] for name in sorted(used(schemas, result["paths"], components["responses"]))
+    }
     return result
-
-
-def without_internal_marks(value: Any) -> None:
-    """Drops drf-spectacular's `x-spec-enum-id`, which is of no use to a reader."""
-    if isinstance(value, dict):
-        value.pop("x-spec-enum-id", None)
-        for nested in value.values():
-            without_internal_marks(nested)
-    elif isinstance(value, list):
-        for nested in value:
-            without_internal_marks(nested)

@@ -1,22 +1,23 @@
 """How the OpenAPI document describes the fields of kit.rest.fields."""
 
-from typing import Any
-
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction
 
 from kit.values import ids
 
 
 class TextExtension(OpenApiSerializerFieldExtension):
-    """A text that must not be blank says so in requests by a pattern."""
+    """In requests, a text that must not be blank has a pattern."""
 
     target_class = "kit.rest.fields.Text"
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
-        for name in ("nullable", "readOnly", "description", "minLength"):  # added by the caller again
+        for name in ("readOnly", "description", "minLength"):  # added by the caller again, as null is
             schema.pop(name, None)
+        schema["type"] = "string"
         if direction == "request" and not self.target.allow_blank:
             schema["pattern"] = r"\S"
         return schema
@@ -26,7 +27,7 @@ class UrlExtension(TextExtension):
     target_class = "kit.rest.fields.Url"
     priority = 1
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         schema = super().map_serializer_field(auto_schema, direction)
         return {**schema, "format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"}
 
@@ -35,16 +36,17 @@ class IdExtension(OpenApiSerializerFieldExtension):
     target_class = "kit.rest.fields.Id"
     priority = 1
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         return {"type": "string", "pattern": f"^{self.target.prefix}_{ids.TEXT}$"}
 
 
 class TimestampExtension(OpenApiSerializerFieldExtension):
-    """In requests a bare date will do, too."""
+    """Requests may send a bare date, too."""
 
     target_class = "kit.rest.fields.Timestamp"
+    match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         if direction == "request":
             return {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
         return {"type": "string", "format": "date-time"}

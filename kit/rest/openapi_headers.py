@@ -1,8 +1,6 @@
 """The headers of requests and replies in the OpenAPI document."""
 
-from typing import Any
-
-HEADERS: dict[str, Any] = {
+HEADERS: dict[str, object] = {
     "X-RateLimit-Limit": {
         "description": "Requests allowed in the window that has the least left, the UTC minute or the UTC day.",
         "required": True,
@@ -17,6 +15,16 @@ HEADERS: dict[str, Any] = {
         "description": "When it begins anew, in Unix seconds.",
         "required": True,
         "schema": {"type": "integer", "minimum": 0, "example": 1767225600},
+    },
+    "RateLimit-Policy": {
+        "description": "The windows: of each its name, its quota (`q`) and its seconds (`w`).",
+        "required": True,
+        "schema": {"type": "string", "example": '"minute";q=300;w=60, "day";q=100000;w=86400'},
+    },
+    "RateLimit": {
+        "description": "The window that has the least left: its name, what is left (`r`), and its seconds (`t`).",
+        "required": True,
+        "schema": {"type": "string", "example": '"minute";r=299;t=31'},
     },
     "X-Request-Id": {
         "description": "Names this request in the log: the one that was sent, or one made for it.",
@@ -41,19 +49,19 @@ HEADERS: dict[str, Any] = {
     },
     "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
 }
-IDEMPOTENCY_KEY = {
+IDEMPOTENCY_KEY: dict[str, object] = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Makes a retry safe: for 24 hours the same request is answered with its first reply.",
     "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
 }
-IF_MATCH = {
+IF_MATCH: dict[str, object] = {
     "name": "If-Match",
     "in": "header",
     "description": "The `ETag` that the resource was read with, or `*`. In any other state it is left as it is: 412.",
     "schema": {"type": "string"},
 }
-IF_NONE_MATCH = {
+IF_NONE_MATCH: dict[str, object] = {
     "name": "If-None-Match",
     "in": "header",
     "description": "The `ETag` of what the client has already. Where that is still so, the reply is a 304.",

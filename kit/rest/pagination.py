@@ -8,29 +8,33 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 from django.conf import settings
-from django.db.models import F
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import F, Model, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.storage.code_points import by_code_point
 from kit.values import ids
+from kit.values.timestamps import EPOCH, MICROSECOND
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 SIGNATURE_BYTES = 16
 ID_BYTES = 16
 MAX_LIMIT = 100
 MAX_PAGE = 1024 * 1024  # bytes of its rows as JSON; a row that is larger makes a page by itself
 READ_FIRST = 20  # rows: the default limit
+M = TypeVar("M", bound=Model)
 
 
 def sign(scope: str, payload: bytes) -> bytes:
@@ -56,6 +60,20 @@ class Moments:
         return EPOCH + int.from_bytes(raw, signed=True) * MICROSECOND
 
 
+class Days:
+    """A column of dates to sort by."""
+
+    column = staticmethod(F)
+
+    @staticmethod
+    def encode(value: date) -> bytes:
+        return value.toordinal().to_bytes(4)
+
+    @staticmethod
+    def decode(raw: bytes) -> date:
+        return date.fromordinal(int.from_bytes(raw))
+
+
 class TextsInOrder:
     """A column of text to sort by, in the order of code points."""
 
@@ -72,19 +90,19 @@ class Order:
     """
 
     field: str
-    kind: type[Moments] | type[TextsInOrder] = Moments
+    kind: type[Moments] | type[Days] | type[TextsInOrder] = Moments
     descending: bool = True
 
-    def sorted(self, queryset: Any) -> Any:
+    def sorted(self, queryset: QuerySet[M]) -> QuerySet[M]:
         keys = (self.kind.column(self.field), F("id"))
         return queryset.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
 
-    def after(self, queryset: Any, value: Any, key: str) -> Any:
+    def after(self, queryset: QuerySet[M], value: object, key: str) -> QuerySet[M]:
         """The rows behind the one with that value and id."""
         is_behind = TupleLessThan if self.descending else TupleGreaterThan
         return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), (value, key)))
 
-    def after_row(self, queryset: Any, row: Any) -> Any:
+    def after_row(self, queryset: QuerySet[M], row: M) -> QuerySet[M]:
         return self.after(queryset, getattr(row, self.field), row.pk)
 
 
@@ -113,6 +131,18 @@ def decode_cursor(scope: str, text: str) -> tuple[bytes, bytes]:
     return payload[:-ID_BYTES], payload[-ID_BYTES:]
 
 
+def count(queryset: Any) -> int:
+    """How many rows there are. The ORM's own takes three times as long to say so in SQL; it runs as this does."""
+    try:
+        sql, parameters = queryset.order_by().values("pk").query.sql_with_params()
+    except EmptyResultSet:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({sql}) AS found", parameters)  # noqa: S608 - made by the ORM
+        [total] = cursor.fetchone()
+    return int(total)
+
+
 def parse_limit(text: str | None) -> int:
     if text is None:
         return 20
@@ -134,42 +164,50 @@ class KeysetPagination(BasePagination):
     def sorts(self) -> list[str]:
         return [f"{sign}{name}" for name in self.orders for sign in ("-", "")]
 
-    def order(self, request: Any) -> tuple[str, Order]:
+    def order(self, request: Request) -> tuple[str, Order]:
         """The order asked for, and its name."""
         name = request.query_params.get("sort", "-created")
         if name not in self.sorts:
             raise InvalidRequest(f"sort must be one of: {', '.join(self.sorts)}.", param="sort")
         return name, replace(self.orders[name.removeprefix("-")], descending=name.startswith("-"))
 
-    def page(self, queryset: Any, request: Any, show: Callable[[list[Any]], Iterable[Any]]) -> Response:
-        """The page that the request asks for; `show` makes of rows what is sent of them."""
+    def page(self, queryset: QuerySet[M], request: Request, show: Callable[[list[M]], Iterable[object]]) -> Response:
+        """The page that the request asks for; `show` turns rows into what is sent of them."""
         query = request.query_params
         limit = parse_limit(query.get("limit"))
         sort, order = self.order(request)
-        filters = sorted((name, ",".join(values)) for name, values in query.lists() if name not in self.parameters)
-        scope = f"{request.auth.account_id} {request.path} {sort} {filters!r}"
-        total = queryset.count()
-        prefix = queryset.model._meta.pk.prefix
+        beside = self.parameters | {"fields"}  # neither which rows there are, nor their order, hangs on these
+        filters = sorted((name, ",".join(values)) for name, values in query.lists() if name not in beside)
+        caller: Any = request.auth  # a grant of `accounts`
+        scope = f"{caller.account_id} {request.path} {sort} {filters!r}"
+        total = count(queryset)
+        prefix = ids.prefix_of(queryset.model)
         if "cursor" in query:
             value, raw_id = decode_cursor(scope, query["cursor"])
             queryset = order.after(queryset, order.kind.decode(value), ids.encode(prefix, raw_id))
         shown, last = self.fill(queryset, order, limit, show)
-        page = {"object": "list", "data": shown, "hasMore": last is not None, "totalCount": total}
+        page: dict[str, object] = {
+            "object": "list",
+            "data": shown,
+            "hasMore": last is not None,
+            "totalCount": total,
+        }
         if last is not None:
             value = order.kind.encode(getattr(last, order.field))
             page["nextCursor"] = encode_cursor(scope, value, ids.decode(prefix, last.pk) or b"")
         return Response(page)
 
     def fill(
-        self, queryset: Any, order: Order, limit: int, show: Callable[[list[Any]], Iterable[Any]]
-    ) -> tuple[list[orjson.Fragment], Any]:
+        self, queryset: QuerySet[M], order: Order, limit: int, show: Callable[[list[M]], Iterable[object]]
+    ) -> tuple[list[orjson.Fragment], M | None]:
         """The rows of a page as JSON, and the last of them if there are more.
 
         Where the first rows are so large that a page of them would be too, no more are read than can be sent.
         """
         ordered = order.sorted(queryset)
         shown: list[orjson.Fragment] = []
-        size, last, step = 0, None, READ_FIRST
+        last: M | None = None
+        size, step = 0, READ_FIRST
         while True:
             step = min(step, limit - len(shown))
             rows = list((ordered if last is None else order.after_row(ordered, last))[: step + 1])
@@ -186,7 +224,7 @@ class KeysetPagination(BasePagination):
                 return shown, last
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
-    def walk(self, queryset: Any, request: Any, size: int) -> Iterator[list[Any]]:
+    def walk(self, queryset: QuerySet[M], request: Request, size: int) -> Iterator[list[M]]:
         """All rows in the order that the request asks for, `size` of them in memory at a time."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
@@ -195,7 +233,7 @@ class KeysetPagination(BasePagination):
             yield rows
             rows = list(order.after_row(ordered, rows[-1])[:size])
 
-    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, object]]:
         return [
             {
                 "name": "limit",
@@ -217,7 +255,7 @@ class KeysetPagination(BasePagination):
             },
         ]
 
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def get_paginated_response_schema(self, schema: dict[str, object]) -> dict[str, object]:
         return {
             "type": "object",
             "required": ["object", "data", "hasMore", "totalCount"],

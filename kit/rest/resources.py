@@ -1,8 +1,8 @@
 """Looking a resource up by the id in the path."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import ForeignKey, Model, QuerySet
 
 from kit.http.errors import NotFound
 from kit.values import ids
@@ -10,15 +10,25 @@ from kit.values import ids
 M = TypeVar("M", bound=Model)
 
 
+def referred(model: type[Model], name: str) -> type[Model]:
+    """The model that a foreign key refers to. Raises TypeError for another field."""
+    field = model._meta.get_field(name)
+    if not isinstance(field, ForeignKey):
+        raise TypeError(f"{model.__name__}.{name} is no foreign key.")
+    return field.target_field.model
+
+
 def find(queryset: QuerySet[M], id: str) -> M:
     """The resource with that id in `queryset`, which the caller has scoped to the account.
 
-    NotFound says the same of another account's resource, of one that never existed, and of what cannot be an id.
+    NotFound reads the same for another account's resource, for one that never existed, and for a malformed id.
     """
-    pk: Any = queryset.model._meta.pk
-    if ids.decode(pk.prefix, id) is not None:
-        resource = queryset.filter(pk=id).first()
-        if resource is not None:
-            return resource
-    name = queryset.model._meta.verbose_name
-    raise NotFound(f"There is no {name} {id[:100]!r}.")
+    possible = ids.decode(ids.prefix_of(queryset.model), id) is not None
+    return found(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
+
+
+def found(model: type[M], id: str, resource: M | None) -> M:
+    """The resource, if there is one. Raises NotFound."""
+    if resource is None:
+        raise NotFound(f"There is no {model._meta.verbose_name} {id[:100]!r}.")
+    return resource

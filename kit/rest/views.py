@@ -1,58 +1,55 @@
 """The base of every endpoint: the steps of its admission, strict queries, bodies, transactions and lists."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
-from urllib.parse import unquote_to_bytes
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from kit.http.admission import Steps, admit, run_blocking
-from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, NotFound, error_response, forget_frames
+from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, forget_frames
 from kit.http.parsing import PATCH_TYPES, read_object
+from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import check_if_match, entity_tag, is_known
+from kit.rest.deprecated import tell
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
-from kit.rest.filters import StrictFilterBackend
+from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
+from kit.rest.sparse import columns_picked, picked, wanted_fields
 from kit.storage.sqlite_turns import turn_to_write
+from kit.values.json_values import Rendered
+
+if TYPE_CHECKING:  # names of the stubs alone
+    from rest_framework.decorators import ViewSetAction
+    from rest_framework.views import AsView, GenericView
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+Handler = Callable[..., HttpResponse]
+M = TypeVar("M", bound=Model)
 
 
-def check_utf8(query: str) -> None:
-    """Refuses a parameter whose bytes are no text, which Django would replace by question marks."""
-    for part in query.split("&"):
-        try:
-            unquote_to_bytes(part).decode()
-        except UnicodeDecodeError:
-            name = part.partition("=")[0][:100]
-            raise InvalidRequest(f"{name} is not UTF-8.", param=name) from None
+@cache
+def validator(serializer_class: Any, *, partial: bool) -> Any:
+    """A serializer that validates bodies of all requests; one for each would begin by copying every field."""
+    return serializer_class(data={}, partial=partial)
 
 
-def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
-    """Refuses a parameter that the endpoint does not know, and one given twice, except for `field[in]`."""
-    for name, values in parameters:
-        if name not in known:
-            raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
-        if len(values) > 1 and not name.endswith("[in]"):
-            raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
-        if any("\0" in value for value in values):
-            raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+def forget_renderer_context(response: Response) -> None:
+    vars(response)["renderer_context"] = {}
 
 
-def forget_renderer_context(response: Any) -> None:
-    response.renderer_context = {}
-
-
-class ApiViewSet(Steps, GenericViewSet):
-    """A resource under /v1. What differs between its actions is told by tables, keyed by their names.
+class ApiViewSet(Steps, GenericViewSet[M]):
+    """A resource under /v1. Its class attributes say what differs between its actions, by their names.
 
     A request that writes runs in one transaction, which an error rolls back whole.
     """
@@ -67,16 +64,19 @@ class ApiViewSet(Steps, GenericViewSet):
     cache_control: ClassVar[str] = "private, no-cache"  # kept, if at all, to be asked for again with If-None-Match
     may_be_compressed: ClassVar[bool] = True  # False where replies have secrets (kit.http.compression)
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
-    serializer_class: Any = None
-    filterset_class: Any = None
+    queryset: QuerySet[M]
+    serializer_class: type[BaseSerializer[M]]
+    filterset_class: type[OperatorFilterSet] | None = None
     filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
-    pagination_class: Any = KeysetPagination
+    pagination_class: type[KeysetPagination] | None = KeysetPagination
     lookup_field = "id"
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # there is one format
 
     @classmethod
-    def as_view(cls, actions: Any = None, **initkwargs: Any) -> Any:
+    def as_view(
+        cls, actions: "dict[str, str | ViewSetAction] | None" = None, **initkwargs: object
+    ) -> "AsView[GenericView]":
         # @extend_schema puts it there on an @action, for the OpenAPI document, which finds it at the method too. Given
         # to each request's view, it would keep the last of them, and their requests, in memory.
         initkwargs.pop("schema", None)
@@ -89,7 +89,7 @@ class ApiViewSet(Steps, GenericViewSet):
 
     # --- From request to handler -------------------------------------------------------------------------------------
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Admits the request, or raises what refuses it."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         run_blocking(admit(self))
@@ -122,14 +122,14 @@ class ApiViewSet(Steps, GenericViewSet):
         if self.request.method not in SAFE_METHODS:
             self.request._request.body  # noqa: B018
 
-    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+    def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> Response:
         raise AssertionError("check_method() refuses such a method")
 
     @property
     def allowed_methods(self) -> list[str]:
         return [name.upper() for name in self.http_method_names if hasattr(self, name)]
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         self.args, self.kwargs = args, kwargs
         self.request = wrapped = self.initialize_request(request, *args, **kwargs)
         self.headers: dict[str, str] = {}  # DRF would say Allow on every reply; it belongs to a 405
@@ -170,13 +170,16 @@ class ApiViewSet(Steps, GenericViewSet):
         del response.headers["Content-Type"]
         return response
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        finalized: Any = super().finalize_response(request, response, *args, **kwargs)
+    def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Response:
+        """Of any response, not only DRF's own, to which its stubs hold it."""
+        finalized = super().finalize_response(request, response, *args, **kwargs)
         finalized.headers.setdefault("Cache-Control", self.cache_control)
-        finalized.may_be_compressed = self.may_be_compressed
+        vars(finalized)["may_be_compressed"] = self.may_be_compressed
+        if settings.DEPRECATIONS:
+            tell(self.request, finalized)
         return finalized
 
-    def write(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         with turn_to_write(), transaction.atomic():
             return handler(request, *args, **kwargs)
 
@@ -193,17 +196,21 @@ class ApiViewSet(Steps, GenericViewSet):
             known |= KeysetPagination.parameters
             if self.filterset_class:
                 known |= self.filterset_class.base_filters.keys()
+        if self.has_fields():
+            known |= {"fields"}
         return known | {"format"} if self.action in self.exportable else known
 
-    def validated(self, serializer_class: Any = None, **options: Any) -> dict[str, Any]:
-        """The body's fields by their Python names, checked by the serializer."""
-        serializer = (serializer_class or self.get_serializer_class())(
-            data=read_object(self.request._request, exact=self.exact_numbers),
-            context=self.get_serializer_context(),
-            **options,
-        )
-        serializer.is_valid(raise_exception=True)
-        return serializer.validated_data
+    def has_fields(self) -> bool:
+        """Whether the reply shows a resource, of which `fields` can pick some."""
+        return self.serializer_class is not None and (self.action in self.listing or self.action == "retrieve")
+
+    def validated(
+        self, serializer_class: type[BaseSerializer] | None = None, *, partial: bool = False
+    ) -> dict[str, Any]:
+        """The body's fields by their Python names, as the serializer checks and types them."""
+        fields = read_object(self.request._request, exact=self.exact_numbers)
+        chosen: Any = serializer_class or self.get_serializer_class()
+        return validator(chosen, partial=partial).run_validation(fields)
 
     def expansions(self, *relations: str) -> frozenset[str]:
         """The relations that `expand` (comma-separated) asks for, of those that can be embedded."""
@@ -215,12 +222,14 @@ class ApiViewSet(Steps, GenericViewSet):
 
     # --- Replies -----------------------------------------------------------------------------------------------------
 
-    def get_object(self) -> Any:
+    def get_object(self) -> M:
         return find(self.get_queryset(), self.kwargs["id"])
 
-    def get_object_to_change(self) -> Any:
-        """The same for a request that changes it. With If-Match it is what the client has seen, and locked, so that it
-        stays that until it is changed. Raises PreconditionFailed."""
+    def get_object_to_change(self) -> M:
+        """The resource that the request changes. With If-Match it is locked, in the state that the client has seen.
+
+        Raises NotFound and PreconditionFailed.
+        """
         wanted = self.request.headers.get("If-Match")
         if wanted is None:
             return self.get_object()
@@ -232,17 +241,19 @@ class ApiViewSet(Steps, GenericViewSet):
     def lock_first(self) -> None:
         """Takes the locks that the service takes before the resource's own."""
 
-    def tag_of(self, shown: Mapping[str, Any]) -> str:
+    def tag_of(self, shown: Mapping[str, object]) -> str:
         return entity_tag(shown, getattr(self.serializer_class, "beside_state", frozenset()))
 
-    def answer(self, resource: Any, status: int = 200, **context: Any) -> HttpResponse:
+    def answer(self, resource: M, status: int = 200, **context: object) -> HttpResponse:
         """The resource as the serializer shows it."""
         return self.with_tag(self.serializer_class(resource, context=context).data, status)
 
-    def with_tag(self, shown: Mapping[str, Any], status: int, once: Mapping[str, Any] | None = None) -> HttpResponse:
-        """The resource with its entity tag, a new one with its address too; nothing to a client that has it already.
+    def with_tag(
+        self, shown: Mapping[str, object], status: int, once: Mapping[str, object] | None = None
+    ) -> HttpResponse:
+        """The resource with its entity tag, and its `Location` if it is new; 304 for a client that has it already.
 
-        `once` is what this reply alone shows.
+        `once` holds the fields that only this reply shows.
         """
         headers = {"ETag": self.tag_of(shown)}
         known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
@@ -250,33 +261,34 @@ class ApiViewSet(Steps, GenericViewSet):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
             headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
-        return Response({**shown, **(once or {})}, status=status, headers=headers)
+        fields = wanted_fields(self.request.query_params, self.serializer_class)
+        return Response(picked({**shown, **(once or {})}, fields), status=status, headers=headers)
 
-    def page(self, queryset: QuerySet | None = None, **context: Any) -> Any:
+    def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
         """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
         rows = self.get_queryset() if queryset is None else queryset
         if self.filterset_class:
             rows = self.filter_queryset(rows)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
-        paginator: Any = self.paginator
+        paginator = (self.pagination_class or KeysetPagination)()
+        fields = wanted_fields(self.request.query_params, self.serializer_class)
+
+        def show(some: Iterable[M]) -> list[Rendered]:
+            return [picked(one, fields) for one in self.shown(some, context)]
+
         if name and form != "json":
             # A file has everything that matches. Clients send their default `limit` with every list, and it must not
             # cut a file short; a cursor nobody sends by accident.
             parse_limit(self.request.query_params.get("limit"))
             if "cursor" in self.request.query_params:
                 raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
-            chunks = (self.shown(chunk, context) for chunk in paginator.walk(rows, self.request, CHUNK))
-            return export(self.request, form, name, columns_of(self.serializer_class), chunks)
-        return paginator.page(rows, self.request, lambda some: self.shown(some, context))
+            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK))
+            columns = columns_picked(columns_of(self.serializer_class), fields)
+            return export(self.request, form, name, columns, chunks)
+        return paginator.page(rows, self.request, show)
 
-    def shown(self, rows: Any, context: dict[str, Any]) -> Any:
+    def shown(self, rows: Iterable[M], context: dict[str, object]) -> Sequence[Rendered]:
         """The rows as the API shows them."""
         serializer = self.serializer_class(context={**self.get_serializer_context(), **context})
         return [serializer.to_representation(row) for row in rows]
-
-
-@csrf_exempt
-def unknown_path(request: HttpRequest, rest: str | None = None) -> HttpResponse:
-    """Everything under /v1 that is no endpoint. The path is the first thing checked: no key is asked for."""
-    return error_response(NotFound(f"There is nothing at {request.path}."), request)

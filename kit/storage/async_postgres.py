@@ -1,14 +1,14 @@
-"""PostgreSQL on the event loop, for the few statements on the way of a check: no thread has to be woken for them."""
+"""PostgreSQL on the event loop, for the few statements of a check: they wake no thread."""
 
 import asyncio
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import psycopg
 from django.db import OperationalError, connection
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
+from psycopg.rows import TupleRow
 
 SECONDS_TO_WAIT = 20
 # PostgreSQL went away, or could not do its work: no room for a file, a disk that fails.
@@ -52,7 +52,7 @@ class Sessions:
             return await self.connect()
 
     async def connect(self) -> "Session":
-        given: dict[str, Any] = connection.get_connection_params()
+        given = connection.get_connection_params()
         parameters = {name: value for name, value in given.items() if name not in OF_DJANGO}
         made = Session(await psycopg.AsyncConnection.connect(**parameters, autocommit=True))
         try:
@@ -72,16 +72,16 @@ def close(broken: "Session | None") -> None:
 class Session:
     """A connection, used by libpq's own calls: psycopg's cursors take the event loop five times as long.
 
-    It is watched also between statements, so that one which a restarted server has closed is known before a statement
-    is sent on it: one that failed may have been committed, and cannot be sent again.
+    It is watched between statements too, so that a connection which a restarted server has closed is known before a
+    statement is sent on it: a statement that failed may have been committed, and cannot be sent again.
     """
 
-    def __init__(self, opened: psycopg.AsyncConnection[Any]) -> None:
+    def __init__(self, opened: psycopg.AsyncConnection[TupleRow]) -> None:
         self.opened, self.libpq = opened, opened.pgconn
         self.socket = self.libpq.socket
         self.loop = asyncio.get_running_loop()
         self.prepared: dict[str, bytes] = {}
-        self.waiting: asyncio.Future[Any] | None = None
+        self.waiting: asyncio.Future[PGresult] | None = None
         self.got: PGresult | None = None
         self.has_ended = False
         self.loop.add_reader(self.socket, self.read)
@@ -120,9 +120,9 @@ class Session:
             self.loop.remove_writer(self.socket)
 
     def read(self) -> None:
-        """Reads again if there is no result yet: of a connection that was reset uvloop tells once, and no more then.
+        """Reads again if there is no result yet: uvloop reports a reset connection only once.
 
-        What the server had sent before comes with the first read, that it is gone with the second.
+        The first read gets what the server had sent before, the second finds that it is gone.
         """
         try:
             self.libpq.consume_input()
@@ -134,11 +134,11 @@ class Session:
             self.close()
 
     def settle(self) -> bool:
-        """Whether this was the end of the statement's result, which is handed over then."""
+        """Whether the statement's result is complete; it is handed over then."""
         while not self.libpq.is_busy():
             result = self.libpq.get_result()
             if result is None:  # the server is ready for the next
-                if self.waiting is None or self.waiting.done():
+                if self.waiting is None or self.waiting.done() or self.got is None:
                     return False
                 self.waiting.set_result(self.got)
                 return True

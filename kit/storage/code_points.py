@@ -1,11 +1,11 @@
-"""Text in the order of its code points: the same on every database, whatever the collation of this one.
+"""Text in the order of its code points: the same on every database, whatever its collation.
 
-SQLite compares so by itself; on PostgreSQL it is the collation "C", which an index has to name too.
+SQLite compares so by itself; PostgreSQL needs the collation "C", which an index has to name too.
 """
 
-from typing import Any
-
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, F, Func
+from django.db.models.sql.compiler import SQLCompiler
 
 LAST = "\U0010ffff"
 
@@ -17,8 +17,10 @@ class ByCodePoint(Func):
     output_field = CharField()
     arity = 1
 
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return super().as_sql(compiler, connection, template='(%(expressions)s COLLATE "C")', **context)
+    def as_postgresql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, list[object] | tuple[object, ...]]:
+        return super().as_sql(compiler, connection, template='(%(expressions)s COLLATE "C")')
 
 
 def by_code_point(field_name: str) -> ByCodePoint:

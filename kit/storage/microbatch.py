@@ -92,7 +92,7 @@ class InThread(Generic[T, R]):
 
 
 class Turns:
-    """One turn at a time for each owner, in the order asked: nobody's long work queues up before everybody else's.
+    """One turn at a time for each owner, in the order asked, so that no owner's long work holds up the others.
 
     Beyond `max_waiting` for one owner nothing more is taken in.
     """

@@ -1,1 +1,1 @@
-"""What the service tells of itself: metrics, logs, what is observed of each request."""
+"""Telemetry: metrics, logs, traces, and the observation of each request."""

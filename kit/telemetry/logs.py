@@ -9,7 +9,6 @@ import logging
 import re
 import time
 from functools import lru_cache
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -22,8 +21,9 @@ SHORTEST_SECRET = 8  # a word of a trial's settings, such as a password "licensi
 
 # What looks like a secret, wherever it comes from. An API key keeps what its `prefix` shows anyway.
 PATTERNS = [
-    (re.compile(r"(svc_[sp]k_[0-9A-Za-z]{0,6})[0-9A-Za-z]*"), r"\1…"),
+    (re.compile(r"(svc_(?:[sp]k|cs)_[0-9A-Za-z]{0,6})[0-9A-Za-z]*"), r"\1…"),
     (re.compile(r"\b(Bearer|Basic|Token)\s+[^\s\"',}\]]+", re.IGNORECASE), rf"\1 {REMOVED}"),
+    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), REMOVED),  # a JSON Web Token
     (re.compile(r"(://[^\s:/@]*):\S+@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(\b(?:password|passwd|secret|secret_key|api_?key|token|cookie|sessionid|csrftoken)[\"']?\s*[=:]\s*)"
                 r"(?:\"[^\"]*\"|'[^']*'|[^\s\"',;}&]+)", re.IGNORECASE), rf"\1{REMOVED}"),
@@ -74,16 +74,17 @@ class JsonLines(logging.Formatter):
     """One JSON object per line: time, level, logger, message, request_id, and what `extra={"fields": …}` gives."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
+        message = record.getMessage()
+        line = {
             "time": timestamp(record),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": message,
             "request_id": shown_id(record),
         }
         if hasattr(record, "fields"):
             return render_json(line | record.fields).decode()
-        line["message"] = without_secrets(line["message"])
+        line["message"] = without_secrets(message)
         if record.exc_info:
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         if record.stack_info:

@@ -7,28 +7,40 @@ adds all of them up, also those of a worker that has died.
 """
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, product
 from mmap import mmap
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 from django.conf import settings
 from prometheus_client import REGISTRY, CollectorRegistry, disable_created_metrics, multiprocess
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 SUFFIX = ".cells"
+M = TypeVar("M", bound=Metric)
+S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
 disable_created_metrics()  # a line for each series that says when its process began
 
 
-class Family(ABC):
+class Cells(Protocol):
+    """Numbers at fixed places, in a list or in mapped memory."""
+
+    def __getitem__(self, place: int, /) -> float: ...
+    def __setitem__(self, place: int, number: float, /) -> None: ...
+    def __iter__(self) -> Iterator[float]: ...
+    def __len__(self) -> int: ...
+
+
+class Family(Collector, Generic[M]):
     """A metric with its series: one for each combination of the labels' values, `width` numbers each.
 
     A place that only the event loop writes may be written without a lock: `family.values[place] += 1`. Threads `add`.
@@ -38,7 +50,7 @@ class Family(ABC):
         self.name, self.text, self.width = name, text, width
         self.labels = list(labels)
         self.series = list(product(*labels.values()))
-        self.values = numbers(name, len(self.series) * width)
+        self.values: Cells = numbers(name, len(self.series) * width)
         self.lock = Lock()
         families[name] = self
 
@@ -57,7 +69,7 @@ class Family(ABC):
         yield metric
 
     def totals(self) -> list[float]:
-        """Of all processes together."""
+        """The numbers of all processes together."""
         if not settings.PROMETHEUS_MULTIPROC_DIR:
             return list(self.values)
         arrays = [read for path in files_of(self.name) if self.counts(path) and (read := read_numbers(path))]
@@ -67,25 +79,33 @@ class Family(ABC):
         return sum(values)
 
     def counts(self, path: Path) -> bool:
-        """Whether the numbers of this process, which may have ended, are part of the sum."""
+        """Whether the process of this file, which may have ended, is part of the sum."""
         return True
 
     @abstractmethod
-    def metric(self) -> Metric: ...
+    def metric(self) -> M: ...
 
-    def fill(self, metric: Any, labels: Sequence[str], values: list[float]) -> None:
+    @abstractmethod
+    def fill(self, metric: M, labels: Sequence[str], values: list[float]) -> None:
+        """Adds a series with its numbers."""
+
+
+class Single(Family[S]):
+    """A metric with one number for each series."""
+
+    def fill(self, metric: S, labels: Sequence[str], values: list[float]) -> None:
         metric.add_metric(labels, values[0])
 
 
-class Counter(Family):
-    def metric(self) -> Metric:
+class Counter(Single[CounterMetricFamily]):
+    def metric(self) -> CounterMetricFamily:
         return CounterMetricFamily(self.name, self.text, labels=self.labels)
 
 
-class Gauge(Family):
-    """What is so at the moment, in all processes that live."""
+class Gauge(Single[GaugeMetricFamily]):
+    """The current value, of all living processes together."""
 
-    def metric(self) -> Metric:
+    def metric(self) -> GaugeMetricFamily:
         return GaugeMetricFamily(self.name, self.text, labels=self.labels)
 
     def counts(self, path: Path) -> bool:
@@ -98,13 +118,13 @@ class Gauge(Family):
 
 
 class WorstGauge(Gauge):
-    """Of the processes that live, the one that has most."""
+    """The greatest current value of a living process."""
 
     def combine(self, values: Iterable[float]) -> float:
         return max(values)
 
 
-class Histogram(Family):
+class Histogram(Family[HistogramMetricFamily]):
     """Counts by size: a number for each bucket, the last for what is beyond all bounds, and one for the sum."""
 
     def __init__(self, name: str, text: str, bounds: Iterable[float], **labels: Sequence[str]) -> None:
@@ -122,19 +142,19 @@ class Histogram(Family):
         with self.lock:
             self.observe(place, value)
 
-    def metric(self) -> Metric:
+    def metric(self) -> HistogramMetricFamily:
         return HistogramMetricFamily(self.name, self.text, labels=self.labels)
 
-    def fill(self, metric: Any, labels: Sequence[str], values: list[float]) -> None:
+    def fill(self, metric: HistogramMetricFamily, labels: Sequence[str], values: list[float]) -> None:
         bounds = [floatToGoString(bound) for bound in [*self.bounds, float("inf")]]
         metric.add_metric(labels, list(zip(bounds, accumulate(values[:-1]), strict=True)), values[-1])
 
 
-families: dict[str, Family] = {}
+families: dict[str, Collector] = {}
 
 
 def registry() -> CollectorRegistry:
-    """Everything there is to tell: of this process, or of all of them."""
+    """All metrics: of this process, or with several workers of all."""
     everything = CollectorRegistry()
     if settings.PROMETHEUS_MULTIPROC_DIR:
         multiprocess.MultiProcessCollector(everything)
@@ -148,15 +168,15 @@ def registry() -> CollectorRegistry:
 # --- Where the numbers are -------------------------------------------------------------------------------------------
 
 
-def numbers(name: str, size: int) -> MutableSequence[float]:
-    """Zeros, in memory or in a file of this process; what a process of the same id has left there counts on."""
+def numbers(name: str, size: int) -> Cells:
+    """Zeros, in memory or in a file of this process, which goes on from what a process of the same id has left."""
     if not settings.PROMETHEUS_MULTIPROC_DIR:
         return [0.0] * size
     path = Path(settings.PROMETHEUS_MULTIPROC_DIR) / f"{name}.{os.getpid()}{SUFFIX}"
     with path.open("a+b") as file:
         # Allocated now: on a full disk, writing to a mapped page that has no block yet kills the process.
         os.posix_fallocate(file.fileno(), 0, size * 8)
-        return memoryview(mmap(file.fileno(), size * 8)).cast("d")  # type: ignore[return-value]
+        return memoryview(mmap(file.fileno(), size * 8)).cast("d")
 
 
 def files_of(name: str) -> list[Path]:

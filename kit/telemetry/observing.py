@@ -1,17 +1,17 @@
-"""What is seen of every request that Django serves: its time, its outcome, and a line in the log if that is wanted."""
+"""Observing the requests that Django serves: their time, their outcome, and on demand a line each in the log."""
 
 import logging
 import re
 from collections.abc import Callable
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Protocol
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import Histogram
 
-from kit.rest.views import unknown_path
+from kit.http.unknown import unknown_path
 from kit.telemetry.metrics import Counter
 from kit.telemetry.tracing import traced
 
@@ -45,15 +45,24 @@ def template_of(route: str) -> str:
 
 
 def route_of(request: HttpRequest) -> str:
-    """The template of a request's path. What leads nowhere is one route, for anybody can invent paths."""
+    """The template of a request's path. All unknown paths are one route, for anybody can invent them."""
     if request.path.startswith(settings.STATIC_URL):
         return "static"
     match = request.resolver_match
     return "unknown" if match is None or match.func is unknown_path else template_of(match.route)
 
 
-def log_access(method: str, route: str, status: int, seconds: float, grant: Any) -> None:
-    """A line about a request. The path's template has neither ids nor a query; a key goes by its id."""
+class Caller(Protocol):
+    """The sender of an authenticated request."""
+
+    @property
+    def account_id(self) -> str: ...
+    @property
+    def key_id(self) -> str: ...
+
+
+def log_access(method: str, route: str, status: int, seconds: float, grant: Caller | None) -> None:
+    """Logs a request: the path's template, which has neither ids nor a query, and the key's id."""
     account, key = (grant.account_id, grant.key_id) if grant is not None else (None, None)
     milliseconds = round(seconds * 1000, 2)
     access_log.info(

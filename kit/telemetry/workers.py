@@ -1,4 +1,4 @@
-"""Where several workers keep their metrics, so that whichever of them is asked can add up those of all."""
+"""The shared directory of several workers' metrics, so that any of them can add up those of all."""
 
 import fcntl
 import os
@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from kit.private_files import private_directory
 
@@ -39,7 +39,7 @@ def shared_metrics(data_directory: Path) -> Iterator[Path]:
             lock.close()
 
 
-def take_lock(directory: Path) -> IO[Any] | None:
+def take_lock(directory: Path) -> IO[str] | None:
     """The lock of a run's directory, held while the file is open; None if its owner lives."""
     file = (directory / "lock").open("a")
     try:

@@ -1,1 +1,1 @@
-"""Values that cross every border: ids, amounts, currencies, timestamps, numbers."""
+"""Values that every layer shares: ids, amounts, currencies, timestamps, numbers, JSON, networks."""

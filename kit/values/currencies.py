@@ -1,10 +1,10 @@
-"""Currencies by ISO 4217: those in use, and what their smallest units are."""
+"""The currencies of ISO 4217 in use, and their minor units."""
 
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from iso4217 import raw_table
 
-from kit.values.amounts import WIDE
+from kit.values.decimals import WIDE
 
 # Without those that have no minor unit: metals, units of account, codes for testing.
 MINOR_UNITS = {code: int(units) for code, entry in raw_table.items() if (units := str(entry["CcyMnrUnts"])).isdigit()}

@@ -6,11 +6,13 @@ small; everywhere else it is its text. Every UUID has exactly one text, and text
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TypedDict, Unpack
 from uuid import UUID
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from uuid_utils import uuid7
 
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -19,6 +21,7 @@ PAIRS = [first + second for first in CROCKFORD for second in CROCKFORD]  # ten b
 # 26 characters hold 130 bits, of which a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
+RawId = UUID | bytes  # as a database returns it
 
 
 def encode(prefix: str, value: bytes) -> str:
@@ -43,6 +46,11 @@ def decode(prefix: str, text: object) -> bytes | None:
     return int(digits.translate(FROM_CROCKFORD), 32).to_bytes(16)
 
 
+def raw_bytes(key: RawId) -> bytes:
+    """The 16 bytes of an id as a database returns it."""
+    return key.bytes if isinstance(key, UUID) else bytes(key)
+
+
 def hex_of(prefix: str, text: str) -> str:
     """The UUID of an id, in hex; empty for what cannot be one."""
     return (decode(prefix, text) or b"").hex()
@@ -52,24 +60,35 @@ def new_id(prefix: str) -> str:
     return encode(prefix, uuid7().bytes)
 
 
+class KeyOptions(TypedDict, total=False):
+    """What an IdField takes of a field's options."""
+
+    verbose_name: str
+    primary_key: bool
+    serialize: bool
+    editable: bool
+    auto_created: bool
+
+
 class IdField(models.Field):
     """A primary key whose Python value is the id's text; foreign keys to it behave alike."""
 
-    def __init__(self, prefix: str = "", **kwargs: Any) -> None:
+    def __init__(self, prefix: str = "", **options: Unpack[KeyOptions]) -> None:
         self.prefix = prefix
-        kwargs["default"] = partial(new_id, prefix)
-        kwargs.setdefault("editable", False)
-        super().__init__(**kwargs)
+        options.setdefault("editable", False)
+        super().__init__(default=partial(new_id, prefix), **options)
 
-    def deconstruct(self) -> tuple[str, str, Any, Any]:
+    def deconstruct(self) -> tuple[str, str, Sequence[object], dict[str, object]]:
         name, path, args, kwargs = super().deconstruct()
         del kwargs["default"]
         return name, path, args, {**kwargs, "prefix": self.prefix}
 
-    def db_type(self, connection: Any) -> str:
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "uuid" if connection.vendor == "postgresql" else "blob"
 
-    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+    def get_db_prep_value(
+        self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> UUID | bytes | str | None:
         if value is None:
             return None
         raw = decode(self.prefix, value)
@@ -77,13 +96,37 @@ class IdField(models.Field):
             raise ValueError(f"{value!r} is no id with the prefix {self.prefix}_.")
         return UUID(bytes=raw) if connection.vendor == "postgresql" else raw
 
-    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
-        if value is None:
-            return None
-        return encode(self.prefix, value.bytes if isinstance(value, UUID) else bytes(value))
+    def from_db_value(self, value: RawId | None, expression: object, connection: BaseDatabaseWrapper) -> str | None:
+        return None if value is None else encode(self.prefix, raw_bytes(value))
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> object:
         return value
+
+
+def prefix_of(model: type[models.Model]) -> str:
+    """The prefix of a model's ids. Raises TypeError for a model whose key is another field."""
+    key = model._meta.pk
+    if not isinstance(key, IdField):
+        raise TypeError(f"{model.__name__} has no id of its own.")
+    return key.prefix
+
+
+class DerivedIdField(IdField):
+    """An id that SQL makes from what it names. SQLite cannot make a blob of parts: there it is hexadecimal text."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        return "uuid" if connection.vendor == "postgresql" else "char(32)"
+
+    def get_db_prep_value(
+        self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> UUID | bytes | str | None:
+        stored = super().get_db_prep_value(value, connection, prepared)
+        return stored.hex() if isinstance(stored, bytes) else stored
+
+    def from_db_value(
+        self, value: RawId | str | None, expression: object, connection: BaseDatabaseWrapper
+    ) -> str | None:
+        return super().from_db_value(bytes.fromhex(value) if isinstance(value, str) else value, expression, connection)
 
 
 class AnyIdField(models.Field):
@@ -92,17 +135,21 @@ class AnyIdField(models.Field):
     An id is stored as a zero byte, its prefix and its 16 bytes; any other text as it is, for none begins with U+0000.
     """
 
-    def db_type(self, connection: Any) -> str:
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "bytea" if connection.vendor == "postgresql" else "blob"
 
-    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+    def get_db_prep_value(
+        self, value: str | None, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> bytes | None:
         if value is None:
             return None
         prefix = value.partition("_")[0]
         raw = decode(prefix, value)
         return value.encode() if raw is None else b"\0" + prefix.encode() + raw
 
-    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
+    def from_db_value(
+        self, value: bytes | memoryview | None, expression: object, connection: BaseDatabaseWrapper
+    ) -> str | None:
         if value is None:
             return None
         stored = bytes(value)

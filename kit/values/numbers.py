@@ -1,16 +1,15 @@
-"""Numbers on their way back from JSON columns."""
+"""Reading numbers from JSON columns."""
 
 import json
-from typing import Any
 
 INT64 = range(-(2**63), 2**63)
 
 
 class NumbersOfTheApi(json.JSONDecoder):
-    """PostgreSQL writes 1e22 with all its digits; what does not fit into 64 bits came as a float and is one again."""
+    """Reads integers past 64 bits as the floats that they came as: PostgreSQL writes 1e22 with all its digits."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(parse_int=self.number, **options)
+    def __init__(self) -> None:
+        super().__init__(parse_int=self.number)
 
     @staticmethod
     def number(digits: str) -> int | float:

@@ -1,9 +1,11 @@
 """Points in time on the wire: ISO 8601, with an offset on the way in, with `Z` and microseconds on the way out."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 
 
@@ -34,7 +36,7 @@ def parse_day_end(text: str) -> datetime:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Any ISO 8601 date-time with an offset, or a bare date: its midnight UTC. ValueError says what is wrong."""
+    """The moment of an ISO 8601 date-time with an offset, or of a bare date: its midnight UTC. Raises ValueError."""
     if IS_DATE(text):
         return datetime.combine(parse_date(text), datetime.min.time(), UTC)
     try:

@@ -1,1 +1,1 @@
-"""Access checks, and the decisions that they left."""
+"""Access checks, and their recorded decisions."""

@@ -17,6 +17,7 @@ from licensing.access.subjects import parse_ip
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN, RuleError
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.offers import Payment
 from licensing.policies.rules import parse_new_rules
 
 MAX_CHECKS = 100
@@ -108,6 +109,9 @@ class Check(Struct, frozen=True, gc=False):
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
     is_free: bool = False  # nothing is charged, whatever the licence says
+    license_id: str | None = None  # of the licence token that was sent
+    client_id: str | None = None  # to whom that was given
+    payment: Payment | None = None  # what is paid for the access, if that takes it
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
 
@@ -141,7 +145,7 @@ def worded(text: str) -> tuple[str, str | None]:
     return f"{text}.", None
 
 
-def convert(fields: Mapping[str, Any], body: type[B]) -> B:
+def convert(fields: Mapping[str, object], body: type[B]) -> B:
     """The body as its structure. Raises ValidationFailed, which names the path of what is wrong."""
     try:
         return msgspec.convert(fields, body)
@@ -152,21 +156,28 @@ def convert(fields: Mapping[str, Any], body: type[B]) -> B:
         raise ValidationFailed(message, param=param or None) from None
 
 
-def has_draft(fields: Mapping[str, Any]) -> bool:
-    """Whether a body brings a draft of a policy, whose compilation takes as long as whoever wrote it likes."""
+def has_draft(fields: Mapping[str, object]) -> bool:
+    """Whether a body has a draft of a policy: its author decides how long that takes to compile."""
     checks = fields.get("checks")
     members = checks if isinstance(checks, list) else ()
     return "policy" in fields or any("policy" in member for member in members if isinstance(member, dict))
 
 
-def parse_check(fields: Mapping[str, Any]) -> Check:
-    """The body of POST /v1/access/check. Raises ValidationFailed."""
-    return complete(convert(fields, CheckBody), None, "")
+def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:
+    """The body of POST /v1/access/check; it need not name the `requester` who is known. Raises ValidationFailed."""
+    body = convert(fields, CheckBody)
+    if body.requester is None:
+        body.requester = requester
+    return complete(body, None, "")
 
 
-def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
+def parse_batch(fields: Mapping[str, object], requester: str | None = None) -> list[Check]:
     """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
     body = convert(fields, BatchBody)
+    if body.requester is None:
+        body.requester = requester
+    if body.source is not None and not is_http_url(body.source):  # also where every check names its own item
+        raise ValidationFailed(URL_RULE, param="source")
     draft = compiled(body.policy, "") if body.policy is not None else None
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
@@ -180,7 +191,7 @@ def parse_batch(fields: Mapping[str, Any]) -> list[Check]:
 
 
 def names_its_item_alone(item: BatchItem) -> bool:
-    """Whether all that it gives of its own is its item's id, as the checks of a batch mostly do."""
+    """Whether it sets nothing but its item's id, like most checks of a batch."""
     return (
         (item.content_id is not None)
         and (item.external_id is item.source is item.requester is item.permission is item.context is None)

@@ -1,32 +1,34 @@
-"""Decisions on checks: from what was found of their items and requesters to answers and what is recorded of them."""
+"""Decisions on checks: from their items and requesters to answers and records."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 from uuid_utils import uuid7
 
-from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome
-from kit.http.errors import ApiError, NotFound
+from accounts.limits.reached import is_new, note_rule
+from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome, Reply
+from kit.http.errors import ApiError, InvalidToken, NotFound
 from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
+from licensing.access.challenges import refused
+from licensing.access.charges import charge_of
 from licensing.access.lookup import Found
-from licensing.access.subjects import Item, RequesterSnapshot, recorded_license
+from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
 from licensing.licenses.license_index import vouched_for
 from licensing.policies import rate_limits
 from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
 from licensing.policies.facts import Facts
+from licensing.policies.offers import OFFER, taken
 
 
 class Answer(Struct, frozen=True, gc=False):
-    """A decision with all that its reply tells of.
+    """A decision with everything that its reply shows.
 
     Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
     out (`gc=False`): thousands of them wait for their commit.
@@ -51,11 +53,20 @@ def not_found(check: Check) -> NotFound:
     return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
 
 
+def refusal_of_token(check: Check, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
+    """Why a licence token counts no longer, though it verifies: its licence, or the client that it was given to, has
+    ended since. None for one that counts."""
+    held = requester.licenses
+    if held is None or not held.holds(check.license_id or "", now):
+        return refused("The licence of this token is not valid any more.")
+    return refused("The client of this token is revoked.") if check.client_id in held.ended_clients else None
+
+
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
     """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
     standing = None
     if requester.licenses is not None:
-        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now)
+        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now, check.license_id)
     if standing is None:
         standing = vouched_for(check.license_type, check.has_valid_license)
     licenses = standing.licenses
@@ -95,8 +106,9 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
         further = replace(facts, permission=check.and_permission)
         if (other := decide(item.policy, further)).refuses:
             facts, decision = further, other
-    rule = decision.rule
-    has_limit = not decision.refuses and rule is not None and rule.rate_limit is not None
+    if check.payment is not None and (paid := taken(item.policy, facts, decision, check.payment)) is not None:
+        facts, decision = paid, decide(item.policy, paid)
+    limit = None if decision.refuses or decision.rule is None else decision.rule.rate_limit
     return Answer(
         id=None,
         decision=decision,
@@ -106,13 +118,13 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
         policy=item.policy,
         facts=facts,
         created=render_timestamp(now) or "",
-        rate_reset=rate_limits.window(rule.rate_limit.period, now)[1] if has_limit else None,  # type: ignore[union-attr]
+        rate_reset=None if limit is None else rate_limits.window(limit.period, now)[1],
         dry_run=check.dry_run,
     )
 
 
 class Shared(Struct, eq=False, gc=False):
-    """What one decision holds for: a single item, or all of a request's items that are alike in all that decides."""
+    """A decision that holds for one item, or for all of a request's items that are alike in what decides."""
 
     answer: Answer
     case: Case
@@ -128,11 +140,15 @@ class Shared(Struct, eq=False, gc=False):
         return answer, Entry(key.hex(), item.key, self.case, self.claim, self.charge)
 
 
+# What decides of an item: its policy, type, tags, category, and whether it is archived.
+Likeness = tuple[str | None, str, frozenset[str], str | None, bool]
+
+
 class DecisionBatch:
     """The decisions on the checks of one request, by facts of one epoch of their account.
 
-    `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist; `entries`
-    are to be recorded. A dry run has none.
+    `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist, and
+    InvalidToken where the licence token does not count any more; `entries` are to be recorded. A dry run has none.
     """
 
     def __init__(self, checks: Iterable[Check], found: Found, account: str, now: datetime) -> None:
@@ -141,11 +157,15 @@ class DecisionBatch:
         self.answers: list[Answer | ApiError] = []
         self.places: list[int] = []  # of the answers that have an entry
         self.entries: list[Entry] = []
-        self.alike: dict[Any, Shared] = {}  # of the checks that name no more than their item, by what decides of it
+        self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
         for check in checks:
             item = found.items.get(check.selector)
             if item is None:
                 self.answers.append(not_found(check))
+            elif check.license_id is not None and (
+                refusal := refusal_of_token(check, found.requesters[check.requester_id], now)
+            ):
+                self.answers.append(refusal)
             elif check.dry_run:
                 self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
             else:
@@ -155,7 +175,7 @@ class DecisionBatch:
                 self.answers.append(answer)
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        """Decides what has not been decided for a check and an item like these."""
+        """The decision for a check and an item like these, made once."""
         if not check.names_item_alone or requester.licenses is not None:  # a licence may be for a single item
             return self.decided(check, item, requester)
         kind = (item.policy_key, item.content_type, item.tags, item.category, item.archived)
@@ -190,12 +210,42 @@ class DecisionBatch:
         )
         return Shared(answer, case, claim, charge_of(decision))
 
+    @property
+    def claims(self) -> bool:
+        """Whether the answers depend on what the record counts."""
+        return any(entry.claim is not None for entry in self.entries)
+
+    def keep(self, reply: Reply) -> None:
+        """The entries are recorded only together with the reply."""
+        self.entries = [replace(entry, reply=reply) for entry in self.entries]
+
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
         """The answers with what became of the entries."""
         for place, outcome in zip(self.places, outcomes, strict=True):
-            if outcome.remaining is not None:
-                self.answers[place] = settle(self.answers[place], outcome)  # type: ignore[arg-type]
+            if outcome.remaining is None:
+                continue
+            answer = self.answers[place]
+            if isinstance(answer, Answer):
+                self.answers[place] = answer = settle(answer, outcome)
+                if outcome.remaining == 0:
+                    note_limit(self.account, answer)
         return self.answers
+
+
+def note_limit(account: str, answer: Answer) -> None:
+    """Lets it be told that the limit of the rule by which it was decided is used up. `account` is a UUID in hex."""
+    rule, policy = answer.decision.rule, answer.policy
+    if rule is None or rule.rate_limit is None or policy is None or policy.id is None or answer.rate_reset is None:
+        return
+    if is_new(policy.id, rule.fingerprint, answer.requester_id, answer.rate_reset):
+        note_rule(
+            ids.encode("acc", bytes.fromhex(account)),
+            policy.id,
+            (rule.fingerprint, rule.index),
+            (rule.rate_limit.requests, str(rule.rate_limit.period)),
+            answer.rate_reset,
+            {"id": answer.requester_id, "name": answer.requester_name},
+        )
 
 
 def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
@@ -214,26 +264,14 @@ def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))
 
 
-def charge_of(decision: Decision) -> Charge | None:
-    """What the decision costs, if its rule's limit does not turn it into a denial."""
-    price, held = decision.price, decision.license
-    if price is None or held is None or held.id is None:
-        return None
-    return Charge(*price, license_key(held.id), held.license_type or "")
-
-
-@lru_cache(maxsize=10_000)
-def license_key(license_id: str) -> str:
-    """Its UUID in hex; to decode an id takes longer than to decide."""
-    return ids.hex_of("lic", license_id)
-
-
-def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, Any]:
-    """What licensing.access.subjects.facts_of_event makes the decision's facts of again, and what its reply tells
-    of."""
+def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, object]:
+    """The facts to keep: what licensing.access.subjects.facts_of_event reads, and what the reply shows beside."""
     facts, known, requester_name = dict(item.facts), answer.facts, answer.requester_name
+    paid = [held for held in known.licenses if held.source == OFFER]
+    if paid:
+        facts["offer"] = recorded_offer(paid[0])
     if known.licenses_by_service:
-        facts["licenses"] = [recorded_license(held) for held in known.licenses]
+        facts["licenses"] = [recorded_license(held) for held in known.licenses if held.source != OFFER]
         if known.has_lapsed_license:
             facts["lapsedLicense"] = True
     if check.license_type is not None:

@@ -19,7 +19,7 @@ from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
-from licensing.sites.models import Site, Unknown
+from licensing.sites.models import Site, SiteRule, Unknown
 from licensing.sites.pages import Page
 from licensing.sites.patterns import most_specific
 
@@ -59,7 +59,7 @@ class CompiledPolicies:
         self.cached: Compiled[Revision, CompiledPolicy] = Compiled(lambda policy: policy.size, MAX_COMPILED)
 
     def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
-        """All of them, those that are not cached by one query."""
+        """All of them, by one query for those that are not cached."""
         asked = set(wanted)
         found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
         missing = asked - found.keys()
@@ -160,7 +160,11 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
 
 def page_of_site(site: Site, url: str, path: str) -> Item:
     """A page that is no registered item, by the longest pattern that matches it."""
-    rule = most_specific(site.ordered_rules, path)
+    return page_by_rule(site, most_specific(site.ordered_rules, path), url)
+
+
+def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
+    """The same, by a rule of the site's."""
     policy = rule.policy if rule is not None else None
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, site.mode)}
@@ -178,9 +182,9 @@ def page_of_site(site: Site, url: str, path: str) -> Item:
     )
 
 
-def page_facts(url: str, mode: str) -> dict[str, Any]:
-    """What an event keeps of a page beside its item: the query may hold what is nobody's business."""
-    facts = {"url": url.partition("?")[0]}
+def page_facts(url: str, mode: str) -> dict[str, object]:
+    """The facts that an event keeps of a page, without its query, which may hold private data."""
+    facts: dict[str, object] = {"url": url.partition("?")[0]}
     return facts if mode == Mode.ENFORCE else {**facts, "mode": str(mode)}
 
 
@@ -194,7 +198,7 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
 
 
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
-    """The same, writing those that are new or have a new name (None: no name was given)."""
+    """As find_requesters, writing those that are new or have a new name (None: no name was given)."""
     known = find_requesters(account_id, named)
     new = sorted(requester_id for requester_id, row in known.items() if row.pk is None)
     if new:

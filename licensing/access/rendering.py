@@ -1,4 +1,4 @@
-"""Decision objects, as they are sent."""
+"""Rendering decisions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     """The decision object; its trace takes at most `room` bytes of JSON."""
     decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
     held = decision.license
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "object": "access_decision",
         "id": answer.id,
         "allowed": decision.allowed,
@@ -55,14 +55,14 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     return shown
 
 
-def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = False) -> dict[str, Any]:
+def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = False) -> dict[str, object]:
     """A decision as it was recorded, with the `context` that was given."""
     given = {"ip": event.facts.get("ip"), "userAgent": event.facts.get("userAgent")}
     context = {name: value for name, value in given.items() if value is not None}
     return {**present(answer, explain=explain), **({"context": context} if context else {})}
 
 
-def present_trace(steps: list[dict[str, Any]], room: int) -> dict[str, Any]:
+def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object]:
     """As many of the first steps as there is room for."""
     for place, step in enumerate(steps):
         room -= len(render_json(step)) + 1
@@ -71,15 +71,15 @@ def present_trace(steps: list[dict[str, Any]], room: int) -> dict[str, Any]:
     return {"trace": steps}
 
 
-def present_charge(decision: Decision) -> dict[str, Any] | None:
-    """What the access costs; of a dry run, what it would."""
+def present_charge(decision: Decision) -> dict[str, object] | None:
+    """What the access costs, or in a dry run would cost."""
     if decision.price is None:
         return None
     amount, currency = decision.price
     return {"amount": render_amount(from_millionths(amount)), "currency": currency}
 
 
-def present_rate(answer: Answer) -> dict[str, Any] | None:
+def present_rate(answer: Answer) -> dict[str, object] | None:
     rule, reset = answer.decision.rule, answer.rate_reset
     if rule is None or rule.rate_limit is None or reset is None:
         return None
@@ -93,7 +93,7 @@ def present_rate(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, Any]:
+def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, object]:
     """The reply to a check; `sign` where its decision is to be signed."""
     shown = present(answer, explain=check.explain)
     if check.sign and sign is not None:
@@ -103,14 +103,14 @@ def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, 
 
 def present_batch(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
-) -> dict[str, Any]:
-    """The list of a batch's decisions. What those that share a decision have in common is put together once."""
-    made: dict[Shared, dict[str, Any]] = {}
+) -> dict[str, object]:
+    """The list of a batch's decisions. What decisions have in common is rendered once."""
+    made: dict[Shared, dict[str, object]] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
-    data: list[dict[str, Any]] = []
+    data: list[dict[str, object]] = []
     for answer, check in zip(answers, checks, strict=True):
         if isinstance(answer, ApiError):
-            shown: dict[str, Any] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
+            shown: dict[str, object] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
         else:
             common = made.get(answer.shared) if answer.shared is not None else None
             if common is None:

@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from kit.rest.fields import Choice, ErrorShown, Id, Timestamp
+from kit.rest.money import Amount
 from licensing.policies.decision import Reason
 from licensing.policies.rules import ACTIONS, PERIODS
 
@@ -17,7 +18,7 @@ class LicenseBehind(serializers.Serializer):
     id = Id("lic", allow_null=True)
     licenseType = serializers.CharField(allow_null=True)
     expiresAt = Timestamp(allow_null=True)
-    source = Choice(choices=["service", "caller"])  # type: ignore[assignment]
+    source = Choice(choices=["service", "caller", "offer"])  # type: ignore[assignment]
 
 
 class RuleRateLimit(serializers.Serializer):
@@ -58,7 +59,7 @@ class ContextShown(serializers.Serializer):
 
 
 class ChargeShown(serializers.Serializer):
-    amount = serializers.FloatField(help_text="An exact decimal.")
+    amount = Amount(help_text="An exact decimal.")
     currency = serializers.CharField(help_text="ISO 4217, such as `EUR`.")
 
 

@@ -1,28 +1,27 @@
-"""Signed decisions: compact JWS (RFC 7515, EdDSA) that others verify offline (docs/signed-decisions.md).
+"""Signing: compact JWS (RFC 7515) that others verify offline (docs/signed-decisions.md).
 
-The active key is kept in memory for some seconds, so that a rotation soon reaches every process, and only the first
-check of such a time waits for the database.
+Each algorithm has an active key. It is kept in memory for some seconds, so that a rotation soon reaches every process,
+and only the first of such a time waits for the database.
 """
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Any
 
 import jwt
 from cryptography.fernet import InvalidToken
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.sealing import sealer
 from kit.http.errors import ServiceUnavailable
 from licensing.access.decisions import Answer
+from licensing.access.key_pairs import Private, generate, jwk_of, opened
 from licensing.access.lifetimes import token_seconds
-from licensing.access.models import SigningKey
+from licensing.access.models import Algorithm, SigningKey
 
 KEPT_SECONDS = 10  # that a process signs with a key before it looks whether that is still the active one
 PURPOSE = "signing-key"
@@ -33,99 +32,106 @@ class Signer:
     """The active key, opened."""
 
     kid: str
-    private: Ed25519PrivateKey = field(repr=False)
+    algorithm: str
+    private: Private = field(repr=False)
 
-    def by(self, issuer: str) -> Callable[[Answer], str]:
+    def at(self, base_url: str) -> Callable[[Answer], str]:
+        """Signs decisions as issued by BASE_URL, or by the request's own base URL if that is not set."""
+        issuer = settings.BASE_URL or base_url
         return lambda answer: self.token(answer, issuer)
 
     def token(self, answer: Answer, issuer: str) -> str:
         """The decision as a JWS. It was recorded, so it has an id."""
         decision = answer.decision
         issued = int(answer.facts.now.timestamp())
-        claims = {
-            "iss": issuer,
-            "sub": answer.requester_id,
-            "aud": answer.content_id,
-            "jti": answer.id,
-            "allowed": decision.allowed,
-            "permissions": list(decision.permissions),
-            "policyId": answer.policy.id if answer.policy else None,
-            "iat": issued,
-            "exp": issued + token_seconds(answer.decision, answer.policy, answer.facts),
-        }
-        return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
+        return self.sign(
+            {
+                "iss": issuer,
+                "sub": answer.requester_id,
+                "aud": answer.content_id,
+                "jti": answer.id,
+                "allowed": decision.allowed,
+                "permissions": list(decision.permissions),
+                "policyId": answer.policy.id if answer.policy else None,
+                "iat": issued,
+                "exp": issued + token_seconds(answer.decision, answer.policy, answer.facts),
+            }
+        )
+
+    def sign(self, claims: dict[str, object]) -> str:
+        return jwt.encode(claims, self.private, algorithm=self.algorithm, headers={"kid": self.kid})
 
 
-class Kept:
-    """The signer of this process, and until when (monotonic seconds) it may be used unasked."""
-
-    signer: Signer | None = None
-    until = 0.0
+# The signers of this process, and until when (monotonic seconds) each may be used unasked.
+kept: dict[str, tuple[Signer, float]] = {}
 
 
-def kept_signer() -> Signer | None:
-    return Kept.signer if monotonic() < Kept.until else None
+def kept_signer(algorithm: str = Algorithm.EDDSA) -> Signer | None:
+    signer, until = kept.get(algorithm, (None, 0.0))
+    return signer if monotonic() < until else None
 
 
 def forget_signer() -> None:
-    Kept.signer, Kept.until = None, 0.0
+    kept.clear()
 
 
-def current_signer() -> Signer:
+def current_signer(algorithm: str = Algorithm.EDDSA) -> Signer:
     """The active key, made by whoever needs it first. Raises ServiceUnavailable."""
-    signer = kept_signer()
+    signer = kept_signer(algorithm)
     if signer is None:
-        row = SigningKey.objects.filter(active=True).first() or make_first()
-        signer = opened(row)
+        row = SigningKey.objects.filter(algorithm=algorithm, active=True).first() or make_first(algorithm)
+        signer = signer_of(row)
         if not connection.in_atomic_block:  # what has yet to commit may never be there
-            Kept.signer, Kept.until = signer, monotonic() + KEPT_SECONDS
+            kept[algorithm] = signer, monotonic() + KEPT_SECONDS
     return signer
 
 
-def opened(row: SigningKey) -> Signer:
+def signer_of(row: SigningKey) -> Signer:
     try:
         private = sealer(PURPOSE).decrypt(bytes(row.private))
     except InvalidToken:
         raise ServiceUnavailable(
-            "The signing key cannot be read: the server's secret has changed. Run manage.py rotate_signing_key.",
+            "The signing key cannot be read: the server's secret has changed. "
+            f"Run manage.py rotate_signing_key --algorithm {row.algorithm}.",
         ) from None
-    return Signer(row.pk, Ed25519PrivateKey.from_private_bytes(private))
+    return Signer(row.pk, row.algorithm, opened(row.algorithm, private))
 
 
-def make_first() -> SigningKey:
+def make_first(algorithm: str = Algorithm.EDDSA) -> SigningKey:
     """The active key: of several processes that make one at the same time, one wins."""
-    SigningKey.objects.bulk_create([new_key(timezone.now())], ignore_conflicts=True)
-    return SigningKey.objects.get(active=True)
+    SigningKey.objects.bulk_create([new_key(algorithm, timezone.now())], ignore_conflicts=True)
+    return SigningKey.objects.get(algorithm=algorithm, active=True)
 
 
-def new_key(now: datetime) -> SigningKey:
-    private = Ed25519PrivateKey.generate()
-    return SigningKey(
-        public=private.public_key().public_bytes_raw(),
-        private=sealer(PURPOSE).encrypt(private.private_bytes_raw()),
-        created=now,
-    )
+def new_key(algorithm: str, now: datetime) -> SigningKey:
+    public, private = generate(algorithm)
+    return SigningKey(algorithm=algorithm, public=public, private=sealer(PURPOSE).encrypt(private), created=now)
 
 
 @transaction.atomic
-def rotate(overlap: timedelta) -> SigningKey:
+def rotate(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
     """The new active key. The one before verifies for `overlap`; what its processes still sign meanwhile, too."""
     now = timezone.now()
-    list(SigningKey.objects.filter(active=True).select_for_update())
-    SigningKey.objects.filter(active=True).update(active=False, retires_at=now + overlap)
+    active = SigningKey.objects.filter(algorithm=algorithm, active=True)
+    list(active.select_for_update())
+    active.update(active=False, retires_at=now + overlap)
     SigningKey.objects.filter(retires_at__lte=now - timedelta(days=1)).delete()
-    key = new_key(now)
+    key = new_key(algorithm, now)
     key.save(force_insert=True)
     transaction.on_commit(forget_signer)
     return key
 
 
-def key_set() -> dict[str, list[dict[str, Any]]]:
-    """The public keys that tokens of now verify with, as a JWK Set (RFC 7517, RFC 8037); the newest first."""
-    rows = SigningKey.objects.filter(Q(active=True) | Q(retires_at__gt=timezone.now())).order_by("-created", "-pk")
-    return {"keys": [public_jwk(row) for row in rows]}
+def verifying_keys(*algorithms: str) -> QuerySet[SigningKey]:
+    """Those that tokens of now verify with; the newest first."""
+    rows = SigningKey.objects.filter(Q(active=True) | Q(retires_at__gt=timezone.now()), algorithm__in=algorithms)
+    return rows.order_by("-created", "-pk")
 
 
-def public_jwk(row: SigningKey) -> dict[str, Any]:
-    x = urlsafe_b64encode(bytes(row.public)).decode().rstrip("=")
-    return {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": row.pk, "use": "sig", "alg": "EdDSA"}
+def key_set(*algorithms: str) -> dict[str, list[dict[str, object]]]:
+    """Their public halves, as a JWK Set (RFC 7517)."""
+    return {"keys": [public_jwk(row) for row in verifying_keys(*(algorithms or Algorithm.values))]}
+
+
+def public_jwk(row: SigningKey) -> dict[str, object]:
+    return {**jwk_of(row.algorithm, bytes(row.public)), "kid": row.pk, "use": "sig", "alg": row.algorithm}

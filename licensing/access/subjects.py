@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any, ClassVar
+from typing import ClassVar, NotRequired, TypedDict
 
 from kit.http.middleware import parse_address
+from kit.values.networks import unmapped
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.licenses.license_index import LicenseIndex, standing_of, vouched_for
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.modes import Mode
+from licensing.policies.offers import license_of_offer, with_license
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Item:
     key: str
     policy: CompiledPolicy | None
     policy_key: str | None
-    facts: dict[str, Any]
+    facts: dict[str, object]
     content_type: str
     tags: frozenset[str]
     category: str | None
@@ -41,7 +43,7 @@ class Item:
 
 
 SHARED_CHARACTERS = 1_000
-Description = tuple[dict[str, Any], str, frozenset[str], str | None, bool]  # the last fields of an Item
+Description = tuple[dict[str, object], str, frozenset[str], str | None, bool]  # the last fields of an Item
 
 
 def description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
@@ -52,7 +54,12 @@ def description(content_type: str, tags: tuple[str, ...], category: str | None, 
 
 
 def describe(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
-    known = {"contentType": content_type, "tags": list(tags), "category": category, "archived": archived}
+    known: dict[str, object] = {
+        "contentType": content_type,
+        "tags": list(tags),
+        "category": category,
+        "archived": archived,
+    }
     facts = {name: value for name, value in known.items() if value}
     return facts, content_type, frozenset(tags), category, archived
 
@@ -79,7 +86,7 @@ class RequesterSnapshot:
         return name is not None and name != self.name
 
 
-def recorded_license(held: HeldLicense) -> dict[str, Any]:
+def recorded_license(held: HeldLicense) -> dict[str, object]:
     """A licence of the service's as an event keeps it."""
     known = {
         "id": held.id,
@@ -91,7 +98,44 @@ def recorded_license(held: HeldLicense) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def license_of_event(recorded: dict[str, Any]) -> HeldLicense:
+class RecordedLicense(TypedDict):
+    licenseType: str
+    id: str
+    expiresAt: NotRequired[str]
+    accessAmount: NotRequired[int]
+    accessCurrency: NotRequired[str]
+
+
+class RecordedOffer(TypedDict):
+    licenseType: NotRequired[str]
+    accessAmount: int
+    accessCurrency: str
+
+
+class RecordedFacts(TypedDict):
+    """The facts of a decision as its event keeps them."""
+
+    contentType: str
+    tags: NotRequired[list[str]]
+    category: NotRequired[str]
+    archived: NotRequired[bool]
+    licenses: NotRequired[list[RecordedLicense]]
+    lapsedLicense: NotRequired[bool]
+    licenseType: NotRequired[str]
+    hasValidLicense: NotRequired[bool]
+    ip: NotRequired[str]
+    mode: NotRequired[str]
+    open: NotRequired[bool]
+    offer: NotRequired[RecordedOffer]
+
+
+def recorded_offer(held: HeldLicense) -> dict[str, object]:
+    """An offer that was taken as an event keeps it."""
+    tier = {} if held.license_type is None else {"licenseType": held.license_type}
+    return {**tier, "accessAmount": held.access_amount, "accessCurrency": held.access_currency}
+
+
+def license_of_event(recorded: RecordedLicense) -> HeldLicense:
     return HeldLicense(
         license_type=recorded["licenseType"],
         source="service",
@@ -102,14 +146,14 @@ def license_of_event(recorded: dict[str, Any]) -> HeldLicense:
     )
 
 
-def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str | None, now: datetime) -> Facts:
+def facts_of_event(recorded: RecordedFacts, requester_id: str, permission: str | None, now: datetime) -> Facts:
     """The facts that an event's decision was made on."""
     if "licenses" in recorded:
         valid = map(license_of_event, recorded["licenses"])
         standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
     else:
         standing = vouched_for(recorded.get("licenseType"), recorded.get("hasValidLicense", False))
-    return Facts(
+    facts = Facts(
         now=now,
         requester_id=requester_id,
         license_types=standing.license_types,
@@ -126,6 +170,11 @@ def facts_of_event(recorded: dict[str, Any], requester_id: str, permission: str 
         mode=recorded.get("mode", Mode.ENFORCE),
         is_open=recorded.get("open", False),
     )
+    paid = recorded.get("offer")
+    if paid is None:
+        return facts
+    held = license_of_offer(paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
+    return with_license(facts, held)
 
 
 def parse_ip(text: str) -> str:
@@ -136,4 +185,4 @@ def parse_ip(text: str) -> str:
         address = ip_address(text)
     except ValueError:
         raise ValueError("Must be an IP address.") from None
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    return str(unmapped(address))

@@ -1,9 +1,7 @@
 """/v1/access: checks, and the decisions that they left."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -13,17 +11,20 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import Caller
+from accounts.authentication import Caller, license_token
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
+from kit.rest.sparse import picked, wanted_fields
+from kit.values.json_values import Rendered
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import check_access
 from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
+from licensing.access.license_tokens import presented, verify_now
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
@@ -38,10 +39,19 @@ class AccessViewSet(AccountViewSet):
     cache_control = "no-store"
     may_be_compressed = False  # it is not where they are served from the event loop
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         response = super().dispatch(request, *args, **kwargs)
         count_reply(response)
         return response
+
+    def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
+        """What the body asks, with the licence token that was sent beside it. Raises ApiError."""
+        fields = read_object(self.request._request)
+        token = license_token(self.request.META.get("HTTP_AUTHORIZATION", ""))
+        if token is None:
+            return parse(fields)
+        claims = verify_now(token, self.account_id, timezone.now())
+        return presented(parse(fields, requester=claims.sub), claims)
 
     def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
         caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
@@ -52,17 +62,17 @@ class AccessViewSet(AccountViewSet):
         if not any(check.sign for check in checks):
             return None
         request = self.request._request
-        return current_signer().by(settings.BASE_URL or f"{request.scheme}://{request.get_host()}")
+        return current_signer().at(f"{request.scheme}://{request.get_host()}")
 
     @extend_schema(
         summary="Check access",
-        request=body_schema(CheckBody, required=["requester"]),
+        request=body_schema(CheckBody, required=("requester",)),
         responses=DecisionSerializer,
     )
     @action(detail=False, methods=["post"])
     def check(self, request: Request) -> Response:
         """May this requester have this item? Answers 200 for allow and for deny, when the decision is on disk."""
-        check = parse_check(read_object(request._request))
+        [check] = self.checks_of(lambda fields, **known: [parse_check(fields, **known)])
         sign = self.sign([check])
         [answer] = self.decide([check])
         if isinstance(answer, ApiError):
@@ -85,12 +95,12 @@ class AccessViewSet(AccountViewSet):
     @action(detail=False, methods=["post"], url_path="check/batch")
     def check_batch(self, request: Request) -> Response:
         """One request for the plan limit. The decisions come in the order of `checks`."""
-        checks = parse_batch(read_object(request._request))
+        checks = self.checks_of(parse_batch)
         sign = self.sign(checks)
         return Response(present_batch(self.decide(checks), checks, sign))
 
 
-class DecisionViewSet(AccountViewSet):
+class DecisionViewSet(AccountViewSet[AccessEvent]):
     permissions_required = {"list": "analytics:read", "retrieve": "access:check"}
     tagged = frozenset()
     cache_control = "no-store"
@@ -104,7 +114,7 @@ class DecisionViewSet(AccountViewSet):
         """Newest first, without their traces."""
         return self.page()
 
-    def shown(self, rows: Any, context: dict[str, Any]) -> Any:
+    def shown(self, rows: Iterable[AccessEvent], context: dict[str, object]) -> Sequence[Rendered]:
         events = list(rows)
         return [
             present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)
@@ -116,4 +126,5 @@ class DecisionViewSet(AccountViewSet):
         was given."""
         event = self.get_object()
         [answer] = recorded_answers([event])
-        return Response(present_recorded(event, answer, explain=True))
+        fields = wanted_fields(request.query_params, self.serializer_class)
+        return Response(picked(present_recorded(event, answer, explain=True), fields))

@@ -1,6 +1,6 @@
 """The same change to many items of an account: in chunks, each a transaction, with an audit entry for each item."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -13,8 +13,8 @@ from licensing.content.services import linked_policy
 CHUNK = 500
 
 
-def change_items(account_id: str, item_ids: Sequence[str], fields: dict[str, Any]) -> int:
-    """Sets `status` or `policy_id` of the account's items with these ids; how many that changed.
+def change_items(account_id: str, item_ids: Sequence[str], fields: Mapping[str, Any]) -> int:
+    """Sets `status` or `policy_id` of the account's items with these ids; returns how many changed.
 
     A chunk that fails leaves those before it; the same again does the rest. Raises ValidationFailed for a policy that
     the account does not have, before anything is written.
@@ -26,7 +26,7 @@ def change_items(account_id: str, item_ids: Sequence[str], fields: dict[str, Any
 
 
 @transaction.atomic
-def change_chunk(account_id: str, item_ids: Sequence[str], fields: dict[str, Any]) -> int:
+def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, Any]) -> int:
     # Locks are taken in the order of the endpoints: items, then the policy.
     items = list(Content.objects.of(account_id).filter(pk__in=item_ids).order_by("pk").select_for_update())
     fields = dict(fields)

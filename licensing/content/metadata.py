@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum, auto
-from typing import Any
 
+from kit.rest.components import nullable
 from licensing.bounds import MAX_WORD_COUNT
 
 MAX_FURTHER_KEYS = 50
@@ -32,9 +32,9 @@ class Attribute:
     description: str = ""
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """JSON Schema, in the words of OpenAPI 3.0."""
-        schemas: dict[Kind, dict[str, Any]] = {
+    def schema(self) -> dict[str, object]:
+        """JSON Schema of what is given: null clears it."""
+        schemas: dict[Kind, dict[str, object]] = {
             Kind.TEXT: {"type": "string", "maxLength": self.maximum},
             Kind.DAY: {"type": "string", "format": "date"},
             Kind.TEXTS: {
@@ -45,7 +45,7 @@ class Attribute:
             Kind.INTEGER: {"type": "integer", "minimum": 0, "maximum": self.maximum},
         }
         described = {"description": self.description} if self.description else {}
-        return {**schemas[self.kind], "nullable": True, **described}
+        return {**nullable(schemas[self.kind]), **described}
 
 
 MAX_TEXTS = 50
@@ -60,15 +60,15 @@ ATTRIBUTES = (
 )
 COLUMNS = {one.name: one.column for one in ATTRIBUTES}
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: dict[str, object] = {
     "type": "object",
-    "nullable": True,
     "properties": {one.name: one.schema for one in ATTRIBUTES},
     "additionalProperties": {
         "anyOf": [
-            {"type": "string", "maxLength": MAX_FURTHER_TEXT, "nullable": True},
-            {"type": "number", "nullable": True},
-            {"type": "boolean", "nullable": True},
+            {"type": "string", "maxLength": MAX_FURTHER_TEXT},
+            {"type": "number"},
+            {"type": "boolean"},
+            {"type": "null"},
         ],
     },
     "description": f"Up to {MAX_FURTHER_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
@@ -76,11 +76,11 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def shown_metadata(item: object, further: Mapping[str, Any]) -> dict[str, Any]:
+def shown_metadata(item: object, further: Mapping[str, object]) -> dict[str, object]:
     """`metadata` as the API shows it: the attributes that are set, then the further keys."""
     known = {one.name: getattr(item, one.column) for one in ATTRIBUTES}
     return {name: shown(value) for name, value in known.items() if value is not None} | dict(further)
 
 
-def shown(value: Any) -> Any:
+def shown(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value

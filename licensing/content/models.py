@@ -1,7 +1,5 @@
 """The items that a publisher owns."""
 
-from typing import Any
-
 from django.db import models
 from django.db.models import F, Q
 
@@ -78,10 +76,10 @@ class Content(models.Model):
         return self.title
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, object]:
         return shown_metadata(self, self.metadata_extra)
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "externalId": self.external_id,
             "title": self.title,

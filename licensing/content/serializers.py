@@ -1,7 +1,7 @@
 """Content on the wire."""
 
 import re
-from typing import Any, cast
+from typing import cast
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from kit.http.rendering import render_json
 from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,
@@ -43,12 +44,13 @@ def field_of(attribute: Attribute) -> serializers.Field:
 class MetadataField(serializers.Field):
     """The known attributes, and up to 50 further keys with a string, a number or a boolean."""
 
+    null_is_empty = True
     KNOWN = {one.name: field_of(one) for one in ATTRIBUTES}
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
-        read = {}
+        read, wrong = {}, {}
         for name, value in data.items():
             try:
                 if name in self.KNOWN:
@@ -56,12 +58,14 @@ class MetadataField(serializers.Field):
                 else:
                     read[name] = self.further(name, value)
             except serializers.ValidationError as error:
-                raise serializers.ValidationError({name: error.detail}) from None
+                wrong[name] = error.detail
+        if wrong:
+            raise serializers.ValidationError(wrong)
         if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_FURTHER_KEYS:
             raise serializers.ValidationError(f"An item has at most {MAX_FURTHER_KEYS} further metadata keys.")
         return read
 
-    def further(self, name: str, value: Any) -> Any:
+    def further(self, name: str, value: object) -> object:
         if not IS_METADATA_KEY(name):
             raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
         if isinstance(value, str) and len(value) > MAX_FURTHER_TEXT:
@@ -70,7 +74,7 @@ class MetadataField(serializers.Field):
             raise serializers.ValidationError("Must be a string, a number or a boolean.")
         return value
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: object) -> object:
         return value
 
 
@@ -95,7 +99,11 @@ class ContentSerializer(StrictSerializer):
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
     metadata = MetadataField(required=False, allow_null=True)
     tags = Texts(max_items=50, max_length=100, required=False, allow_null=True)
-    status = Choice(choices=Status.choices, required=False)
+    status = Choice(
+        choices=Status.choices,
+        required=False,
+        help_text="A new item begins as `active`, whatever is given; PATCH changes it.",
+    )
     stats = StatsSerializer(read_only=True, help_text="On a single item.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
@@ -105,7 +113,7 @@ class ContentSerializer(StrictSerializer):
     def validate_tags(self, tags: list[str] | None) -> list[str]:
         return tags or []
 
-    def to_representation(self, item: Content) -> dict[str, Any]:
+    def to_representation(self, item: Content) -> Rendered:
         shown = {
             "id": item.pk,
             "object": "content",
@@ -147,7 +155,7 @@ class RowsField(serializers.ListField):
 
     child = BulkRowSerializer()
 
-    def to_internal_value(self, data: Any) -> list[Any]:
+    def to_internal_value(self, data: object) -> list[object]:
         if not isinstance(data, list):
             raise serializers.ValidationError("Must be an array.")
         if not 1 <= len(data) <= MAX_ROWS:

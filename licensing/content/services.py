@@ -1,6 +1,6 @@
-"""What can be done with content; endpoints, commands and the admin all call these."""
+"""Operations on content, for endpoints, commands and the admin."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -20,8 +20,8 @@ WRITTEN = ["external_id", "title", "type", "source", "source_key", "policy", *CO
            "tags", "status", "updated"]  # fmt: skip
 
 
-def apply_content(item: Content, fields: dict[str, Any]) -> None:
-    """Sets the item's fields to those given: `metadata` is merged a level down, everything else replaced."""
+def apply_content(item: Content, fields: Mapping[str, Any]) -> None:
+    """Sets the item's fields: `metadata` is merged key by key, everything else replaced."""
     for name, value in fields.items():
         if name == "metadata":
             merge_metadata(item, value)
@@ -30,8 +30,8 @@ def apply_content(item: Content, fields: dict[str, Any]) -> None:
     item.source_key = source_key(item.source)
 
 
-def merge_metadata(item: Content, metadata: dict[str, Any] | None) -> None:
-    """Merges the keys given, of which null removes one; null for the whole clears it."""
+def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
+    """Merges the keys given: a null removes a key, null instead of an object all of them."""
     if metadata is None:
         metadata = dict.fromkeys([*COLUMNS, *item.metadata_extra])
     extra = dict(item.metadata_extra)
@@ -51,14 +51,21 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
     """The account's policy of that id, locked so that it cannot be deleted before the link is there."""
     if policy_id is None:
         return None
-    if ids.decode("pol", policy_id) is not None:
-        policy = Policy.objects.of(account_id).select_for_update().filter(pk=policy_id).first()
-        if policy is not None:
-            return policy
-    raise ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param="policyId")
+    policy: Policy | None = Policy.objects.one(account_id, policy_id, lock=True)
+    if policy is not None:
+        return policy
+    raise unknown_policy(policy_id)
 
 
-def lock_policies(account_id: str, policy_ids: set[Any]) -> set[str]:
+def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
+    return ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param=param)
+
+
+def taken(external_id: str) -> AlreadyExists:
+    return AlreadyExists(f"There is an item with the externalId {external_id!r} already.", param="externalId")
+
+
+def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
     """Which of these the account has; none of them can be deleted before the transaction ends."""
     possible = [one for one in policy_ids if ids.decode("pol", one) is not None]
     if not possible:
@@ -72,9 +79,11 @@ def write_items(items: Sequence[Content]) -> None:
     Content.objects.bulk_create(items, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
 
 
-def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Content:
-    """Writes the item, unless nothing of it changes. Raises AlreadyExists for an externalId that another of the
-    account's items has."""
+def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
+    """Writes the item, unless nothing of it changes.
+
+    Raises AlreadyExists for an externalId that another of the account's items has.
+    """
     is_new = item._state.adding
     action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
     fields = dict(fields)
@@ -86,34 +95,37 @@ def save_content(item: Content, fields: dict[str, Any], **options: Any) -> Conte
             return item
         item.updated = timezone.now()
     try:
-        with transaction.atomic():
-            item.save(**options)
+        with transaction.atomic(savepoint=item.external_id is not None):
+            item.save(force_insert=is_new)
     except IntegrityError:
         others = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
         if item.external_id is None or not others.exists():
             raise
-        raise AlreadyExists(
-            f"There is an item with the externalId {item.external_id!r} already.", param="externalId"
-        ) from None
+        raise taken(item.external_id) from None
     audit.record(action, item, before)
     epochs.bump(item.account_id)
     return item
 
 
-@transaction.atomic
-def create_content(account_id: str, fields: dict[str, Any]) -> Content:
+def of_a_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that count at creation: a null is as good as none, and the status is the service's to set."""
+    return {name: value for name, value in fields.items() if value is not None and name != "status"}
+
+
+@transaction.atomic(savepoint=False)
+def create_content(account_id: str, fields: Mapping[str, object]) -> Content:
     now = timezone.now()
     item = Content(account_id=account_id, created=now, updated=now)
-    return save_content(item, fields, force_insert=True)
+    return save_content(item, fields)
 
 
-@transaction.atomic
-def update_content(item: Content, fields: dict[str, Any]) -> Content:
+@transaction.atomic(savepoint=False)
+def update_content(item: Content, fields: Mapping[str, object]) -> Content:
     locked = find(Content.objects.of(item.account_id).select_for_update(), item.pk)  # it may have gone meanwhile
     return save_content(locked, fields)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def delete_content(item: Content) -> None:
     """Takes the item out of use; its row stays for the analytics that know of it."""
     locked = Content.objects.select_for_update().filter(pk=item.pk, deleted_at=None).first()

@@ -18,7 +18,14 @@ from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_er
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import apply_content, lock_policies, write_items
+from licensing.content.services import (
+    apply_content,
+    lock_policies,
+    of_a_new_item,
+    taken,
+    unknown_policy,
+    write_items,
+)
 
 ATTEMPTS = 5
 
@@ -34,22 +41,22 @@ class Row:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a row: 201 or 200 with its item, otherwise an error."""
+    """The outcome of a row: 201 or 200 with its item, otherwise an error."""
 
     status: int
     item: Content | None = None
     error: ApiError | None = None
 
 
-def read_rows(bodies: Sequence[Any]) -> list[Row]:
+def read_rows(bodies: Sequence[object]) -> list[Row]:
     serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
     return [read_row(serializer, body) for body in bodies]
 
 
-def read_row(serializer: ContentSerializer, body: Any) -> Row:
+def read_row(serializer: ContentSerializer, body: object) -> Row:
     try:
         fields = serializer.run_validation(body)
-        named = body.get("id")
+        named = body.get("id") if isinstance(body, dict) else None
         if named is not None and ids.decode("cnt", named) is None:
             raise unknown_item(named)
     except (ApiError, ValidationError) as error:
@@ -57,7 +64,7 @@ def read_row(serializer: ContentSerializer, body: Any) -> Row:
     return Row(fields, named)
 
 
-def unknown_item(named: Any) -> ValidationFailed:
+def unknown_item(named: object) -> ValidationFailed:
     return ValidationFailed(f"There is no content item {str(named)[:100]!r}.", param="id")
 
 
@@ -135,15 +142,15 @@ class Upsert:
             param = "externalId" if row.id is None else "id"
             raise AlreadyExists(f"Row {self.row_of[item.pk]} is about the same item.", param=param)
         if holder is not None and holder is not item:
-            raise AlreadyExists(f"There is an item with the externalId {external_id!r} already.", param="externalId")
+            raise taken(str(external_id))
         policy_id = row.fields.get("policy_id")
         if policy_id is not None and policy_id not in self.policies:
-            raise ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param="policyId")
+            raise unknown_policy(policy_id)
         made = self.create(row.fields) if item is None else self.change(item, row.fields)
         self.row_of[made.pk] = index
         return Outcome(201 if item is None else 200, made)
 
-    def create(self, fields: dict[str, Any]) -> Content:
+    def create(self, fields: dict[str, object]) -> Content:
         if "title" not in fields:
             raise ValidationFailed("This field is required.", param="title")
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
@@ -152,7 +159,7 @@ class Upsert:
         self.note("content.created", made, {})
         return made
 
-    def change(self, item: Content, fields: dict[str, Any]) -> Content:
+    def change(self, item: Content, fields: dict[str, object]) -> Content:
         changed = copy(item)
         apply_content(changed, fields)
         if not self.note("content.updated", changed, item.audited()):
@@ -164,15 +171,10 @@ class Upsert:
         self.updated.append(changed)
         return changed
 
-    def note(self, action: str, item: Content, before: dict[str, Any]) -> bool:
-        """Whether that changes anything; if so, it has an audit entry."""
+    def note(self, action: str, item: Content, before: dict[str, object]) -> bool:
+        """Notes the change for the audit log; False if nothing changes."""
         entry = audit.entry(action, item, before)
         if entry is not None:
             self.changes.append(entry)
             self.remember(item)
         return entry is not None
-
-
-def of_a_new_item(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that count at creation: a null is as good as none, and the status is the service's to set."""
-    return {name: value for name, value in fields.items() if value is not None and name != "status"}

@@ -1,9 +1,8 @@
 """/v1/content."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -15,6 +14,7 @@ from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
 from kit.rest.fields import Choice
 from kit.rest.pagination import KeysetPagination, Order, TextsInOrder
+from kit.rest.resources import found
 from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
@@ -35,7 +35,7 @@ class ContentPages(KeysetPagination):
     }
 
 
-class ContentViewSet(AccountViewSet):
+class ContentViewSet(AccountViewSet[Content]):
     permissions_required = {
         "list": "content:read",
         "retrieve": "content:read",
@@ -44,6 +44,7 @@ class ContentViewSet(AccountViewSet):
         "destroy": "content:write",
         "bulk": "content:write",
     }
+    exportable = {"list": "content"}
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
@@ -54,6 +55,10 @@ class ContentViewSet(AccountViewSet):
         items = super().get_queryset()
         return items.prefetch_related("policy") if "expand" in self.request.query_params else items
 
+    def get_object(self) -> Content:
+        id = self.kwargs["id"]
+        return found(Content, id, Content.objects.one(self.account_id, id))
+
     def expanded(self) -> frozenset[str]:
         """What to embed. A policy is as secret here as at /v1/policies. Raises InsufficientPermissions."""
         expand = self.expansions("policy")
@@ -61,21 +66,19 @@ class ContentViewSet(AccountViewSet):
             require(self.grant, "policies:read")
         return expand
 
-    def one(self, item: Content, **context: Any) -> HttpResponse:
-        return self.answer(item, stats=content_stats(item.account_id, item.pk), **context)
+    def one(self, item: Content, expand: frozenset[str] = frozenset()) -> HttpResponse:
+        return self.answer(item, stats=content_stats(item.account_id, item.pk), expand=expand)
 
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without `stats`."""
         return self.page(expand=self.expanded())
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
         """Registers an item. Only `title` is required; the item begins as `active`."""
-        fields = self.validated()
-        fields.pop("status", None)  # the service's to set at creation
-        given = {name: value for name, value in fields.items() if value is not None}
-        return self.answer(services.create_content(self.account_id, given), 201)
+        fields = services.of_a_new_item(self.validated())
+        return self.answer(services.create_content(self.account_id, fields), 201)
 
     @extend_schema(
         summary="Create and update content in bulk",
@@ -115,7 +118,7 @@ class ContentViewSet(AccountViewSet):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: how often the item was asked for, and what was answered."""
         expand = self.expanded()
-        return self.one(self.get_object(), expand=expand)
+        return self.one(self.get_object(), expand)
 
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:

@@ -2,13 +2,13 @@
 as every check is."""
 
 import json
+from collections import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import sin
 from random import Random
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
@@ -25,7 +25,7 @@ from licensing.content.serializers import ContentSerializer
 from licensing.demo.story import CUSTOMERS, ITEM_FILES, PUBLISHER, RATES, SHOWN, SITE, TERMS, policies, read_items
 from licensing.demo.visits import record_visits
 from licensing.imports.importer import Import
-from licensing.imports.mapping import Mapping, is_target
+from licensing.imports.mapping import Mapping, is_target, put
 from licensing.imports.rows import open_rows
 from licensing.licenses.models import License
 from licensing.licenses.services import issue_license
@@ -105,7 +105,7 @@ def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
     """The licences that customers hold, with their prices in the ledger."""
     names = {customer.id: customer.name for customer in CUSTOMERS}
     for term in TERMS:
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "requester_id": term.requester_id,
             "requester_name": names[term.requester_id],
             "license_type": term.license_type,
@@ -133,21 +133,21 @@ def make_rates(opened: datetime, now: datetime) -> None:
 
 def register(account: Account, opened: datetime) -> list[str]:
     """Creates policies and items; returns the items' externalIds, the most popular first."""
-    linked = {"": None}
+    linked: dict[str, str | None] = {"": None}
     for name, body in policies((opened + EMBARGO).date()).items():
         linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
     items = read_items()
     mapping = Mapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
     for item in reversed(items):  # lists begin with the newest
-        body = mapping.body(item)
-        body["policyId"] = linked[item["policy"]]
-        body["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
-        body["metadata"]["publishedAt"] = (opened - timedelta(days=int(item["age"]))).date().isoformat()
-        content_services.create_content(account.pk, validated(ContentSerializer, body))
+        sent = mapping.body(item)
+        sent["policyId"] = linked[item["policy"]]
+        sent["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
+        put(sent, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
+        content_services.create_content(account.pk, validated(ContentSerializer, sent))
     return [item["externalId"] for item in items]
 
 
-def validated(serializer: type[Serializer], body: dict[str, Any]) -> dict[str, Any]:
+def validated(serializer: type[Serializer], body: abc.Mapping[str, object]) -> dict[str, object]:
     checked = serializer(data=body)
     checked.is_valid(raise_exception=True)
     return checked.validated_data

@@ -1,7 +1,5 @@
 """Removing demo accounts, with all that is theirs but their entries in the audit log."""
 
-from typing import Any
-
 from django.apps import apps
 from django.db import transaction
 from django.db.models import ForeignKey, Model
@@ -31,7 +29,8 @@ def remove_demo(account: Account) -> int:
 
 def in_order_of_deletion() -> list[tuple[type[Model], str]]:
     """The models of what belongs to accounts, those that refer to others first, and each one's way to its account."""
-    models = (model for model in apps.get_models(include_auto_created=True) if model is not AuditEntry)
+    stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
+    models = (model for model in stored if model is not AuditEntry)
     waiting = {model: way for model in models if (way := way_to_account(model))}
     ordered: list[tuple[type[Model], str]] = []
     while waiting:
@@ -51,7 +50,7 @@ def way_to_account(model: type[Model]) -> str:
     return next(ways, "")
 
 
-def foreign_keys(model: type[Model]) -> list[Any]:
+def foreign_keys(model: type[Model]) -> list[ForeignKey[Model, Model]]:
     return [
         field for field in model._meta.fields if isinstance(field, ForeignKey) and field.related_model is not model
     ]

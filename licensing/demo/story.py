@@ -3,7 +3,7 @@
 import csv
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 PUBLISHER = "The Saltmarsh Review (demo)"
 SITE = "https://saltmarsh.example"
@@ -12,7 +12,7 @@ SHOWN = "herring-quota"  # the item of the curl line
 OPEN, LICENSED, EMBARGOED = "open", "licensed", "embargoed"
 
 
-def policies(embargo_ends: date) -> dict[str, dict[str, Any]]:
+def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
     """The policies as requests would send them, by the names that the items' column `policy` uses."""
     contact = "Write to licensing@saltmarsh.example."
     return {

@@ -1,10 +1,9 @@
 """A believable past for the demo account: who asked for what and when, decided and recorded as every check is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from math import cos, pi
 from random import Random
-from typing import Any
 
 from accounts.models import Account
 from analytics.recording import recorder
@@ -23,7 +22,12 @@ CRAWLER = "bot_gleaner"
 
 
 def record_visits(
-    account: Account, names: Sequence[str], random: Random, begin: datetime, end: datetime, progress: Any
+    account: Account,
+    names: Sequence[str],
+    random: Random,
+    begin: datetime,
+    end: datetime,
+    progress: Callable[[int, int], object],
 ) -> None:
     """Decides and records the visits from `begin` to `end`, a day at a time. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])

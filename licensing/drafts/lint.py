@@ -1,14 +1,13 @@
 """Lint with what the account's licences say."""
 
 from datetime import datetime
-from typing import Any
 
 from licensing.licenses.models import License
 from licensing.policies.lint import Finding, lint
 from licensing.policies.rules import Rule, parse_rules
 
 
-def lint_policy(account_id: str, rules: Any, default_action: str, now: datetime) -> list[Finding]:
+def lint_policy(account_id: str, rules: object, default_action: str, now: datetime) -> list[Finding]:
     """The findings on rules as JSON. Raises RuleError for what no policy can have."""
     parsed = parse_rules(rules)
     return lint(parsed, default_action, now, held_types(account_id, parsed))

@@ -1,20 +1,19 @@
-"""Simulations, as they are sent."""
+"""Rendering simulations."""
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from kit.values import ids
 from kit.values.amounts import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.drafts.replay import Change, Moved, most_changed
-from licensing.drafts.simulate import Simulation, raw_bytes
+from licensing.drafts.simulate import Simulation
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 
 
-def present_simulation(policy: Policy, found: Simulation) -> dict[str, Any]:
+def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
     """The policy_simulation object. Two queries name the requesters and the items."""
     tally = found.tally
     moved = tally.moved
@@ -24,7 +23,7 @@ def present_simulation(policy: Policy, found: Simulation) -> dict[str, Any]:
             account_id=policy.account_id, requester_id__in=[key for key, _ in requesters]
         ).values_list("requester_id", "name")
     )
-    item_ids = {key: ids.encode("cnt", raw_bytes(key)) for key, _ in items}
+    item_ids = {key: ids.encode("cnt", ids.raw_bytes(key)) for key, _ in items}
     titles = dict(Content.objects.filter(pk__in=item_ids.values()).values_list("id", "title"))
     return {
         "object": "policy_simulation",
@@ -63,11 +62,11 @@ def present_moved(moved: Moved) -> dict[str, int]:
     }
 
 
-def present_examples(changes: Iterable[Change]) -> list[dict[str, Any]]:
+def present_examples(changes: Iterable[Change]) -> list[dict[str, object]]:
     return [
         {
-            "decisionId": ids.encode("dec", raw_bytes(change.past.id)),
-            "contentId": ids.encode("cnt", raw_bytes(change.past.content)),
+            "decisionId": ids.encode("dec", ids.raw_bytes(change.past.id)),
+            "contentId": ids.encode("cnt", ids.raw_bytes(change.past.content)),
             "requesterId": change.past.facts.requester_id,
             "created": render_timestamp(change.past.facts.now),
             "before": {"allowed": change.past.allowed, "reason": change.past.reason},

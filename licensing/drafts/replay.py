@@ -1,4 +1,4 @@
-"""What a policy would have answered to the checks of the past: a pure reckoning, one recorded decision at a time.
+"""What a policy would have answered to past checks: a pure computation, one recorded decision at a time.
 
 Rate limits are counted as the service counts them: per rule and requester, in the order of time, on allow only. The
 count of a window that had begun before the first decision seen starts from nothing.
@@ -7,8 +7,9 @@ count of a window that had begun before the first decision seen starts from noth
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
+from kit.values.ids import RawId
 from licensing.policies.decision import CompiledPolicy, Reason, judge
 from licensing.policies.facts import Facts
 from licensing.policies.rate_limits import window
@@ -16,14 +17,15 @@ from licensing.policies.rules import Rule
 
 EXAMPLES = 5  # of each kind
 TOP = 10
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
     """A recorded decision; itself and its item by the raw ids of the database."""
 
-    id: Any
-    content: Any
+    id: RawId
+    content: RawId
     allowed: bool
     reason: str | None
     facts: Facts
@@ -59,7 +61,7 @@ class ReplayTotals:
     reasons_before: Counter[str] = field(default_factory=Counter)
     reasons_after: Counter[str] = field(default_factory=Counter)
     by_requester: dict[str, Moved] = field(default_factory=dict)
-    by_content: dict[Any, Moved] = field(default_factory=dict)
+    by_content: dict[RawId, Moved] = field(default_factory=dict)
     newly_denied: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))  # the newest
     newly_allowed: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))
 
@@ -122,8 +124,8 @@ class Replay:
         return now
 
 
-def most_changed(moved: dict[Any, Moved]) -> list[tuple[Any, Moved]]:
-    """The ten of whose decisions most would be others; those without any are left out."""
+def most_changed(moved: dict[K, Moved]) -> list[tuple[K, Moved]]:
+    """The ten with the most decisions that would be others; those without any are left out."""
     changed = [(key, one) for key, one in moved.items() if one.changed]
     return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:TOP]
 

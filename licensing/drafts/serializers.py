@@ -1,12 +1,12 @@
 """Simulations and lint on the wire."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Unpack
 
 from rest_framework import serializers
 
 from analytics.windows import ALL, PERIODS
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp, TimestampOptions
 from kit.rest.money import Money
 from kit.values.timestamps import IS_DATE, parse_timestamp
 from licensing.drafts.simulate import MAX_DECISIONS
@@ -28,8 +28,8 @@ def parse_last(text: str) -> datetime:
 class LastMoment(Timestamp):
     """The end of a window, itself within."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, **options: Unpack[TimestampOptions]) -> None:
+        super().__init__(**options)
         self.parse = parse_last
 
 

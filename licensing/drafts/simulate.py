@@ -1,6 +1,6 @@
 """A draft of a policy against recorded decisions: reads them in passing, writes nothing and locks nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
 from kit.http.errors import ValidationFailed, check_wanted
 from kit.values import ids
+from kit.values.ids import RawId
 from licensing.access.subjects import facts_of_event
 from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
 from licensing.policies.decision import CompiledPolicy
@@ -35,6 +36,7 @@ TESTS_OF_READING = 50  # what it costs to read a decision and count it, as many 
 # One burst at a time in this process: several would hand the interpreter to each other, and checks wait for them all.
 bursts = Lock()
 
+Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str]  # the values of COLUMNS
 COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
 
 
@@ -66,8 +68,8 @@ def window_of(
     return start, end
 
 
-def draft_of(policy: Policy, fields: dict[str, Any]) -> CompiledPolicy:
-    """The policy with the rules and the default action given, as a draft; as it is saved, if none is."""
+def draft_of(policy: Policy, fields: Mapping[str, Any]) -> CompiledPolicy:
+    """The policy with the rules and the default action given, as a draft; as it is saved, if neither is given."""
     if not {"rules", "default_action"} & fields.keys():
         return CompiledPolicy.of(policy.pk, policy.version, policy.default_action, parse_rules(policy.rules))
     rules = parse_rules(fields.get("rules", policy.rules))
@@ -122,8 +124,8 @@ def tests_of(draft: CompiledPolicy) -> int:
     return sum(len(rule.tests) for rule in draft.rules)
 
 
-def chunks(events: QuerySet[Any, Any]) -> Iterator[list[Any]]:
-    """The rows of one query as the database gives them: making of them what models have would take most of the time.
+def chunks(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
+    """The rows of one query as the database gives them: converting them as models do would take most of the time.
 
     PostgreSQL keeps the result for a cursor that outlives its transaction, SQLite reads on as it is asked.
     """
@@ -135,7 +137,7 @@ def chunks(events: QuerySet[Any, Any]) -> Iterator[list[Any]]:
             yield rows
 
 
-def past_of(row: Any, asks_for_ip: bool) -> Past:
+def past_of(row: Row, asks_for_ip: bool) -> Past:
     """The recorded decision. Reading addresses takes a third of the time, and most policies ask for none."""
     key, created, content, requester_id, permission, allowed, reason, text = row
     facts = orjson.loads(text)
@@ -155,13 +157,8 @@ def aware(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def raw_bytes(key: Any) -> bytes:
-    """The 16 bytes of an id as the database gave it."""
-    return getattr(key, "bytes", None) or bytes(key)
-
-
-def add_charges(at_stake: dict[str, Decimal], decisions: list[Any]) -> None:
-    """Adds what these decisions have earned: a charge's entry has the id of its decision, but for the prefix."""
-    entries = [ids.encode("led", raw_bytes(key)) for key in decisions]
+def add_charges(at_stake: dict[str, Decimal], decisions: list[RawId]) -> None:
+    """Adds what these decisions have earned: a charge's entry has its decision's id, but for the prefix."""
+    entries = [ids.encode("led", ids.raw_bytes(key)) for key in decisions]
     for amount, currency in LedgerEntry.objects.filter(pk__in=entries).values_list("amount", "currency"):
         at_stake[currency] = at_stake.get(currency, Decimal(0)) + amount

@@ -21,7 +21,7 @@ from licensing.policies.models import Policy
 MAX_FINDINGS = 500  # in a reply
 
 
-class PolicyDraftViewSet(ReadingViewSet):
+class PolicyDraftViewSet(ReadingViewSet[Policy]):
     """Beside PolicyViewSet, for to replay decisions takes what checks need."""
 
     permissions_required = {"simulate": ("policies:read", "analytics:read"), "lint": "policies:read"}

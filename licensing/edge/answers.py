@@ -3,11 +3,16 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.http.errors import InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
+from licensing.access.challenges import challenge
 from licensing.access.decisions import Answer
 from licensing.access.rendering import present_rate
 from licensing.edge.original import Original
+from licensing.edge.prices import CHARGED, ERROR, PaymentRefused, spelled, told_price
+from licensing.edge.signatures import InvalidSignature
 from licensing.policies.decision import Reason
+from licensing.policies.offers import Offer, Payment, offers
 
 # Where a licence or a payment would help it is 402.
 STATUSES = {Reason.NO_LICENSE: 402, Reason.LICENSE_EXPIRED: 402, Reason.RATE_LIMIT_EXCEEDED: 429}
@@ -17,11 +22,7 @@ MESSAGES = {
     Reason.RATE_LIMIT_EXCEEDED: "This was asked for too often.",
 }
 DENIED = "Access to this is denied."
-INVALID_TOKEN = "invalid_token"  # noqa: S105 - an error code
-CHALLENGES = {
-    401: 'License error="invalid_token", error_description="The licence token is not valid."',
-    402: 'License error="insufficient_scope", error_description="A licence is needed for this."',
-}
+CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
 class EdgeAnswer(Struct, frozen=True):
@@ -42,9 +43,7 @@ def told(status: int, decision: str, original: Original) -> dict[str, str]:
         "X-Access-Status": str(status),
         "Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"',
     }
-    if status in CHALLENGES:
-        shown["WWW-Authenticate"] = CHALLENGES[status]
-    return shown
+    return shown | CHALLENGES.get(status, {})
 
 
 def open_page(original: Original) -> EdgeAnswer:
@@ -52,20 +51,36 @@ def open_page(original: Original) -> EdgeAnswer:
     return EdgeAnswer(200, told(200, "allow", original))
 
 
-def refused_token(original: Original) -> EdgeAnswer:
-    headers = {**told(401, "deny", original), "X-Access-Reason": INVALID_TOKEN}
-    return EdgeAnswer(401, headers, body_of(INVALID_TOKEN, "The licence token is not valid."))
+def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
+    """A licence token that does not verify, has ended, or is for other pages."""
+    status, code = refusal.status_code, refusal.code
+    headers = {**told(status, "deny", original), **refusal.headers, "X-Access-Reason": code}
+    return EdgeAnswer(status, headers, body_of(code, refusal.message))
 
 
-def answer_of(answer: Answer, original: Original) -> EdgeAnswer:
+def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
+    """A signature that does not hold, or a price that is none or that nobody known offers: nothing was decided."""
+    signed = isinstance(refusal, InvalidSignature)
+    reason = "invalid_signature" if signed else "invalid_payment"
+    headers = {**told(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
+    return EdgeAnswer(400, headers, body_of(reason, str(refusal)))
+
+
+def answer_of(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
+    """`payment` is what was offered for the access, None where nothing was."""
     decision = answer.decision
     about = {"X-Access-Id": answer.id or "", "X-Access-Requester": answer.requester_id}
     if decision.allowed:
         if decision.observed:
             about["X-Access-Would"] = f"deny; reason={decision.observed}"
+        if decision.price is not None:
+            about[CHARGED] = spelled(*decision.price)
         return EdgeAnswer(200, told(200, "allow", original) | about)
     reason = decision.reason or Reason.POLICY_DENIED
     status = STATUSES.get(reason, 403)
+    if offered := offers_of(answer):
+        status = 402
+        about |= told_price(offered, payment)
     about["X-Access-Reason"] = reason
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
@@ -74,6 +89,13 @@ def answer_of(answer: Answer, original: Original) -> EdgeAnswer:
     return EdgeAnswer(
         status, told(status, "deny", original) | about, body_of(reason, message or MESSAGES.get(reason, DENIED))
     )
+
+
+def offers_of(answer: Answer) -> list[Offer]:
+    """What would open a page that was denied, at a price."""
+    if answer.decision.reason == Reason.RATE_LIMIT_EXCEEDED:
+        return []
+    return list(offers(answer.policy, answer.facts))
 
 
 def body_of(code: str, message: str) -> bytes:

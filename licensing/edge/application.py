@@ -6,32 +6,35 @@ gateway decides and records; licensing.edge.answers makes headers of the decisio
 
 from functools import partial
 from time import perf_counter
+from typing import Any
 from urllib.parse import parse_qs
 
 from django.utils import timezone
 
 from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.errors import MissingApiKey, NotFound, as_api_error, forget_frames
+from kit.http.errors import InsufficientScope, InvalidToken, MissingApiKey, NotFound, as_api_error, forget_frames
 from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
 from licensing.access.decisions import Answer
-from licensing.access.event_loop.application import (
-    COMMON_HEADERS,
-    HSTS,
-    CheckApplication,
-    Head,
-    outcomes_of,
-    respond,
-)
+from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.header_lines import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
-from licensing.edge.answers import EdgeAnswer, answer_of, open_page, refused_token
+from licensing.edge.answers import EdgeAnswer, answer_of, offers_of, open_page, refused_request, refused_token
+from licensing.edge.directories import Directories
 from licensing.edge.original import ENVOY, FORWARD, original_of, peer_of
-from licensing.edge.visitors import TokenRefused, identify
+from licensing.edge.prices import PaymentRefused, payment_of
+from licensing.edge.signatures import InvalidSignature, Signatures
+from licensing.edge.visitors import identify
 
+UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
 KEY_HEADER = b"x-licensing-key"
+
+
+UNSEEN = object()
 
 
 class Edge(Sender):
@@ -40,6 +43,7 @@ class Edge(Sender):
     def __init__(self, head: Head, callers: Callers) -> None:
         key = head.header(KEY_HEADER).strip()
         super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
+        self.signed: Any = UNSEEN  # who signed the visitor's request, once that was looked at
 
     async def authenticate(self) -> None:
         if not self.authorization:
@@ -49,6 +53,10 @@ class Edge(Sender):
 
 class ForwardApplication(CheckApplication):
     """Shares the gateway of the checks, and what it has cached."""
+
+    def __init__(self, gateway: Gateway | None = None, directories: Directories | None = None) -> None:
+        super().__init__(gateway)
+        self.signatures = Signatures(self.gateway.callers, directories)
 
     def serves(self, scope: Scope) -> bool:
         return scope["type"] == "http" and (scope["path"] == FORWARD or scope["path"].startswith(f"{ENVOY}/"))
@@ -68,13 +76,7 @@ class ForwardApplication(CheckApplication):
             if denies_by_403(head):
                 answer = answer.by_403()
             state = edge.limit_state or await self.limit_of_address(edge.address)
-            lines = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
-                *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
-            ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(answer.body))
-            if head.is_secure:
-                lines += HSTS
-            for name, value in answer.headers.items():
-                lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
+            lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
             await respond(scope, send, answer.status, lines, b"" if scope["method"] == "HEAD" else answer.body)
             count_request(FORWARDED, answer.status, seconds := perf_counter() - begun)
             if self.logs_access:
@@ -92,17 +94,26 @@ class ForwardApplication(CheckApplication):
                 await admit(edge)
             return open_page(original)
         try:
-            visitor = await identify(head, self.gateway.callers, edge.grant.account_id, original, now)
-        except TokenRefused:
-            return refused_token(original)
-        check = visitor.check(original, head.header(b"user-agent"))
+            if edge.signed is UNSEEN:  # once, though the request may be admitted again: a nonce counts once
+                edge.signed = await self.signatures.signer(head, original)
+            visitor = await identify(head, self.gateway, edge.signed, edge.grant.account_id, original, now)
+            payment = payment_of(head, visitor.covered)
+        except (InvalidToken, InsufficientScope) as refusal:
+            return refused_token(refusal, original)
+        except (PaymentRefused, InvalidSignature) as refusal:
+            return refused_request(refusal, original)
+        check = visitor.check(original, head.header(b"user-agent"), payment)
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):  # a host that the account has no site for
             return open_page(original)
+        if isinstance(answer, InvalidToken):
+            return refused_token(answer, original)
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
             raise answer
-        return answer_of(answer, original)
+        if payment is not None and not visitor.is_known and offers_of(answer):
+            return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+        return answer_of(answer, original, payment)
 
 
 def denies_by_403(head: Head) -> bool:

@@ -29,7 +29,8 @@ CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes."""
+    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes, and
+    `signature_agent` is the host of the directory with the keys that it signs by."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     crawler_class: CrawlerClass = msgspec.field(name="class")
@@ -37,6 +38,7 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     user_agent: Token
     addresses: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    signature_agent: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
 
     @property
     def key(self) -> str:
@@ -57,7 +59,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def tokens(self) -> re.Pattern[str]:
-        """Any of the tokens, the longest first, as a word of its own."""
+        """One of the tokens, the longest first, as a word of its own."""
         tokens = sorted(self.by_token, key=len, reverse=True)
         return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, tokens))})(?![a-z0-9])")
 
@@ -71,6 +73,14 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             return None
         found = self.tokens.search(user_agent[:MAX_USER_AGENT].lower())
         return self.by_token[found[0]] if found else None
+
+    @cached_property
+    def by_directory(self) -> dict[str, Crawler]:
+        return {one.signature_agent.lower(): one for one in self.crawlers if one.signature_agent is not None}
+
+    def signing_as(self, host: str) -> Crawler | None:
+        """The crawler whose keys are published at that host."""
+        return self.by_directory.get(host)
 
     def is_at(self, crawler: Crawler, address: str | None) -> bool:
         """Whether the address is one of those that the crawler's operator publishes."""

@@ -6,6 +6,7 @@ from xml.sax.saxutils import quoteattr
 
 import orjson
 from django.db.models import Q
+from msgspec import Struct
 
 from accounts.authentication import find_grant
 from kit.http.errors import ApiError
@@ -15,6 +16,7 @@ from licensing.edge.promises import USES, Promise, Terms, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.models import Site
 
+NAMESPACE = "https://rslstandard.org/rsl"
 MAX_AGE_DAYS = 1
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
@@ -67,32 +69,52 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
     return terms_of(patterns, of_items)
 
 
-def rsl(site: Site, terms: list[Terms]) -> bytes:
+class Publication(Struct, frozen=True):
+    """The terms of a site as they are published: `netloc` is its host, with the port that it was asked at; `server`
+    is the URL of the licence server, None where that is not reached under a name that is served."""
+
+    netloc: str
+    terms: list[Terms]
+    server: str | None = None
+
+
+def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
+    """The policies of the site's patterns, by their ids."""
+    wanted = {(rule.policy.pk, rule.policy.version) for rule in site.ordered_rules if rule.policy is not None}
+    return {policy.id: policy for policy in compiled_policies.get(wanted).values()}
+
+
+def rsl(told: Publication) -> bytes:
     """Pages that no pattern with a policy matches are not in it, and so not licensed."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(f'<rsl xmlns="https://rslstandard.org/rsl" max-age="{MAX_AGE_DAYS}">')
-    for one in terms:
-        permitted = [NAMES_IN_RSL[use] for use in USES if use in one.uses]
-        lines.append(f" <content url={quoteattr(f'https://{site.host}{one.url}')}><license>")
-        if permitted:
-            lines.append(f'  <permits type="usage">{" ".join(permitted)}</permits>')
-        else:
-            lines.append('  <prohibits type="usage">all</prohibits>')
-        lines.append(" </license></content>")
+    lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
+    for one in told.terms:
+        server = ""
+        if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
+            server = f" server={quoteattr(told.server)}"
+        lines.append(f" <content url={quoteattr(f'https://{told.netloc}{one.url}')}{server}>")
+        lines.append(f"  <license>{license_terms(one)}</license>")
+        lines.append(" </content>")
     return "\n".join([*lines, "</rsl>", ""]).encode()
 
 
-def robots(site: Site, terms: list[Terms]) -> bytes:
+def license_terms(terms: Terms) -> str:
+    """What RSL's element `license` has of them."""
+    permitted = " ".join(NAMES_IN_RSL[use] for use in USES if use in terms.uses)
+    return f'<permits type="usage">{permitted}</permits>' if permitted else '<prohibits type="usage">all</prohibits>'
+
+
+def robots(told: Publication) -> bytes:
     """A group to be added to a robots.txt; it changes nothing of what may be fetched."""
     everywhere: Promise = frozenset(USES)
-    for one in terms:
+    for one in told.terms:
         everywhere &= one.uses
-    if not terms:
+    if not told.terms:
         everywhere = frozenset()
     signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in everywhere else 'no'}" for use in USES)
-    lines = ["User-agent: *", f"License: https://{site.host}/license.xml", f"Content-Signal: {signal}"]
+    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml", f"Content-Signal: {signal}"]
     lines += [f"Content-Usage: {usage(everywhere)}"]
-    lines += [f"Content-Usage: {one.url} {usage(one.uses)}" for one in terms]
+    lines += [f"Content-Usage: {one.url} {usage(one.uses)}" for one in told.terms]
     return "\n".join([*lines, ""]).encode()
 
 
@@ -100,9 +122,9 @@ def usage(uses: Promise) -> str:
     return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in uses else 'n'}" for use in reversed(USES))
 
 
-def tdmrep(site: Site, terms: list[Terms]) -> bytes:
+def tdmrep(told: Publication) -> bytes:
     """The first location that matches counts. Mining is reserved unless both training and input are promised."""
-    locations = [(one.url, not {"ai_input", "ai_training"} <= one.uses) for one in terms]
+    locations = [(one.url, not {"ai_input", "ai_training"} <= one.uses) for one in told.terms]
     return orjson.dumps([{"location": url, "tdm-reservation": int(kept)} for url, kept in [*locations, ("/", True)]])
 
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.cache import patch_vary_headers
 
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
-from licensing.edge.documents import DOCUMENTS, site_at, tag_of, terms_of_site
-from licensing.sites.hosts import host_of_header
+from licensing.edge.documents import DOCUMENTS, Publication, site_at, tag_of, terms_of_site
+from licensing.sites.hosts import PORT, host_of_header
+from licensing.sites.models import Site
 
 MAX_AGE = 300  # seconds
+OLP = "/olp"
 
 
 class SiteDocuments:
@@ -36,7 +40,7 @@ class SiteDocuments:
         if site is None:
             return None
         write, media = DOCUMENTS[request.path]
-        body = write(site, terms_of_site(site))
+        body = write(Publication(netloc_of(site, told), terms_of_site(site), license_server(request)))
         headers = {"ETag": tag_of(body), "Cache-Control": f"public, max-age={MAX_AGE}"}
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (
@@ -46,3 +50,19 @@ class SiteDocuments:
         )
         patch_vary_headers(response, ["Host"])
         return response
+
+
+def netloc_of(site: Site, told: str) -> str:
+    """The site's host, with the port that its pages are asked for at."""
+    port = PORT.search(told.strip())
+    return site.host + (port[0] if port is not None and port[0] not in (":80", ":443") else "")
+
+
+def license_server(request: HttpRequest) -> str | None:
+    """The URL of the licence server: under BASE_URL, or else as it was asked for under a host that is served."""
+    if settings.BASE_URL:
+        return f"{settings.BASE_URL}{OLP}"
+    try:
+        return f"{request.scheme}://{request.get_host()}{OLP}"
+    except DisallowedHost:
+        return None

@@ -39,7 +39,8 @@ def always_allows(policy: CompiledPolicy, permission: str) -> bool:
     for rule in policy.rules:
         if not may_match(rule, permission):
             continue
-        if rule.action == "deny" or rule.rate_limit is not None or not rule.grants(permission):
+        is_open = rule.action == "allow" and rule.rate_limit is None and rule.price is None
+        if not is_open or not rule.grants(permission):
             return False
         if all(condition.name in SETTLED for condition in rule.conditions):
             return True

@@ -1,7 +1,5 @@
 """/v1/crawlers."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -29,6 +27,7 @@ class CrawlerSerializer(serializers.Serializer):
     )
     addresses = serializers.ListField(child=serializers.CharField(), help_text="Without any nobody is verified.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where its operator publishes them.")
+    signatureAgent = serializers.CharField(allow_null=True, help_text="The host with the keys that it signs by.")
 
 
 @extend_schema_serializer(many=False)
@@ -37,7 +36,10 @@ class CrawlerTableSerializer(serializers.Serializer):
 
     object = Choice(choices=["crawler_table"])
     date = serializers.DateField(help_text="When the table was collected.")
-    data: Any = CrawlerSerializer(many=True)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`data` cannot be declared above: every serializer has an attribute of that name."""
+        return {**super().get_fields(), "data": CrawlerSerializer(many=True)}
 
 
 class CrawlerViewSet(AccountViewSet):
@@ -63,7 +65,7 @@ class CrawlerViewSet(AccountViewSet):
         )
 
 
-def shown(crawler: Crawler) -> dict[str, Any]:
+def shown(crawler: Crawler) -> dict[str, object]:
     return {
         "object": "crawler",
         "name": crawler.name,
@@ -73,4 +75,5 @@ def shown(crawler: Crawler) -> dict[str, Any]:
         "requesterId": f"crawler:{crawler.key}",
         "addresses": list(crawler.addresses),
         "sources": list(crawler.sources),
+        "signatureAgent": crawler.signature_agent,
     }

@@ -1,17 +1,23 @@
 """Who a visitor is, and what he wants, by what he sent and where it came from."""
 
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 
 from accounts import keytext
+from accounts.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from licensing.access.bodies import Check
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
+from licensing.access.event_loop.gateway import Gateway
+from licensing.access.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.original import Original
+from licensing.edge.signatures import Signed
+from licensing.policies.offers import Payment
 
 READ = "read"
 ANONYMOUS = "anonymous"
@@ -22,9 +28,13 @@ class Visitor(Struct, frozen=True):
     name: str | None
     permission: str = READ
     and_permission: str | None = None
+    license_id: str | None = None
+    client_id: str | None = None
+    is_known: bool = False  # beyond what anybody could say of himself
+    covered: frozenset[str] | None = None  # the components of the request that he signed; None: he did not
 
-    def check(self, original: Original, user_agent: str) -> Check:
-        """What is decided and recorded of the page."""
+    def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
+        """What is decided and recorded of the page. Nobody pays in another's name, or for what is free."""
         return Check(
             selector=("page", original.url),
             requester_id=self.id,
@@ -34,36 +44,56 @@ class Visitor(Struct, frozen=True):
             ip=original.address,
             user_agent=user_agent[:MAX_USER_AGENT] or None,
             is_free=original.is_free,
+            license_id=self.license_id,
+            client_id=self.client_id,
+            payment=payment if self.is_known and not original.is_free else None,
         )
 
 
-class TokenRefused(Exception):
-    """A licence token that does not verify."""
-
-
-async def identify(head: Head, callers: Callers, account_id: str, original: Original, now: datetime) -> Visitor:
-    """A known crawler at an address of its operator's, who sent an API key of the account, or somebody unknown.
+async def identify(
+    head: Head, gateway: Gateway, signed: Signed | None, account_id: str, original: Original, now: datetime
+) -> Visitor:
+    """Who sent a licence token, who signed the request, a known crawler at an address of its operator's, who sent an
+    API key of the account, or somebody unknown.
 
     Who only says that he is a crawler is held to its class and to what anybody may: he can lose by that, and not win.
-    Raises TokenRefused.
+    Raises InvalidToken and InsufficientScope.
     """
-    scheme, _, credentials = head.header(b"authorization").partition(" ")
-    if scheme.lower() == "license":
-        raise TokenRefused
+    authorization = head.header(b"authorization")
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
+    token = license_token(authorization)
+    if token is not None:
+        said = await gateway.license_keys.verify(token, account_id, now)
+        check_scope(said, original.url)
+        asked = {} if crawler is None else claims(crawler)
+        return Visitor(said.sub, None, **asked, license_id=said.license_id, client_id=said.client_id, is_known=True)
+    if signed is not None:
+        return who_signed(signed, crawler)
     if crawler is not None and current_table.get().is_at(crawler, original.address):
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission)
+        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, is_known=True)
     claimed = {} if crawler is None else claims(crawler)
+    scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
-        own = await key_of(credentials.strip(), callers, account_id, original, now)
+        own = await key_of(credentials.strip(), gateway.callers, account_id, original, now)
         if own is not None:
-            return Visitor(*own, **claimed)
+            return Visitor(*own, **claimed, is_known=True)
     if crawler is not None:
         return Visitor(f"unverified:{crawler.key}", f"{crawler.name} (unverified)", **claimed)
     return Visitor(ANONYMOUS, None)
 
 
-def claims(crawler: Crawler) -> dict[str, str]:
+def who_signed(signed: Signed, claimed: Crawler | None) -> Visitor:
+    """A known crawler whose keys are in that directory, or whoever has the directory: of him only the host is known,
+    and what he says to be can be to his loss alone."""
+    own = current_table.get().signing_as(signed.host)
+    if own is not None:
+        name, permission = own.name, own.permission
+        return Visitor(f"crawler:{own.key}", name, permission, is_known=True, covered=signed.covered)
+    asked = {} if claimed is None else claims(claimed)
+    return Visitor(f"agent:{signed.host}"[:255], signed.host, **asked, is_known=True, covered=signed.covered)
+
+
+def claims(crawler: Crawler) -> dict[str, Any]:
     return {} if crawler.permission == READ else {"permission": crawler.permission, "and_permission": READ}
 
 

@@ -17,13 +17,15 @@ from rest_framework.exceptions import ValidationError
 
 from accounts import audit, epochs
 from accounts.events import recording
-from kit.http.errors import ApiError, InvalidRequest, ValidationFailed, first_error
+from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
+from kit.http.field_errors import first_error
 from kit.http.parsing import check_values
 from kit.values import ids
+from kit.values.json_values import JsonObject, Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import apply_content, linked_policy, lock_policies, write_items
+from licensing.content.services import apply_content, linked_policy, lock_policies, unknown_policy, write_items
 from licensing.imports.mapping import Mapping, from_text, is_target
 from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
@@ -34,7 +36,7 @@ ATTEMPTS = 5
 
 @dataclass(slots=True)
 class ImportTotals:
-    """What became of the rows; each is counted once."""
+    """The rows by outcome; each is counted once."""
 
     created: int = 0
     updated: int = 0
@@ -60,7 +62,7 @@ class Finished:
 class ImportSerializer(serializers.BaseSerializer):
     """What others hear of an import: how many rows became what."""
 
-    def to_representation(self, run: Finished) -> dict[str, Any]:
+    def to_representation(self, run: Finished) -> Rendered:
         return {
             "id": run.pk,
             "object": "content_import",
@@ -73,7 +75,7 @@ class ImportSerializer(serializers.BaseSerializer):
 
 @dataclass(slots=True)
 class ImportEntry:
-    """A row on its way: with the fields to set, or with the problem that it has."""
+    """A row with the fields to set, or with its problem."""
 
     line: int
     fields: dict[str, Any] = field(default_factory=dict)
@@ -131,10 +133,9 @@ class Import:
 
     # --- Row by row ----------------------------------------------------------------------------------------
 
-    def validated(self, body: dict[str, Any]) -> dict[str, Any]:
+    def validated(self, body: JsonObject) -> dict[str, Any]:
         check_values(body, "", 0)
-        fields: dict[str, Any] = self.serializer.run_validation(body)
-        return fields
+        return self.serializer.run_validation(body)
 
     def entry(self, row: ImportRow) -> ImportEntry:
         if row.problem is not None:
@@ -230,7 +231,7 @@ class Import:
 def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None:
     policy_id = fields.get("policy_id")
     if policy_id is not None and policy_id not in policies:
-        raise ValidationFailed(f"There is no policy {policy_id!r}.", param="policyId")
+        raise unknown_policy(policy_id)
     if not (item.title or fields.get("title")):
         raise ValidationFailed("This field is required.", param="title")
     apply_content(item, fields)

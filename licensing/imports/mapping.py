@@ -1,11 +1,12 @@
 """From a file's columns to content's fields: a row as a request to the API would send it."""
 
 import re
+from collections import abc
 from dataclasses import dataclass
-from typing import Any
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
+from kit.values.json_values import JsonObject, JsonValue
 from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import IS_METADATA_KEY, ContentSerializer
 
@@ -40,7 +41,7 @@ def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-def from_text(target: str, text: str) -> Any:
+def from_text(target: str, text: str) -> JsonValue:
     """The JSON value that a CSV cell stands for. Raises InvalidRequest for JSON that no body may have."""
     if target in TAGS and not text.lstrip().startswith("["):
         return [tag.strip() for tag in text.split(";") if tag.strip()]
@@ -56,20 +57,20 @@ class Mapping:
     """Which column gives each field, and what an item has whose row gives none."""
 
     columns: dict[str, str]
-    defaults: dict[str, Any]
+    defaults: dict[str, JsonValue]
     is_csv: bool
 
-    def body(self, row: dict[str, Any]) -> dict[str, Any]:
-        """An empty CSV cell gives nothing, a JSON null what it does in a request. A default fills both.
+    def body(self, row: abc.Mapping[str, JsonValue]) -> JsonObject:
+        """An empty CSV cell counts as absent, a JSON null as null in a request. A default fills both.
 
         Raises InvalidRequest for a cell that cannot be read.
         """
-        body: dict[str, Any] = {}
+        body: JsonObject = {}
         for target, column in self.columns.items():
             if column not in row:
                 continue
             value = row[column]
-            if self.is_csv:
+            if self.is_csv and isinstance(value, str):
                 if not value.strip():
                     continue
                 value = from_text(target, value)
@@ -80,17 +81,18 @@ class Mapping:
         return body
 
 
-def get(body: dict[str, Any], target: str) -> Any:
+def get(body: JsonObject, target: str) -> JsonValue:
     name, _, key = target.partition(".")
     value = body.get(name)
     return value.get(key) if key and isinstance(value, dict) else value
 
 
-def put(body: dict[str, Any], target: str, value: Any) -> None:
+def put(body: JsonObject, target: str, value: JsonValue) -> None:
     name, _, key = target.partition(".")
+    known = body.get(name)
     if not key:
         body[name] = value
-    elif body.get(name) is None:
+    elif known is None:
         body[name] = {key: value}
-    elif isinstance(body[name], dict):  # a metadata column of another type is for the field to refuse
-        body[name] = {**body[name], key: value}
+    elif isinstance(known, dict):  # a metadata column of another type is for the field to refuse
+        body[name] = {**known, key: value}

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from rest_framework.exceptions import ValidationError
 
@@ -189,7 +189,7 @@ def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
     return cells
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import SEEK_END
 from itertools import chain, islice
-from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER
+from kit.values.json_values import JsonObject
 from licensing.imports.spreadsheets import delimiter_of
 
 FORMATS = ("csv", "jsonl")
@@ -41,7 +42,7 @@ class ImportRow(NamedTuple):
     """
 
     line: int
-    values: dict[str, Any]
+    values: JsonObject
     problem: str | None = None
     cells: tuple[str, ...] = ()
 
@@ -203,7 +204,7 @@ def csv_rows(lines: Lines) -> Iterator[ImportRow]:
             yield ImportRow(begin, dict(zip(header, cells, strict=True)))
 
 
-def parse_line(text: str) -> dict[str, Any]:
+def parse_line(text: str) -> JsonObject:
     """The object on a line of JSON Lines, as strictly read as a body. Raises ValueError."""
     if not is_utf8(text):
         raise ValueError(NOT_UTF8)

@@ -8,6 +8,7 @@ from uuid import UUID
 from kit.bounded_cache import Compiled
 from kit.values import ids
 from kit.values.amounts import to_millionths
+from licensing.clients.models import LicenseClient
 from licensing.licenses.license_index import LicenseIndex, Term
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.facts import HeldLicense
@@ -54,7 +55,11 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     for requester, *row in rows.values_list(*COLUMNS):
         if (term := term_of(*row)) is not None:
             terms[requester].append(term)
-    return {requester: LicenseIndex(held) for requester, held in terms.items()}
+    ended: dict[int, list[str]] = {}
+    revoked = LicenseClient.objects.filter(requester_id__in=terms, revoked_at__isnull=False)
+    for requester, client in revoked.values_list("requester_id", "id"):
+        ended.setdefault(requester, []).append(client)
+    return {requester: LicenseIndex(held, ended.get(requester, ())) for requester, held in terms.items()}
 
 
 def term_of(

@@ -19,6 +19,10 @@ class Term(Struct, frozen=True, gc=False):
     tags: Sequence[str] = ()
     policies: Sequence[str] = ()
 
+    def is_valid(self, now: datetime) -> bool:
+        end = self.license.expires_at
+        return not self.revoked and self.starts_at <= now and (end is None or now < end)
+
 
 class Standing(Struct, frozen=True, gc=False):
     """What is known of a requester's licences for an item at a moment, by the service or on the caller's word."""
@@ -50,11 +54,12 @@ def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standin
 class LicenseIndex:
     """All licences of one requester, found by what they cover: thousands for single items cost a check nothing."""
 
-    __slots__ = ("by_content", "by_policy", "by_tag", "of_everything", "terms")
+    __slots__ = ("by_content", "by_policy", "by_tag", "ended_clients", "of_everything", "terms")
 
-    def __init__(self, terms: Iterable[Term]) -> None:
-        """`terms` in the order of their start and id."""
+    def __init__(self, terms: Iterable[Term], ended_clients: Iterable[str] = ()) -> None:
+        """`terms` in the order of their start and id; `ended_clients` are those of the requester that were revoked."""
         self.terms = tuple(terms)
+        self.ended_clients = frozenset(ended_clients)
         self.by_content: dict[str, list[int]] = {}
         self.by_tag: dict[str, list[int]] = {}
         self.by_policy: dict[str, list[int]] = {}
@@ -76,7 +81,8 @@ class LicenseIndex:
         names = (
             name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
         )
-        return 500 + 600 * len(self.terms) + sum(130 + getsizeof(name) for name in names)
+        held = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
+        return held + sum(130 + getsizeof(name) for name in names)
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """The licences that cover an item, in their order."""
@@ -86,10 +92,17 @@ class LicenseIndex:
                 places.update(self.by_tag.get(tag, ()))
         return [self.terms[place] for place in sorted(places)]
 
-    def resolve(self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime) -> Standing | None:
+    def holds(self, license_id: str, now: datetime) -> bool:
+        """Whether this licence is one of them, and valid."""
+        return any(term.license.id == license_id and term.is_valid(now) for term in self.terms)
+
+    def resolve(
+        self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime, presented: str | None = None
+    ) -> Standing | None:
         """None if none of those that cover the item has begun: the service knows nothing then.
 
-        Of each type the first valid one is told: no rule can make another count.
+        Of each type the first valid one is told: no rule can make another count. Where the `presented` licence covers
+        the item, it alone is.
         """
         valid: dict[str | None, HeldLicense] = {}
         has_begun = has_lapsed = False
@@ -97,6 +110,8 @@ class LicenseIndex:
             if term.starts_at > now:
                 break
             has_begun = True
+            if term.license.id == presented and term.is_valid(now):
+                return standing_of([term.license], has_lapsed=False)
             if term.revoked:
                 continue
             if term.license.expires_at is not None and term.license.expires_at <= now:

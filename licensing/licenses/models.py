@@ -1,13 +1,13 @@
 """What requesters have been granted."""
 
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
 
 from accounts.models import Account
-from kit.values.amounts import WIDE, AmountField
+from kit.values.amounts import AmountField, plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 from licensing.requesters.models import Requester
@@ -60,7 +60,7 @@ class License(models.Model):
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "requesterId": self.requester.requester_id,
             "requesterName": self.requester.name,
@@ -77,6 +77,6 @@ class License(models.Model):
         }
 
 
-def spelled(amount: Any, currency: str | None) -> str | None:
+def spelled(amount: Decimal | None, currency: str | None) -> str | None:
     """A price in text, as in `0.05 USD`."""
-    return None if amount is None else f"{amount.normalize(WIDE) or 0:f} {currency}"
+    return None if amount is None else f"{plain(amount)} {currency}"

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from kit.rest.fields import Choice, Id, StrictSerializer, Text, Texts, Timestamp
 from kit.rest.money import Money
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 
@@ -60,18 +61,18 @@ class LicenseSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)
         for name, column in (("price", "price"), ("price_per_access", "access")):
             if name in fields:
-                money = fields.pop(name) or {"amount": None, "currency": None}
-                fields |= {f"{column}_amount": money["amount"], f"{column}_currency": money["currency"]}
+                money = fields.pop(name)
+                amount, currency = (money["amount"], money["currency"]) if isinstance(money, dict) else (None, None)
+                fields |= {f"{column}_amount": amount, f"{column}_currency": currency}
         for name in {"content_ids", "tags", "policy_ids"} & fields.keys():
             fields[name] = fields[name] or []
         return fields
 
-    def to_representation(self, held: License) -> dict[str, Any]:
-        prices: Any = held
+    def to_representation(self, held: License) -> Rendered:
         return {
             "id": held.pk,
             "object": "license",
@@ -83,8 +84,8 @@ class LicenseSerializer(StrictSerializer):
             "policyIds": held.policy_ids,
             "startsAt": render_timestamp(held.starts_at),
             "expiresAt": render_timestamp(held.expires_at),
-            "price": Money.shown(prices.price_amount, prices.price_currency),
-            "pricePerAccess": Money.shown(prices.access_amount, prices.access_currency),
+            "price": Money.shown(held.price_amount, held.price_currency),
+            "pricePerAccess": Money.shown(held.access_amount, held.access_currency),
             "status": held.state(timezone.now()),
             "revokedAt": render_timestamp(held.revoked_at),
             "created": render_timestamp(held.created),
@@ -92,11 +93,11 @@ class LicenseSerializer(StrictSerializer):
         }
 
 
-def former_terms(former: Mapping[str, Any]) -> dict[str, Any]:
+def former_terms(former: Mapping[str, object]) -> dict[str, object]:
     """The audit log's fields of a licence as the API shows them: it has prices in text, as in `0.05 USD`."""
     shown = dict(former)
     for name in {"price", "pricePerAccess"} & shown.keys():
-        amount, _, currency = (shown[name] or "").partition(" ")
+        amount, _, currency = str(shown[name] or "").partition(" ")
         shown[name] = Money.shown(Decimal(amount) if amount else None, currency or None)
     return shown
 

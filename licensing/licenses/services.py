@@ -1,13 +1,13 @@
-"""What can be done with licences; endpoints, commands and the admin all call these.
+"""Operations on licences, for endpoints, commands and the admin.
 
 A licence's price is in the ledger at its start, from the moment that it is issued. What the ledger has of one adds up
 to what the licence says: a change of its price, start or type takes the former entry back and writes another.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import Case, CharField, Count, QuerySet, Sum, Value, When
@@ -24,8 +24,7 @@ from licensing.database_lookups import Length
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-
-Fields = dict[str, Any]
+from licensing.requesters.services import find_or_create, rename, renew
 
 # Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
 MAX_LICENSES = 10_000
@@ -43,7 +42,7 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def issue_license(account_id: str, fields: Fields) -> License:
+def issue_license(account_id: str, fields: Mapping[str, Any]) -> License:
     """A new licence for `requester_id` (the caller's own id), who comes into being by it if need be.
 
     `requester_name` sets the requester's name. `id`, if given, is one that no licence has yet.
@@ -57,11 +56,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
     issued = License(account_id=account_id, created=now, updated=now, **fields)
     check_start(issued)
     check_term(issued)
-    issued.requester, _ = Requester.objects.get_or_create(
-        account_id=account_id, requester_id=requester_id, defaults={"name": name}
-    )
-    if name is not None:
-        rename(issued.requester, name)
+    issued.requester = find_or_create(account_id, requester_id, name)
     issued.save(force_insert=True)
     check_room(issued.requester)
     renew(issued.requester)
@@ -72,7 +67,7 @@ def issue_license(account_id: str, fields: Fields) -> License:
 
 
 @transaction.atomic
-def update_license(held: License, fields: Fields) -> License:
+def update_license(held: License, fields: Mapping[str, Any]) -> License:
     """Writes the licence, unless nothing of it changes. Raises Revoked for a revoked one, and ValidationFailed."""
     locked = lock(held)
     if locked.status == LicenseStatus.REVOKED:
@@ -123,18 +118,6 @@ def lock(held: License) -> License:
     return owned.select_for_update(of=("self",)).get(pk=held.pk)
 
 
-def renew(requester: Requester) -> None:
-    """Ends what is compiled of the requester's licences. Part of every change of one."""
-    requester.licenses_revision = uuid4()
-    requester.save(update_fields=["licenses_revision"])
-
-
-def rename(requester: Requester, name: str | None) -> None:
-    if requester.name != name:
-        requester.name = name
-        requester.save(update_fields=["name"])
-
-
 # --- Terms -----------------------------------------------------------------------------------------------------------
 
 
@@ -148,7 +131,7 @@ def check_term(held: License) -> None:
         raise ValidationFailed("Must be later than startsAt.", param="expiresAt")
 
 
-def check_scope(account_id: str, fields: Fields, held: License | None) -> None:
+def check_scope(account_id: str, fields: dict[str, Any], held: License | None) -> None:
     """Takes repetitions out. Raises ValidationFailed, which names the first id that is none of the account's.
 
     What the licence names already may have been deleted since: it can be sent back as it was read.
@@ -197,7 +180,7 @@ def check_owned(owned: QuerySet, prefix: str, named: list[str], had: Iterable[st
 
 def booking(held: License) -> LedgerEntry | None:
     """What the ledger is to have of a licence; None if it has no price."""
-    price: Any = held.price_amount
+    price = held.price_amount
     if not price:
         return None
     return LedgerEntry(
@@ -212,7 +195,7 @@ def booking(held: License) -> LedgerEntry | None:
     )
 
 
-def terms(entry: LedgerEntry | None) -> tuple[Any, str, datetime, str | None] | None:
+def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None] | None:
     return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
 
 

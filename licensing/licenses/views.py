@@ -1,10 +1,10 @@
 """/v1/licenses."""
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts import epochs
 from accounts.viewsets import AccountViewSet
@@ -14,7 +14,7 @@ from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer, RevocationSerializer
 
 
-class LicenseViewSet(AccountViewSet):
+class LicenseViewSet(AccountViewSet[License]):
     permissions_required = {
         "list": "licenses:read",
         "retrieve": "licenses:read",
@@ -24,6 +24,7 @@ class LicenseViewSet(AccountViewSet):
     }
     tagged = AccountViewSet.tagged | {"revoke"}
     conditional = AccountViewSet.conditional | {"revoke"}
+    exportable = {"list": "licenses"}
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")
@@ -33,7 +34,7 @@ class LicenseViewSet(AccountViewSet):
         epochs.hold(self.account_id)
 
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """Newest first, expired and revoked ones too."""
         return self.page(services.with_state(self.get_queryset()))
 

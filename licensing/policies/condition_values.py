@@ -2,11 +2,12 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
-from typing import Any
+from ipaddress import IPv4Address, IPv6Address, ip_network
+from typing import TypeVar
 
+from kit.values.networks import Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import ContentType
 
@@ -14,7 +15,9 @@ MAX_VALUES = 500
 PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
 IS_PERMISSION = re.compile(PERMISSION_PATTERN).fullmatch
 
-Schema = dict[str, Any]
+T = TypeVar("T")
+Range = tuple[int, int]  # the first and the last address, as numbers
+Schema = dict[str, object]
 
 
 class RuleError(ValueError):
@@ -30,42 +33,50 @@ def expect(ok: bool, path: str, message: str) -> None:
         raise RuleError(path, message)
 
 
-def text_of(maximum: int) -> Callable[[Any, str], str]:
-    def read(value: Any, path: str) -> str:
-        expect(isinstance(value, str), path, "Must be a string or an array of strings.")
+def mapping(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise RuleError(path, message)
+    return value
+
+
+def one_of(choices: Sequence[str], value: object, path: str, message: str) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise RuleError(path, message)
+    return value
+
+
+def text_of(maximum: int) -> Callable[[object, str], str]:
+    def read(value: object, path: str) -> str:
+        if not isinstance(value, str):
+            raise RuleError(path, "Must be a string or an array of strings.")
         expect(1 <= len(value) <= maximum, path, f"Must have 1 to {maximum} characters.")
         return value
 
     return read
 
 
-def permission_name(value: Any, path: str) -> str:
-    expect(
-        isinstance(value, str) and bool(IS_PERMISSION(value)),
-        path,
-        "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'.",
-    )
+def permission_name(value: object, path: str) -> str:
+    if not isinstance(value, str) or not IS_PERMISSION(value):
+        raise RuleError(
+            path, "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
+        )
     return value
 
 
-def content_type(value: Any, path: str) -> str:
-    expect(value in list(ContentType), path, f"Must be one of: {', '.join(ContentType)}.")
-    return value
+def content_type(value: object, path: str) -> str:
+    return one_of(list(ContentType), value, path, f"Must be one of: {', '.join(ContentType)}.")
 
 
-def network(value: Any, path: str) -> IPv4Network | IPv6Network:
+def network(value: object, path: str) -> Network:
     try:
         if not isinstance(value, str) or "%" in value:  # a scope is of one machine's making
             raise ValueError
-        parsed = ip_network(value)
+        return as_ipv4(ip_network(value))
     except ValueError:
         raise RuleError(path, "Must be an IP address or a range without host bits, as 203.0.113.0/24.") from None
-    if isinstance(parsed, IPv6Network) and parsed.network_address.ipv4_mapped and parsed.prefixlen >= 96:
-        return IPv4Network((parsed.network_address.ipv4_mapped, parsed.prefixlen - 96))
-    return parsed
 
 
-def one_or_more(value: Any, path: str, read: Callable[[Any, str], Any]) -> list[Any]:
+def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> list[T]:
     """A value, or an array of them, as a list."""
     if not isinstance(value, list):
         return [read(value, path)]
@@ -73,23 +84,33 @@ def one_or_more(value: Any, path: str, read: Callable[[Any, str], Any]) -> list[
     return [read(member, f"{path}[{index}]") for index, member in enumerate(value)]
 
 
-def moment(value: Any, path: str) -> datetime:
-    expect(isinstance(value, str), path, "Must be a timestamp.")
+def moment(value: object, path: str) -> datetime:
+    if not isinstance(value, str):
+        raise RuleError(path, "Must be a timestamp.")
     try:
         return parse_timestamp(value)
     except ValueError as error:
         raise RuleError(path, str(error)) from None
 
 
+def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:
+    """The ranges of addresses by version: apart from each other, and in order."""
+    ranges: dict[int, list[Range]] = {4: [], 6: []}
+    for one in joined(networks):
+        ranges[one.version].append((int(one[0]), int(one[-1])))
+    return ranges
+
+
 class AddressRanges:
-    """Networks of one version, in which an address is found in logarithmic time."""
+    """Ranges of one version, in which an address is found in logarithmic time."""
 
-    def __init__(self, networks: Iterable[Any]) -> None:
-        sorted_apart = list(collapse_addresses(networks))
-        self.firsts = [int(one[0]) for one in sorted_apart]
-        self.lasts = [int(one[-1]) for one in sorted_apart]
+    def __init__(self, ranges: Iterable[Range]) -> None:
+        self.firsts, self.lasts = [], []
+        for first, last in ranges:
+            self.firsts.append(first)
+            self.lasts.append(last)
 
-    def __contains__(self, address: Any) -> bool:
+    def __contains__(self, address: IPv4Address | IPv6Address) -> bool:
         place = bisect_right(self.firsts, int(address)) - 1
         return place >= 0 and int(address) <= self.lasts[place]
 

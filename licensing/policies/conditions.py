@@ -3,7 +3,7 @@
 Everything else that knows of conditions is derived from CONDITIONS. No ORM, no HTTP.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from operator import attrgetter
@@ -19,11 +19,13 @@ from licensing.policies.condition_values import (
     Schema,
     content_type,
     expect,
+    mapping,
     moment,
     network,
     one_or_more,
     one_or_more_schema,
     permission_name,
+    ranges_of,
     text_of,
     text_schema,
 )
@@ -35,9 +37,9 @@ class Condition:
     """One condition of a rule: its name, what it wants (as in the JSON), its test, and what it looks at."""
 
     name: str
-    wanted: Any
+    wanted: object
     matches: Callable[[Facts], bool]
-    saw: Callable[[Facts], Any]
+    saw: Callable[[Facts], object]
 
     @property
     def size(self) -> int:
@@ -63,7 +65,7 @@ class ConditionType:
 
     name: str
     kind: Kind
-    build: Callable[[Any, str], Condition]  # from its JSON and its path in the rules; raises RuleError
+    build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises RuleError
     schema: Schema
     holds_if: str  # for docs/policies.md
     words: str  # the clause of a sentence, `{}` being what is wanted
@@ -73,15 +75,16 @@ class ConditionType:
     hint: str = ""
     choices: tuple[str, ...] = ()
 
-    def clause(self, wanted: Any) -> str:
+    def clause(self, wanted: object) -> str:
         return self.words_if_false if wanted is False else self.words.format(any_of(wanted))
 
 
-def values_of(wanted: Any) -> list[Any]:
+def values_of(wanted: object) -> list[Any]:
+    """The values of a condition as its type has read them: texts, or a flag."""
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def any_of(wanted: Any) -> str:
+def any_of(wanted: object) -> str:
     values = [str(value) for value in values_of(wanted)]
     return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
 
@@ -89,18 +92,18 @@ def any_of(wanted: Any) -> str:
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
 
-def member_of(name: str, read: Callable[[Any, str], str], attribute: str) -> Callable[[Any, str], Condition]:
+def member_of(name: str, read: Callable[[object, str], str], attribute: str) -> Callable[[object, str], Condition]:
     """A condition on one known value: the attribute of the facts is one of those wanted."""
     look = attrgetter(attribute)
 
-    def build(value: Any, path: str) -> Condition:
+    def build(value: object, path: str) -> Condition:
         wanted = frozenset(one_or_more(value, path, read))
         return Condition(name, value, lambda facts: look(facts) in wanted, look)
 
     return build
 
 
-def build_license_type(value: Any, path: str) -> Condition:
+def build_license_type(value: object, path: str) -> Condition:
     wanted = frozenset(one_or_more(value, path, text_of(100)))
     return Condition(
         "licenseType",
@@ -110,12 +113,12 @@ def build_license_type(value: Any, path: str) -> Condition:
     )
 
 
-def build_tags(value: Any, path: str) -> Condition:
+def build_tags(value: object, path: str) -> Condition:
     wanted = frozenset(one_or_more(value, path, text_of(100)))
     return Condition("tags", value, lambda facts: not wanted.isdisjoint(facts.tags), lambda facts: sorted(facts.tags))
 
 
-def build_has_valid_license(value: Any, path: str) -> Condition:
+def build_has_valid_license(value: object, path: str) -> Condition:
     expect(isinstance(value, bool), path, "Must be true or false.")
     return Condition(
         "hasValidLicense",
@@ -125,9 +128,8 @@ def build_has_valid_license(value: Any, path: str) -> Condition:
     )
 
 
-def build_ip(value: Any, path: str) -> Condition:
-    wanted = one_or_more(value, path, network)
-    ranges = {version: AddressRanges(one for one in wanted if one.version == version) for version in (4, 6)}
+def build_ip(value: object, path: str) -> Condition:
+    ranges = {version: AddressRanges(of) for version, of in ranges_of(one_or_more(value, path, network)).items()}
 
     def matches(facts: Facts) -> bool:
         return facts.ip is not None and facts.ip in ranges[facts.ip.version]
@@ -135,17 +137,17 @@ def build_ip(value: Any, path: str) -> Condition:
     return Condition("ip", value, matches, lambda facts: str(facts.ip) if facts.ip else None)
 
 
-def build_before(value: Any, path: str) -> Condition:
+def build_before(value: object, path: str) -> Condition:
     end = moment(value, path)
     return Condition("before", value, lambda facts: facts.now < end, lambda facts: render_timestamp(facts.now))
 
 
-def build_after(value: Any, path: str) -> Condition:
+def build_after(value: object, path: str) -> Condition:
     start = moment(value, path)
     return Condition("after", value, lambda facts: facts.now >= start, lambda facts: render_timestamp(facts.now))
 
 
-def build_default(value: Any, path: str) -> Condition:
+def build_default(value: object, path: str) -> Condition:
     expect(value is True, path, "Must be true.")
     return Condition("default", True, lambda facts: True, lambda facts: True)
 
@@ -179,7 +181,7 @@ TYPES = (
         name="default",
         kind=Kind.ALWAYS,
         build=build_default,
-        schema={"type": "boolean", "enum": [True]},
+        schema={"type": "boolean", "const": True},
         holds_if="always; `true` is its only value, and it stands alone",
         words="always",
         place=0,
@@ -283,10 +285,10 @@ def names_of(*kinds: Kind) -> tuple[str, ...]:
     return tuple(one.name for one in IN_WORDS if one.kind in kinds)
 
 
-def parse_conditions(value: Any, path: str) -> tuple[Condition, ...]:
-    expect(isinstance(value, Mapping), path, "Must be an object.")
-    expect(bool(value), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
-    for name in value:
+def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
+    named = mapping(value, path)
+    expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
+    for name in named:
         expect(name in CONDITIONS, f"{path}.{name}", f"There is no such condition. Known: {', '.join(CONDITIONS)}.")
-    expect("default" not in value or len(value) == 1, f"{path}.default", "Must stand alone.")
-    return tuple(CONDITIONS[name].build(wanted, f"{path}.{name}") for name, wanted in value.items())
+    expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
+    return tuple(CONDITIONS[name].build(wanted, f"{path}.{name}") for name, wanted in named.items())

@@ -3,30 +3,22 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import collapse_addresses
-from typing import Any
 
-from licensing.policies.condition_values import moment, network
+from licensing.policies.condition_values import Range, moment, network, one_or_more, ranges_of
 from licensing.policies.conditions import CONDITIONS, Kind, names_of, values_of
 from licensing.policies.rules import Rule
 
-Ranges = dict[int, list[Any]]  # by the version of the addresses, networks apart from each other
 AMONG = names_of(Kind.VALUES, Kind.CHOICES)
 
 
-def ranges_of(wanted: Any) -> Ranges:
-    networks: list[Any] = [network(one, "") for one in values_of(wanted)]
-    return {version: list(collapse_addresses(one for one in networks if one.version == version)) for version in (4, 6)}
-
-
-def within(inner: Iterable[Any], outer: Iterable[Any]) -> bool:
-    """Whether each network of the one is inside a network of the other. Both are collapsed, and so in order."""
+def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
+    """Whether each range of the one is inside a range of the other. In both they are apart, and in order."""
     rest = iter(outer)
     around = next(rest, None)
-    for one in inner:
-        while around is not None and around.broadcast_address < one.network_address:
+    for first, last in inner:
+        while around is not None and around[1] < first:
             around = next(rest, None)
-        if around is None or not one.subnet_of(around):
+        if around is None or first < around[0] or last > around[1]:
             return False
     return True
 
@@ -37,8 +29,8 @@ class Covered:
 
     rule: Rule
     among: dict[str, frozenset[str]]  # conditions that want one of these values
-    flags: dict[str, bool]
-    ranges: dict[str, Ranges]
+    flags: dict[str, object]
+    ranges: dict[str, dict[int, list[Range]]]  # by the version of the addresses
     before: datetime | None
     after: datetime | None
     now: datetime
@@ -50,7 +42,11 @@ class Covered:
             rule=rule,
             among={name: frozenset(values_of(wanted[name])) for name in AMONG if name in wanted},
             flags={name: wanted[name] for name in names_of(Kind.FLAG) if name in wanted},
-            ranges={name: ranges_of(wanted[name]) for name in names_of(Kind.NETWORKS) if name in wanted},
+            ranges={
+                name: ranges_of(one_or_more(wanted[name], "", network))
+                for name in names_of(Kind.NETWORKS)
+                if name in wanted
+            },
             before=moment(wanted["before"], "") if "before" in wanted else None,
             after=moment(wanted["after"], "") if "after" in wanted else None,
             now=now,

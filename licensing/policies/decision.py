@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,7 +56,7 @@ class CompiledPolicy:
         mode: str = Mode.ENFORCE,
     ) -> "CompiledPolicy":
         moments = {
-            parse_timestamp(condition.wanted)
+            parse_timestamp(str(condition.wanted))
             for rule in rules
             for condition in rule.conditions
             if condition.name in ("before", "after")
@@ -146,14 +145,23 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         else:
             if rule.action == "deny":
                 return denial(reason_of_denial(facts), rule, facts)
-            if rule.grants(facts.permission):
-                return Decision(True, None, rule, rule.permissions, license_behind(rule, facts))
-            return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
+            return granted(rule, facts)
     if policy.default_action != "allow":
         return denial(reason_of_denial(facts), None, facts)
     if facts.permission is not None:
         return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
     return Decision(True, license=license_behind(None, facts))
+
+
+def granted(rule: Rule, facts: Facts) -> Decision:
+    """What a rule that allows comes to. Without a licence one with a price has to be paid for
+    (licensing.policies.offers)."""
+    if not rule.grants(facts.permission):
+        return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
+    held = license_behind(rule, facts)
+    if rule.price is not None and held is None:
+        return denial(reason_of_denial(facts), rule, facts)
+    return Decision(True, None, rule, rule.permissions, held)
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
@@ -181,12 +189,12 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
     return None
 
 
-def shortened(values: Any) -> Any:
+def shortened(values: object) -> object:
     """The first of many values: a trace is to be read, and a batch has a hundred."""
     return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
 
 
-def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
+def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]]:
     """For each rule in the order tried: whether it matched and, if not, which condition failed and on what.
 
     The first that matched is `decisive`, unless the decision was made before any rule was tried. If it allows, but not
@@ -194,12 +202,12 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, Any]]:
     """
     if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
         return []
-    steps: list[dict[str, Any]] = []
+    steps: list[dict[str, object]] = []
     decided = False
     for rule in policy.rules:
         failing = rule.first_failing(facts)
         is_decisive = failing is None and not decided
-        failed: dict[str, Any] | None = None
+        failed: dict[str, object] | None = None
         if failing is not None:
             wanted, saw = failing.wanted, failing.saw(facts)
             failed = {"condition": failing.name, "wanted": shortened(wanted), "saw": shortened(saw)}

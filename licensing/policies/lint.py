@@ -7,8 +7,8 @@ complete: a rule that several others cover together is not found.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from licensing.policies.conditions import values_of
 from licensing.policies.coverage import Covered
 from licensing.policies.decision import precedence
 from licensing.policies.rules import FULL_ACCESS, Rule
@@ -117,9 +117,9 @@ def why(earlier: Rule, later: Rule) -> str:
 
 
 def alike(one: Rule, other: Rule) -> bool:
-    def told(rule: Rule) -> tuple[Any, ...]:
+    def told(rule: Rule) -> tuple[object, ...]:
         conditions = {condition.name: condition.wanted for condition in rule.conditions}
-        return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.message
+        return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.price, rule.message
 
     return told(one) == told(other)
 
@@ -127,7 +127,7 @@ def alike(one: Rule, other: Rule) -> bool:
 def wanted_permissions(rule: Rule) -> list[str] | None:
     for condition in rule.conditions:
         if condition.name == "permission":
-            return condition.wanted if isinstance(condition.wanted, list) else [condition.wanted]
+            return values_of(condition.wanted)
     return None
 
 
@@ -169,7 +169,7 @@ def about_types(rule: Rule, known: frozenset[str] | None) -> Iterator[Finding]:
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
             many = isinstance(condition.wanted, list)
-            for place, name in enumerate(condition.wanted if many else [condition.wanted]):
+            for place, name in enumerate(values_of(condition.wanted)):
                 if name not in known:
                     message = f"There is no licence of the type {name!r}."
                     yield finding("unknown_license_type", f"{path}[{place}]" if many else path, message)

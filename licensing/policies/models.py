@@ -1,7 +1,5 @@
 """Policies and their revisions."""
 
-from typing import Any
-
 from django.db import models
 from django.db.models import Q
 
@@ -42,7 +40,7 @@ class Policy(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "name": self.name,
             "description": self.description,

@@ -4,34 +4,23 @@ from typing import Any
 
 import msgspec
 
-from kit.rest.components import COMPONENT
+from kit.rest.components import COMPONENT, NULL, nullable, reference
 from licensing.policies import conditions, rules
 from licensing.policies.condition_values import PERMISSION_SCHEMA
 
-CONDITIONS: dict[str, Any] = {
+CONDITIONS: dict[str, object] = {
     COMPONENT: "Conditions",
+    "type": "object",
     "description": "All must hold; of several values any. What is not known matches nothing.",
-    "oneOf": [
-        {
-            "type": "object",
-            "title": "ConditionsOnFacts",
-            "minProperties": 1,
-            "additionalProperties": False,
-            "properties": {one.name: one.schema for one in conditions.TYPES if one.kind != conditions.Kind.ALWAYS},
-        },
-        {
-            "type": "object",
-            "title": "Always",
-            "description": "Matches always.",
-            "required": ["default"],
-            "additionalProperties": False,
-            "properties": {"default": conditions.CONDITIONS["default"].schema},
-        },
-    ],
+    "minProperties": 1,
+    "additionalProperties": False,
+    "properties": {one.name: one.schema for one in conditions.TYPES},
+    # In one object for the sake of clients, whose generators read and write such a one without loss.
+    "dependentSchemas": {"default": {"maxProperties": 1}},
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
 }
 
-RULE_FIELDS: dict[str, Any] = {
+RULE_FIELDS: dict[str, object] = {
     "priority": {
         "type": "integer",
         "minimum": 0,
@@ -41,7 +30,7 @@ RULE_FIELDS: dict[str, Any] = {
     "conditions": CONDITIONS,
     "message": {"type": "string", "maxLength": rules.MAX_MESSAGE, "description": "Comes with the decision."},
 }
-ALLOW_FIELDS: dict[str, Any] = {
+ALLOW_FIELDS: dict[str, object] = {
     "permissions": {
         "type": "array",
         "maxItems": rules.MAX_PERMISSIONS,
@@ -49,6 +38,7 @@ ALLOW_FIELDS: dict[str, Any] = {
         "description": "What the rule grants; `full_access` grants all.",
     },
     "rateLimit": {
+        COMPONENT: "RateLimit",
         "type": "object",
         "description": "How often the rule allows, for each requester.",
         "required": ["requests", "period"],
@@ -58,23 +48,40 @@ ALLOW_FIELDS: dict[str, Any] = {
             "period": {"type": "string", "enum": list(rules.PERIODS)},
         },
     },
+    "pricePerAccess": {
+        "type": "object",
+        "description": "What an access costs whoever holds no licence that the rule allows.",
+        "required": ["amount", "currency"],
+        "additionalProperties": False,
+        "properties": {
+            "amount": {
+                "description": f"More than 0, at most {rules.MAX_PRICE:,}, with at most six places.",
+                "oneOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": rules.MAX_PRICE}, {"type": "string"}],
+            },
+            "currency": {"type": "string", "pattern": "^[A-Z]{3}$", "description": "ISO 4217, such as `EUR`."},
+        },
+    },
 }
 
 
-def rule(action: str, fields: dict[str, Any]) -> dict[str, Any]:
+def rule(action: str, fields: dict[str, object]) -> dict[str, object]:
     return {
+        COMPONENT: f"{action.title()}Rule",
         "type": "object",
-        "title": f"{action.title()}Rule",
         "required": ["action", "conditions"],
         "additionalProperties": False,
-        "properties": {"action": {"type": "string", "enum": [action]}, **fields},
+        "properties": {"action": {"type": "string", "const": action}, **fields},
     }
 
 
-RULE: dict[str, Any] = {
+RULE: dict[str, object] = {
     COMPONENT: "Rule",
     "description": "Allows or denies where its conditions hold.",
     "oneOf": [rule("allow", RULE_FIELDS | ALLOW_FIELDS), rule("deny", RULE_FIELDS)],
+    "discriminator": {
+        "propertyName": "action",
+        "mapping": {action: reference(f"{action.title()}Rule")["$ref"] for action in ("allow", "deny")},
+    },
     "example": {
         "action": "allow",
         "priority": 1,
@@ -84,7 +91,7 @@ RULE: dict[str, Any] = {
     },
 }
 
-RULES: dict[str, Any] = {
+RULES: dict[str, object] = {
     "type": "array",
     "maxItems": rules.MAX_RULES,
     "items": RULE,
@@ -93,37 +100,41 @@ RULES: dict[str, Any] = {
 }
 
 
-def openapi(schema: Any) -> Any:
-    """JSON Schema in the words of OpenAPI 3.0, which has no null type: `anyOf` with null becomes `nullable`."""
+BY_PROPERTY = ("properties", "dependentSchemas")
+
+
+def simplified(schema: Any) -> Any:
+    """JSON Schema as msgspec words it, without titles and defaults that say nothing; a type or null as one type."""
     if isinstance(schema, list):
-        return [openapi(member) for member in schema]
+        return [simplified(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    worded = {name: openapi(value) for name, value in schema.items() if name not in ("default", "title", "properties")}
-    if "properties" in schema:  # whose names may be such words
-        worded["properties"] = {name: openapi(value) for name, value in schema["properties"].items()}
+    worded = {
+        # The names of properties may be such words.
+        name: {field: simplified(one) for field, one in value.items()} if name in BY_PROPERTY else simplified(value)
+        for name, value in schema.items()
+        if name not in ("default", "title")
+    }
     if worded.get("required") == []:
         del worded["required"]
-    if "anyOf" in worded:
-        members = [member for member in worded.pop("anyOf") if member != {"type": "null"}]
-        if len(members) == 1 and COMPONENT in members[0]:
-            worded |= {"type": "object", "nullable": True, "allOf": members}
-        elif len(members) == 1:
-            worded = members[0] | {"nullable": True} | worded
-        else:  # null means what absence does, and there is no type to say it beside
-            worded["oneOf"] = members
+    if NULL in worded.get("anyOf", ()) and len(worded["anyOf"]) == 2:
+        [member] = [member for member in worded.pop("anyOf") if member != NULL]
+        worded = nullable(member) | worded
     return worded
 
 
-def body_schema(body: type[msgspec.Struct], **keywords: Any) -> dict[str, Any]:
-    """The request of an operation whose body is a structure; `keywords` say what its types cannot."""
+def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> dict[str, object]:
+    """The request of an operation whose body is a structure; `required` are fields whose types allow for defaults."""
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")
-    return {"application/json": openapi(inlined(schema, components)) | keywords}
+    made = simplified(inlined(schema, components))
+    for name in required:
+        made["properties"][name]["anyOf"].remove(NULL)
+    return {"application/json": made | {"required": [*made.get("required", ()), *required]}}
 
 
-def inlined(schema: Any, components: dict[str, Any]) -> Any:
+def inlined(schema: object, components: dict[str, object]) -> object:
     if isinstance(schema, list):
         return [inlined(member, components) for member in schema]
     if not isinstance(schema, dict):

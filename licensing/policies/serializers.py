@@ -1,11 +1,10 @@
 """Policies on the wire."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
@@ -18,14 +17,14 @@ from licensing.policies.rules import RuleError, parse_new_rules
 class RulesField(serializers.Field):
     """The rules of a policy: validated, and kept as they were sent."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         try:
             parse_new_rules(data)
         except RuleError as error:
             raise serializers.ValidationError({error.path: [error.message]} if error.path else error.message) from None
         return data
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: object) -> object:
         return value
 
 
@@ -45,7 +44,7 @@ class PolicySerializer(StrictSerializer):
 
     sometimes = frozenset({"updated"})
 
-    def to_representation(self, policy: Policy) -> dict[str, Any]:
+    def to_representation(self, policy: Policy) -> Rendered:
         shown = {
             "id": policy.pk,
             "object": "policy",
@@ -65,20 +64,22 @@ class PolicySerializer(StrictSerializer):
 class PolicyRevisionSerializer(PolicySerializer):
     """A policy as it was in one of its versions; `updated` is when that was written, but for the first."""
 
-    def to_representation(self, revision: PolicyRevision) -> dict[str, Any]:  # type: ignore[override]
-        return super().to_representation(
-            Policy(
-                id=revision.policy_id,
-                name=revision.name,
-                description=revision.description,
-                rules=revision.rules,
-                default_action=revision.default_action,
-                mode=revision.mode,
-                version=revision.version,
-                created=revision.policy.created,
-                updated=revision.created if revision.version > 1 else None,
-            )
-        )
+    def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:
+        return super().to_representation(policy if isinstance(policy, Policy) else as_policy(policy))
+
+
+def as_policy(revision: PolicyRevision) -> Policy:
+    return Policy(
+        id=revision.policy_id,
+        name=revision.name,
+        description=revision.description,
+        rules=revision.rules,
+        default_action=revision.default_action,
+        mode=revision.mode,
+        version=revision.version,
+        created=revision.policy.created,
+        updated=revision.created if revision.version > 1 else None,
+    )
 
 
 class RollbackSerializer(StrictSerializer):

@@ -1,6 +1,6 @@
-"""What can be done with policies; endpoints, commands and the admin all call these."""
+"""Operations on policies, for endpoints, commands and the admin."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from django.db import transaction
 from django.utils import timezone
@@ -25,7 +25,7 @@ def keep_revision(policy: Policy) -> None:
 
 
 @transaction.atomic
-def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
+def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
     policy = Policy.objects.create(account_id=account_id, created=timezone.now(), **fields)
     keep_revision(policy)
     audit.record("policy.created", policy, {})
@@ -33,9 +33,8 @@ def create_policy(account_id: str, fields: dict[str, Any]) -> Policy:
 
 
 @transaction.atomic
-def update_policy(policy: Policy, fields: dict[str, Any]) -> Policy:
-    """Writes the next version, unless it would say the same. Concurrent updates wait for each other, so none is
-    lost."""
+def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
+    """Writes the next version, unless nothing changes. Concurrent updates wait for each other, so none is lost."""
     locked = lock(policy)
     before = locked.audited()
     for name, value in fields.items():
@@ -47,7 +46,7 @@ def lock(policy: Policy) -> Policy:
     return find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
 
 
-def write_version(locked: Policy, before: dict[str, Any], action: str) -> Policy:
+def write_version(locked: Policy, before: dict[str, object], action: str) -> Policy:
     locked.version += 1
     locked.updated = timezone.now()
     locked.save()
@@ -59,7 +58,7 @@ def write_version(locked: Policy, before: dict[str, Any], action: str) -> Policy
 
 @transaction.atomic
 def rollback_policy(policy: Policy, version: int) -> Policy:
-    """Writes a new version that says what the given one said, even if the latest says that too."""
+    """Writes a new version equal to the given one, even if the latest is equal too."""
     revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
     if revision is None:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")

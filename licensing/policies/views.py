@@ -1,14 +1,14 @@
 """/v1/policies; what a draft of one would do is in licensing.drafts.views."""
 
-from typing import Any
-
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
+from kit.rest.resources import found
 from licensing.deletion import DeletedSerializer, deleted
 from licensing.policies import services
 from licensing.policies.filters import PolicyFilters
@@ -16,7 +16,7 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
 
 
-class PolicyViewSet(AccountViewSet):
+class PolicyViewSet(AccountViewSet[Policy]):
     permissions_required = {
         "list": "policies:read",
         "retrieve": "policies:read",
@@ -29,12 +29,17 @@ class PolicyViewSet(AccountViewSet):
     listing = frozenset({"list", "versions"})
     tagged = AccountViewSet.tagged | {"rollback"}
     conditional = AccountViewSet.conditional | {"rollback"}
-    serializer_class: Any = PolicySerializer
-    filterset_class: Any = PolicyFilters
+    exportable = {"list": "policies"}
+    serializer_class = PolicySerializer
+    filterset_class = PolicyFilters
     queryset = Policy.objects.kept()
 
+    def get_object(self) -> Policy:
+        id = self.kwargs["id"]
+        return found(Policy, id, Policy.objects.one(self.account_id, id))
+
     @extend_schema(summary="List policies", responses=PolicySerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """Newest first."""
         return self.page()
 
@@ -62,7 +67,7 @@ class PolicyViewSet(AccountViewSet):
 
     @extend_schema(summary="List a policy's versions", responses=PolicyRevisionSerializer(many=True))
     @action(detail=True, serializer_class=PolicyRevisionSerializer, filterset_class=None)
-    def versions(self, request: Request, id: str) -> Response:
+    def versions(self, request: Request, id: str) -> HttpResponseBase:
         """The policy as it was in each of its versions, newest first."""
         return self.page(PolicyRevision.objects.filter(policy=self.get_object()).select_related("policy"))
 

@@ -1,7 +1,5 @@
 """Sites and their rules."""
 
-from typing import Any
-
 from django.db import models
 
 from accounts.models import Account
@@ -46,10 +44,10 @@ class Site(models.Model):
         return sorted(self.rules.all(), key=lambda rule: rule.position)
 
     @property
-    def shown_rules(self) -> list[dict[str, Any]]:
+    def shown_rules(self) -> list[dict[str, object]]:
         return [told_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "host": self.host,
             "mode": str(self.mode),
@@ -58,7 +56,7 @@ class Site(models.Model):
         }
 
 
-def told_rule(pattern: str, policy_id: str | None) -> dict[str, Any]:
+def told_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
     """A rule as the API shows it."""
     return {"pattern": pattern, "policyId": policy_id}
 

@@ -1,15 +1,15 @@
 """Sites on the wire."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from kit.rest.fields import Choice, Id, Parsed, StrictSerializer, Text, Timestamp
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
 from licensing.sites.hosts import parse_host
 from licensing.sites.models import Site, Unknown
 from licensing.sites.patterns import MAX_PATTERN, compiled, pattern_error
+from licensing.sites.services import RuleFields
 
 MAX_RULES = 200
 
@@ -29,7 +29,7 @@ class SiteRuleSerializer(StrictSerializer):
         help_text="Null: its pages are unknown ones, as if no pattern matched.",
     )
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Rendered:
         rule = super().to_internal_value(data)
         if "pattern" not in rule:  # DRF asks for no field of a nested object in a PATCH
             raise serializers.ValidationError({"pattern": ["This field is required."]})
@@ -44,7 +44,7 @@ class SiteRuleSerializer(StrictSerializer):
 class SiteRules(serializers.ListSerializer):
     default_error_messages = {"not_a_list": "Must be an array."}
 
-    def validate(self, rules: Any) -> Any:
+    def validate(self, rules: list[RuleFields]) -> list[RuleFields]:
         seen = set()
         for index, rule in enumerate(rules):
             pattern = compiled(rule["pattern"])
@@ -71,7 +71,7 @@ class SiteSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    def to_representation(self, site: Site) -> dict[str, Any]:
+    def to_representation(self, site: Site) -> Rendered:
         return {
             "id": site.pk,
             "object": "site",

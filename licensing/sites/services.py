@@ -1,27 +1,32 @@
-"""What can be done with sites; endpoints and the admin both call these."""
+"""Operations on sites, for endpoints and the admin."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts import audit, epochs
-from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.http.errors import AlreadyExists
 from kit.rest.resources import find
-from kit.values import ids
 from licensing.content.models import Content
-from licensing.policies.models import Policy
+from licensing.content.services import lock_policies, unknown_policy
 from licensing.sites.models import Site, SiteRule, told_rule
 
 
-def save_site(site: Site, fields: dict[str, Any], action: str, before: dict[str, Any]) -> Site:
-    """Writes the site and, where given, its rules, unless nothing of it changes. Raises AlreadyExists for a host that
-    the account has already."""
-    fields = dict(fields)
-    rules = fields.pop("rules", None)
-    for name, value in fields.items():
-        setattr(site, name, value)
+class RuleFields(TypedDict):
+    pattern: str
+    policy_id: str | None
+
+
+def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mapping[str, object]) -> Site:
+    """Writes the site and, where given, its rules, unless nothing changes.
+
+    Raises AlreadyExists for a host that the account has already.
+    """
+    rules: Sequence[RuleFields] | None = fields.get("rules")
+    for name in fields.keys() - {"rules"}:
+        setattr(site, name, fields[name])
     adding = site._state.adding
     if not adding:
         told = site.shown_rules if rules is None else [told_rule(**rule) for rule in rules]
@@ -49,27 +54,23 @@ def save_site(site: Site, fields: dict[str, Any], action: str, before: dict[str,
     return site
 
 
-def replace_rules(site: Site, rules: Sequence[dict[str, Any]]) -> None:
-    wanted = {rule["policy_id"] for rule in rules if rule["policy_id"] is not None}
-    real = sorted(one for one in wanted if ids.decode("pol", one) is not None)
-    # Locked, so that none can be deleted before the link is there.
-    policies = Policy.objects.of(site.account_id).select_for_update().filter(pk__in=real).order_by("pk")
-    known = {policy.pk for policy in policies}
+def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:
+    known = lock_policies(site.account_id, {rule["policy_id"] for rule in rules})
     for index, rule in enumerate(rules):
         if rule["policy_id"] is not None and rule["policy_id"] not in known:
-            raise ValidationFailed(f"There is no policy {rule['policy_id']!r}.", param=f"rules[{index}].policyId")
+            raise unknown_policy(rule["policy_id"], f"rules[{index}].policyId")
     site.rules.all().delete()
     SiteRule.objects.bulk_create(SiteRule(site=site, position=index, **rule) for index, rule in enumerate(rules))
 
 
 @transaction.atomic
-def create_site(account_id: str, fields: dict[str, Any]) -> Site:
+def create_site(account_id: str, fields: Mapping[str, object]) -> Site:
     now = timezone.now()
     return save_site(Site(account_id=account_id, created=now, updated=now), fields, "site.created", {})
 
 
 @transaction.atomic
-def update_site(site: Site, fields: dict[str, Any]) -> Site:
+def update_site(site: Site, fields: Mapping[str, object]) -> Site:
     own = Site.objects.filter(account_id=site.account_id)
     locked = find(own.select_for_update(), site.pk)  # it may have gone meanwhile
     before = locked.audited()

@@ -1,6 +1,7 @@
 """/v1/sites."""
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +14,7 @@ from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 
 
-class SiteViewSet(AccountViewSet):
+class SiteViewSet(AccountViewSet[Site]):
     permissions_required = {
         "list": "content:read",
         "retrieve": "content:read",
@@ -21,12 +22,13 @@ class SiteViewSet(AccountViewSet):
         "partial_update": "content:write",
         "destroy": "content:write",
     }
+    exportable = {"list": "sites"}
     serializer_class = SiteSerializer
     filterset_class = SiteFilters
     queryset = Site.objects.prefetch_related("rules")
 
     @extend_schema(summary="List sites", responses=SiteSerializer(many=True))
-    def list(self, request: Request) -> Response:
+    def list(self, request: Request) -> HttpResponseBase:
         """Newest first."""
         return self.page()
 

@@ -1,6 +1,6 @@
 """Accounts and their plans."""
 
-from typing import Any
+from typing import TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
@@ -28,7 +29,7 @@ LIMITS_HELP = "For the enterprise plan alone: the others have their own."
 
 
 class PlanForm(forms.Form):
-    """`as_opened` is what the page was opened at: who changes one of the limits does not undo another's change."""
+    """`as_opened` is a digest of the plan as the page was opened, so that nobody undoes another's change."""
 
     as_opened = forms.CharField(widget=forms.HiddenInput)
     plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
@@ -40,8 +41,23 @@ class PlanForm(forms.Form):
     )
 
 
+class AccountFields(TypedDict, total=False):
+    id: str
+    name: str
+    plan: str
+    requests_per_minute: int | None
+    requests_per_day: int | None
+
+
+class PlanFields(TypedDict):
+    as_opened: str
+    plan: str
+    requests_per_minute: int | None
+    requests_per_day: int | None
+
+
 @admin.register(Account)
-class AccountAdmin(ServiceAdmin):
+class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     account_field = "pk"
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
@@ -63,14 +79,20 @@ class AccountAdmin(ServiceAdmin):
         return super().grantable() - {"add"}  # which superusers alone do
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Who sees some accounts only would not see the new one."""
+        """For superusers alone: anybody else would not see the new account."""
         return super().has_add_permission(request) and request.user.is_superuser
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Account:
-        return services.create_account(fields.pop("name"), account_id=fields.pop("id"), **fields)
+    def create(self, request: HttpRequest, fields: AccountFields) -> Account:
+        return services.create_account(
+            fields["name"],
+            account_id=fields["id"],
+            plan=fields["plan"],
+            requests_per_minute=fields["requests_per_minute"],
+            requests_per_day=fields["requests_per_day"],
+        )
 
-    def update(self, request: HttpRequest, obj: Account, fields: dict[str, Any]) -> Account:
-        return services.update_account(obj, fields)
+    def update(self, request: HttpRequest, obj: Account, fields: AccountFields) -> Account:
+        return services.update_account(obj, {**fields})
 
     @action(description="Change the plan", icon="speed", permissions=["changing"], url_path="plan")
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -80,10 +102,13 @@ class AccountAdmin(ServiceAdmin):
             return state_digest(self.editable_state(now, PlanForm.base_fields))
 
         @transaction.atomic
-        def perform(fields: dict[str, Any]) -> str:
-            if fields.pop("as_opened") != stands(self.locked(account)):
+        def perform(fields: PlanFields) -> str:
+            locked = self.locked(account)
+            if locked is None or fields["as_opened"] != stands(locked):
                 raise ValidationError("Somebody else changed the plan or its limits meanwhile. Open this page again.")
-            changed = services.update_account(account, fields)
+            changed = services.update_account(
+                account, {name: value for name, value in fields.items() if name != "as_opened"}
+            )
             per_minute, per_day = changed.limits
             return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
 
@@ -115,9 +140,9 @@ class AccountAdmin(ServiceAdmin):
             perform=perform,
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """Of suspending and resuming the one that would do something."""
-        account = self.get_object(request, unquote(str(object_id)))
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        """Suspend for an active account, Resume for a suspended one."""
+        account = self.get_object(request, unquote(object_id))
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
         return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
 
@@ -127,7 +152,7 @@ class AccountAdmin(ServiceAdmin):
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             services.suspend_account(account)
             self.log_change(request, account, "Suspended.")
             return f"{account.name} is suspended."
@@ -152,7 +177,7 @@ class AccountAdmin(ServiceAdmin):
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             services.suspend_account(account, suspended=False)
             self.log_change(request, account, "Resumed.")
             return f"{account.name} is resumed."

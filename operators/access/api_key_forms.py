@@ -1,25 +1,53 @@
-"""The forms that make API keys. What they take is checked by the API's own serializer."""
+"""The forms that make API keys. Their values are checked by the API's own serializer."""
 
 import re
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 
 from django import forms
 from django.utils import timezone
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
 )
 
-from accounts.models import ApiKey, KeyType
+from accounts.models import Account, ApiKey
 from accounts.permissions import PERMISSIONS
-from accounts.serializers import ApiKeySerializer
+from accounts.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from operators.access.one_time_key import TicketField
+from operators.base.fields import Lines, as_json, validated
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
 
-class NewKeyForm(forms.ModelForm):
+class KeyForm(forms.ModelForm):
+    """The fields of a key that can be changed."""
+
+    allowed_ips = Lines(
+        label="Allowed addresses",
+        help_text="IP addresses or ranges such as 203.0.113.0/24, one a line. None: any address.",
+    )
+
+    class Meta:
+        model = ApiKey
+        fields: tuple[str, ...] = ("name", "expires_at")
+        labels = {"expires_at": "Expires"}
+        help_texts = {
+            "name": "Its purpose, so that you recognise it.",
+            "expires_at": "In UTC. Empty: never.",
+        }
+
+    def clean_allowed_ips(self) -> list[str]:
+        return [one for line in self.cleaned_data["allowed_ips"] for one in re.split(r"[\s,]+", line) if one]
+
+    def clean_expires_at(self) -> datetime | None:
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if "expires_at" in self.changed_data and expires_at is not None and expires_at <= timezone.now():
+            raise forms.ValidationError("This is in the past: the key would never work.")
+        return expires_at
+
+
+class NewKeyForm(KeyForm):
     permissions = forms.MultipleChoiceField(
         choices=IN_WORDS,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
@@ -27,67 +55,59 @@ class NewKeyForm(forms.ModelForm):
         help_text="No more than its work needs. A public key only ever reads; with policies:read, whoever has it "
         "reads the ids and addresses of customers in the rules, and with content:read every item's figures.",
     )
-    allowed_ips = forms.CharField(
-        required=False,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        label="Allowed addresses",
-        help_text="IP addresses or ranges such as 203.0.113.0/24, one a line. None: any address.",
-    )
 
-    class Meta:
-        model = ApiKey
+    class Meta(KeyForm.Meta):
         fields = ("account", "name", "type", "expires_at")
-        labels = {"expires_at": "Expires"}
         help_texts = {
-            "name": "What it is for, so that you know it again.",
+            **KeyForm.Meta.help_texts,
             "type": "A secret key is for servers; a public one may be seen by anybody.",
-            "expires_at": "In UTC. Empty: never.",
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["type"].initial = KeyType.SECRET
 
-    def clean_allowed_ips(self) -> list[str]:
-        return (
-            re.split(r"[\s,]+", self.cleaned_data["allowed_ips"].strip()) if self.cleaned_data["allowed_ips"] else []
-        )
-
-    def clean_expires_at(self) -> Any:
-        expires_at = self.cleaned_data["expires_at"]
-        if expires_at is not None and expires_at <= timezone.now():
-            raise forms.ValidationError("This is in the past: the key would never work.")
-        return expires_at
+class KeyFields(TypedDict):
+    id: str
+    account: Account
+    name: str
+    type: str
+    permissions: list[str]
+    allowed_ips: list[str]
+    expires_at: datetime | None
 
 
-def checked(fields: dict[str, Any]) -> dict[str, Any]:
-    """A form's fields as the service takes them. Raises the serializer's ValidationError."""
-    expires_at = fields["expires_at"]
-    serializer = ApiKeySerializer(
-        data={
-            "name": fields["name"],
-            "type": fields["type"],
-            "permissions": fields["permissions"],
-            "allowedIps": fields["allowed_ips"],
-            "expiresAt": expires_at and expires_at.isoformat(),
-        }
+def checked(fields: KeyFields) -> dict[str, Any]:
+    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    body = {
+        "name": fields["name"],
+        "type": fields["type"],
+        "permissions": fields["permissions"],
+        "allowedIps": fields["allowed_ips"],
+        "expiresAt": as_json(fields["expires_at"]),
+    }
+    return validated(ApiKeySerializer(), body)
+
+
+def changed(fields: KeyFields) -> dict[str, Any]:
+    """The changed fields of a form as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    names = {"name": "name", "allowed_ips": "allowedIps", "expires_at": "expiresAt"}
+    body = {names[name]: as_json(value) for name, value in fields.items()}
+    return validated(ApiKeyChangeSerializer(partial=True), body)
+
+
+OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}
+
+
+def overlap_field(label: str) -> forms.TypedChoiceField:
+    """The seconds that a former secret stays valid."""
+    return forms.TypedChoiceField(
+        coerce=int, choices=[*OVERLAPS.items()], initial=86_400, widget=UnfoldAdminSelectWidget, label=label
     )
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
+
+
+class RotationFields(TypedDict):
+    ticket: str  # cleaned, the new key's id
+    overlap_seconds: int
 
 
 class RotationForm(forms.Form):
     ticket = TicketField()
-    overlap_seconds = forms.TypedChoiceField(
-        coerce=int,
-        choices=[
-            (0, "at once"),
-            (3600, "in an hour"),
-            (86_400, "in a day"),
-            (259_200, "in three days"),
-            (604_800, "in a week"),
-        ],
-        initial=86_400,
-        widget=UnfoldAdminSelectWidget,
-        label="The old key ends",
-    )
+    overlap_seconds = overlap_field("The old key ends")

@@ -1,6 +1,4 @@
-"""API keys: made, rotated and revoked here, never edited. A key's text is on the one page that answers its making."""
-
-from typing import Any
+"""API keys: made, changed, rotated and revoked here. A key's text is on the one page that answers its making."""
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -13,53 +11,62 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html_join
 from django.views.decorators.http import require_POST
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from accounts import key_states, services
-from accounts.models import ApiKey
+from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
-from operators.access.api_key_forms import NewKeyForm, RotationForm, checked
+from operators.access.api_key_forms import (
+    OVERLAPS,
+    KeyFields,
+    KeyForm,
+    NewKeyForm,
+    RotationFields,
+    RotationForm,
+    changed,
+    checked,
+)
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.confirmation import confirm
-from operators.base.filters import RelatedFilter
+from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(OptionsFilter[ApiKey]):
     title = "state"
     parameter_name = "state"
+    options = {state.value: state.label for state in key_states.State}
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(key_states.State.choices)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        state = self.value()
-        return queryset.filter(key_states.is_in(state, timezone.now())) if state in key_states.State else queryset
+    def narrowed(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
+        return queryset.filter(key_states.is_in(key_states.State(value), timezone.now()))
 
 
-class AttentionFilter(DropdownFilter):
+class AttentionFilter(OptionsFilter[ApiKey]):
     title = "attention"
     parameter_name = "attention"
+    options = {
+        "unused": f"not used for {key_states.UNUSED_FOR.days} days",
+        "expiring": f"expires within {key_states.EXPIRES_SOON.days} days",
+    }
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("unused", f"not used for {key_states.UNUSED_FOR.days} days"),
-            ("expiring", f"expires within {key_states.EXPIRES_SOON.days} days"),
-        ]
+    def narrowed(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
+        condition = key_states.unused if value == "unused" else key_states.expiring
+        return queryset.filter(condition(timezone.now()))
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        conditions = {"unused": key_states.unused, "expiring": key_states.expiring}
-        condition = conditions.get(self.value() or "")
-        return queryset.filter(condition(timezone.now())) if condition else queryset
+
+CHANGEABLE = ("name", "allowed_ips", "expires_at")
+IN_WORDS = {"allowed_ips": "addresses", "expires_at": "expires"}
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ServiceAdmin):
+class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
+    shows_secret = True
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
     search_fields = ("name", "prefix")
@@ -70,33 +77,45 @@ class ApiKeyAdmin(ServiceAdmin):
         ("account", RelatedFilter),
     )
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at")}),)
-    fields = readonly_fields = (
-        "name", "account", "status", "attention", "type", "prefix", "may", "addresses",
-        "created_at", "last_used", "expires", "revoked_at",
+    fields = (
+        "name", "allowed_ips", "expires_at", "account", "status", "attention", "type", "prefix", "may",
+        "created_at", "last_used", "revoked_at",
     )  # fmt: skip
+    readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)
+    api_names = {"allowedIps": "allowed_ips", "expiresAt": "expires_at"}
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
-        return super().get_form(request, obj, change, **kwargs if obj else {"form": NewKeyForm, **kwargs})
+    def get_form(
+        self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
+        return super().get_form(request, obj, change, **{"form": KeyForm if obj else NewKeyForm, **kwargs})
 
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        return {"type": KeyType.SECRET, **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         return self.readonly_fields if obj else ()
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        return super().add_view(request, form_url, {**one_button, **(extra_context or {})})
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        """Fields that cannot be changed are shown in words."""
+        in_words = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
+        return tuple(in_words.get(name, name) for name in self.fields)
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        revoked = obj is not None and obj.revoked_at is not None
+        return not revoked and super().has_change_permission(request, obj)
 
     # --- Making ------------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> ApiKey:
-        key, kept(request).key_text = services.create_api_key(
+    def create(self, request: HttpRequest, fields: KeyFields) -> ApiKey:
+        key, kept(request).secret = services.create_api_key(
             fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked(fields)
         )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        return show_key(request, self, obj, kept(request).key_text)
+        return show_key(request, self, obj, kept(request).secret)
 
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
         return key_shown_again(request, self) or super().made_already(request, pk)
@@ -111,6 +130,9 @@ class ApiKeyAdmin(ServiceAdmin):
         note_seen(request, self.found(request, object_id))
         return HttpResponse(status=204)
 
+    def update(self, request: HttpRequest, obj: ApiKey, fields: KeyFields) -> ApiKey:
+        return services.update_api_key(obj, changed(fields))
+
     # --- Ending ------------------------------------------------------------------------------------------------------
 
     @action(description="Rotate", icon="autorenew", permissions=["changing"], url_path="rotate")
@@ -119,7 +141,7 @@ class ApiKeyAdmin(ServiceAdmin):
         if again := key_shown_again(request, self):
             return again
 
-        def perform(fields: dict[str, Any]) -> HttpResponse:
+        def perform(fields: RotationFields) -> HttpResponse:
             overlap, new_id = fields["overlap_seconds"], fields["ticket"]
             try:
                 with transaction.atomic():
@@ -130,8 +152,7 @@ class ApiKeyAdmin(ServiceAdmin):
                 if again := key_shown_again(request, self):
                     return again
                 raise
-            end = dict(RotationForm.base_fields["overlap_seconds"].choices)[overlap]  # type: ignore[attr-defined]
-            return show_key(request, self, new, text, f"The old key, {key.prefix}…, ends {end}.")
+            return show_key(request, self, new, text, f"The old key, {key.prefix}…, ends {OVERLAPS[overlap]}.")
 
         return confirm(
             request,
@@ -159,7 +180,7 @@ class ApiKeyAdmin(ServiceAdmin):
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             services.revoke_api_key(key)
             return f"The key {key.name} ({key.prefix}…) is revoked."
 
@@ -179,9 +200,9 @@ class ApiKeyAdmin(ServiceAdmin):
             perform=perform,
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """None for a key that has ended."""
-        key = self.get_object(request, unquote(str(object_id)))
+        key = self.get_object(request, unquote(object_id))
         works = key is not None and key_states.state_of(key, timezone.now()) == key_states.State.ACTIVE
         return super().get_actions_detail(request, object_id) if works else []
 

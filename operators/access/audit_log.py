@@ -3,21 +3,17 @@
 import json
 from collections import Counter
 from difflib import SequenceMatcher
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import (
-    ChoicesDropdownFilter,
-    DropdownFilter,
-)
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
-from operators.base.filters import MomentFilter, RelatedFilter
+from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
 
@@ -33,18 +29,18 @@ KINDS = {
     "operator": "operators",
     "role": "roles",
 }
-# Of what is left of two values without what they begin and end with alike: compared within a second at worst.
+# Bounds on what is left of two values without their common beginning and end: a comparison takes a second at worst.
 MOST_LINES = 4_000
 MOST_WORK = 10_000_000  # pairs of lines that are alike, times lines: few, unless a line comes again and again
 CONTEXT = 3
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def difference(before: Any, after: Any) -> list[tuple[str, str]]:
-    """Lines with what became of each: "removed", "added", "kept" (some, around a change) or "left out"."""
+def difference(before: object, after: object) -> list[tuple[str, str]]:
+    """Lines, each "removed", "added", "kept" (some, around a change) or "left out"."""
     old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
     sizes = f"{len(old):,} lines before and {len(new):,} after"
     begin = max(alike(old, new) - CONTEXT, 0)
@@ -67,7 +63,7 @@ def difference(before: Any, after: Any) -> list[tuple[str, str]]:
 
 
 def alike(one: list[str], other: list[str]) -> int:
-    """How many lines they begin with alike."""
+    """The number of lines that both begin with."""
     return next(
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
@@ -80,19 +76,17 @@ def work(old: list[str], new: list[str]) -> int:
     return sum(number * counts[line] for line, number in Counter(old).items()) * min(len(old), len(new))
 
 
-class KindFilter(DropdownFilter):
+class KindFilter(OptionsFilter[AuditEntry]):
     title = "what was changed"
     parameter_name = "kind"
+    options = KINDS
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(KINDS.items())
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-        return queryset.filter(resource_type=self.value()) if self.value() in KINDS else queryset
+    def narrowed(self, queryset: QuerySet[AuditEntry], value: str) -> QuerySet[AuditEntry]:
+        return queryset.filter(resource_type=value)
 
 
 @admin.register(AuditEntry)
-class AuditLogAdmin(ScopedAdmin):
+class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
     list_filter = (
@@ -109,11 +103,13 @@ class AuditLogAdmin(ScopedAdmin):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        """What is of no account is about the operators themselves: for superusers alone."""
+        """Entries without an account are about operators: for superusers alone."""
         entries = super().get_queryset(request)
         return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
+    ) -> tuple[QuerySet[AuditEntry], bool]:
         """By the index that there is; Django would compare the id's text with all rows, cast one by one."""
         return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
 
@@ -136,7 +132,7 @@ class AuditLogAdmin(ScopedAdmin):
 
     @display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:
-        """Of what was there before and is there still; otherwise it is all of them."""
+        """The changed fields of an update; a creation or deletion concerns all of them."""
         return "" if entry.action.endswith((".created", ".deleted")) else ", ".join(sorted(entry.changes))
 
     @display(description="All changes of it")

@@ -1,4 +1,4 @@
-"""The page that shows a key's text, and nothing that is kept.
+"""The one page that shows a new key's text, which is stored nowhere.
 
 It is the reply to the very request that made the key, no redirect, so the text is never put anywhere on the way. Sent
 again the form makes no second key (operators.base.tickets). But a second click breaks the first reply off, and with it
@@ -9,7 +9,6 @@ is not made again.
 
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +22,7 @@ from accounts.models import ApiKey
 from operators.base import tickets
 from operators.base.frame import page
 from operators.base.links import change_url
+from operators.base.mixins import AdminMixin, ModelT
 
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
 SEEN = "seen_keys"  # in the session: ids of the newest keys that were on a page
@@ -34,11 +34,11 @@ class TicketField(forms.CharField):
 
     widget = forms.HiddenInput
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(initial=partial(tickets.new_ticket, ApiKey), **kwargs)
+    def __init__(self) -> None:
+        super().__init__(initial=partial(tickets.new_ticket, ApiKey))
 
-    def clean(self, value: Any) -> str:
-        key_id = tickets.id_of(super().clean(value), ApiKey)
+    def clean(self, value: str) -> str:
+        key_id = tickets.id_of(super().clean(value) or "", ApiKey)
         if key_id is None:
             raise forms.ValidationError(tickets.TOO_OLD)
         if tickets.is_used(ApiKey, key_id):
@@ -53,14 +53,14 @@ def seed_of(request: HttpRequest) -> str:
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 
-def key_shown_again(request: HttpRequest, model_admin: Any) -> HttpResponse | None:
+def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
     """The page of the key that this form has just made in this session, unless that page has been seen."""
     key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
-    key = key_id and model_admin.get_queryset(request).filter(pk=key_id).first()
-    if not key or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
+    key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
+    if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
         return None
     text = keytext.generate(key.type, seed_of(request))
-    if not constant_time_compare(keytext.digest(text), key.digest):
+    if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
         return None
     return show_key(request, model_admin, key, text, "The form was sent twice, and made this key once.")
 
@@ -69,20 +69,21 @@ def note_seen(request: HttpRequest, key: ApiKey) -> None:
     request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MOST_SEEN:]
 
 
-def show_key(request: HttpRequest, model_admin: Any, key: ApiKey, text: str, note: str = "") -> HttpResponse:
+def show_key(
+    request: HttpRequest, model_admin: AdminMixin[ApiKey], key: ApiKey, text: str, note: str = ""
+) -> HttpResponse:
     """The one page that has the key's text."""
-    response = page(
-        request,
-        model_admin,
-        "operators/one_time_key.html",
-        title=f"Your new key: {key.name}",
-        original=key,
-        key=key,
-        text=text,
-        note=note,
-        next=change_url(key),
-        seen=reverse("admin:accounts_apikey_seen", args=[key.pk]),
-    )
+    seen = reverse("admin:accounts_apikey_seen", args=[key.pk])
+    return show_once(request, model_admin, key, text, title=f"Your new key: {key.name}", note=note, seen=seen)
+
+
+def show_once(
+    request: HttpRequest, model_admin: AdminMixin[ModelT], owner: ModelT, text: str, *, title: str, **context: str
+) -> HttpResponse:
+    """A page with a secret of `owner`, which no cache stores and no Referer names."""
+    template = "operators/one_time_key.html"
+    shown = {"key": owner, "text": text, "next": change_url(owner), **context}
+    response = page(request, model_admin, template, title=title, original=owner, **shown)
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response

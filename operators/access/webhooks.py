@@ -1,32 +1,32 @@
 """Webhook endpoints: made, changed, pinged and caught up here. A secret is on the one page that answers its making."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
-from accounts.events.types import SUBSCRIBED
+from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
+from accounts.models import Account
 from accounts.webhooks import services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.serializers import WebhookEndpointSerializer
+from operators.access.one_time_key import show_once
 from operators.base.confirmation import confirm
-from operators.base.fields import Lines, as_told
-from operators.base.filters import RelatedFilter
-from operators.base.frame import page
-from operators.base.links import change_url
+from operators.base.fields import Lines, as_json, validated
+from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
+from operators.base.requests import kept
 
 LATEST = 20  # attempts on an endpoint's page
+FILTERED = {"policyIds": "the policies", "requesterIds": "the requesters", "reasons": "the reasons"}
 STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 
@@ -34,7 +34,10 @@ class WebhookForm(forms.ModelForm):
     events = Lines(
         required=True,
         initial=["*"],
-        help_text=f"One on each line: * for all, a group such as content.*, or a type: {', '.join(SUBSCRIBED)}.",
+        help_text=(
+            f"One on each line: * for all but {' and '.join(TO_BE_NAMED)}, a group such as content.*, or a type: "
+            f"{', '.join(SUBSCRIBED)}."
+        ),
     )
 
     class Meta:
@@ -47,29 +50,35 @@ class WebhookForm(forms.ModelForm):
         """Nothing: what the model would say, the API's own rules say."""
 
 
-def checked(fields: dict[str, Any], *, partial: bool) -> dict[str, Any]:
-    """A form's fields as the service takes them. Raises the serializer's ValidationError."""
+class WebhookFields(TypedDict, total=False):
+    id: str
+    account: Account
+    url: str
+    events: list[str]
+    description: str
+    status: str
+
+
+def checked(fields: WebhookFields, *, partial: bool) -> dict[str, Any]:
+    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
     names = ("url", "events", "description", "status")
-    data = {name: as_told(fields[name]) for name in names if name in fields}
-    serializer = WebhookEndpointSerializer(data=data, partial=partial)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
+    body = {name: as_json(value) for name, value in fields.items() if name in names}
+    return validated(WebhookEndpointSerializer(partial=partial), body)
 
 
-class HealthFilter(DropdownFilter):
+class HealthFilter(OptionsFilter[WebhookEndpoint]):
     title = "health"
     parameter_name = "health"
+    options = {"failing": "failing", "given_up": "disabled by the service"}
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("failing", "failing"), ("given_up", "disabled by the service")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> QuerySet[WebhookEndpoint]:
-        conditions = {"failing": {"failing_since__isnull": False}, "given_up": {"disabled_reason__isnull": False}}
-        return queryset.filter(**conditions.get(self.value() or "", {}))
+    def narrowed(self, queryset: QuerySet[WebhookEndpoint], value: str) -> QuerySet[WebhookEndpoint]:
+        field = "failing_since" if value == "failing" else "disabled_reason"
+        return queryset.filter(**{f"{field}__isnull": False})
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ServiceAdmin):
+class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
+    shows_secret = True
     form = WebhookForm
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
@@ -77,58 +86,48 @@ class WebhookEndpointAdmin(ServiceAdmin):
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)
     fieldsets = (
-        (None, {"fields": ("account", "url", "events", "description", "status", "header_names", "failing")}),
+        (
+            None,
+            {"fields": ("account", "url", "events", "description", "status", "header_names", "decisions", "failing")},
+        ),
         ("Latest deliveries", {"fields": ("latest",)}),
     )
     autocomplete_fields = ("account",)
     actions_detail = ("ping", "replay", "rotate")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> Any:
-        return ("account", "header_names", "failing", "latest") if obj else ()
-
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        return super().add_view(request, form_url, {**one_button, **(extra_context or {})})
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
-        return super().get_form(request, obj, change, **kwargs)
+    def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[str, ...]:
+        return ("account", "header_names", "decisions", "failing", "latest") if obj else ()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> WebhookEndpoint:
-        endpoint, request.secret = services.create_endpoint(  # type: ignore[attr-defined]
+    def create(self, request: HttpRequest, fields: WebhookFields) -> WebhookEndpoint:
+        endpoint, kept(request).secret = services.create_endpoint(
             fields["account"].pk, checked(fields, partial=False), endpoint_id=fields["id"]
         )
         return endpoint
 
-    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: dict[str, Any]) -> WebhookEndpoint:
+    def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: WebhookFields) -> WebhookEndpoint:
         return services.update_endpoint(obj, checked(fields, partial=True))
 
     def response_add(
         self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return self.show_secret(request, obj, request.secret)  # type: ignore[attr-defined]
+        return self.show_secret(request, obj, kept(request).secret)
 
     def show_secret(
         self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str, note: str = ""
     ) -> HttpResponse:
         """The one page that has the secret."""
-        response = page(
+        return show_once(
             request,
             self,
-            "operators/one_time_key.html",
+            endpoint,
+            secret,
             title=f"The secret of {endpoint}",
-            original=endpoint,
-            key=endpoint,
-            text=secret,
             what="secret",
             usage="The receiver verifies the signature of each delivery by it.",
             note=note,
-            next=change_url(endpoint),
         )
-        add_never_cache_headers(response)
-        response["Referrer-Policy"] = "no-referrer"
-        return response
 
     # --- Asking it to do something -----------------------------------------------------------------------------------
 
@@ -136,7 +135,7 @@ class WebhookEndpointAdmin(ServiceAdmin):
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
         endpoint = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             services.ping(endpoint)
             self.log_change(request, endpoint, "Pinged.")
             return "The ping is on its way. What came of it is below in a moment."
@@ -156,7 +155,7 @@ class WebhookEndpointAdmin(ServiceAdmin):
         endpoint = self.found(request, object_id)
         days = settings.EVENT_RETENTION_DAYS
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             count = services.recover(endpoint, timezone.now() - timedelta(days=days))
             self.log_change(request, endpoint, f"Replayed {count} events.")
             return f"{count} events are on their way."
@@ -175,7 +174,7 @@ class WebhookEndpointAdmin(ServiceAdmin):
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         endpoint = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
             self.log_change(request, endpoint, "Rotated the secret.")
             return self.show_secret(request, changed, secret, "For 24 hours the former secret signs, too.")
@@ -200,6 +199,16 @@ class WebhookEndpointAdmin(ServiceAdmin):
     def health(self, endpoint: WebhookEndpoint) -> tuple[str, str]:
         failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
         return ("failing", "failing") if failing else (str(endpoint.status), endpoint.get_status_display())
+
+    @display(description="Decisions that it hears of")
+    def decisions(self, endpoint: WebhookEndpoint) -> str:
+        """The API alone sets the filter."""
+        named = [name for name in TO_BE_NAMED if endpoint.hears_of(name)]
+        if not named:
+            return "none: access.denied and access.allowed have to be named above"
+        narrowed = endpoint.access_filter or {}
+        only = [f"{FILTERED[name]} {', '.join(values)}" for name, values in narrowed.items()]
+        return f"{', '.join(named)}{' only of ' if only else ''}{' and '.join(only)}"
 
     @display(description="Failing", empty_value="no")
     def failing(self, endpoint: WebhookEndpoint) -> str | None:

@@ -1,1 +1,1 @@
-"""What every page of the admin shares: who sees what, how it writes, forms, filters, links."""
+"""The base of every page of the admin: scopes, writing, forms, filters, links."""

@@ -1,15 +1,16 @@
-"""What the audit log tells of operators and roles, which are Django's own models and have no services."""
+"""The audit log's entries on operators and roles, which are Django's own models and have no services."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from django.contrib.auth.models import Group, User
-from django.db import transaction
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import QuerySet
+from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
 
 from accounts import audit
 from accounts.models import StaffScope
 from operators.base.history import AuditedHistory
+from operators.base.mixins import ModelT
 from operators.base.requests import kept
 from operators.base.stale_forms import StaleFormGuard
 
@@ -23,19 +24,19 @@ class AuditedOperator:
     def __str__(self) -> str:
         return self.user.get_username()
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "username": self.user.get_username(),
             "email": self.user.email,
             "superuser": self.user.is_superuser,
             "active": self.user.is_active,
             "roles": sorted(self.user.groups.values_list("name", flat=True)),
-            "permissions": permissions_of(self.user.user_permissions),
+            "permissions": permissions_of(self.user.user_permissions.all()),
             "accounts": self.accounts(),
         }
 
-    def accounts(self) -> Any:
-        """Which accounts they see beside a superuser's all: "all", or their ids."""
+    def accounts(self) -> str | list[str]:
+        """The accounts that their StaffScope names: "all", or ids."""
         scope = StaffScope.objects.filter(user=self.user).first()
         if scope is None or scope.all_accounts:
             return "all" if scope else []
@@ -49,36 +50,37 @@ class AuditedRole:
     def __str__(self) -> str:
         return self.group.name
 
-    def audited(self) -> dict[str, Any]:
-        return {"name": self.group.name, "permissions": permissions_of(self.group.permissions)}
+    def audited(self) -> dict[str, object]:
+        return {"name": self.group.name, "permissions": permissions_of(self.group.permissions.all())}
 
 
-def permissions_of(granted: Any) -> list[str]:
+def permissions_of(granted: QuerySet[Permission]) -> list[str]:
     pairs = granted.order_by("content_type__app_label", "codename").values_list("content_type__app_label", "codename")
     return [f"{app}.{codename}" for app, codename in pairs]
 
 
-class AuditedAdmin(StaleFormGuard, AuditedHistory):
-    """For a ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
+class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
+    """A ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
 
-    audited_as: Any  # AuditedOperator or AuditedRole
+    audited_as: Callable[[ModelT], audit.Audited]
 
-    def editable_state(self, obj: Any, fields: Iterable[str]) -> dict[str, Any]:
-        """What the inlines and the fields of many rows say is in it, too."""
-        state: dict[str, Any] = self.audited_as(obj).audited()
-        return state
+    def editable_state(self, obj: ModelT, fields: Iterable[str]) -> dict[str, object]:
+        """With the values of inlines and of many-to-many fields."""
+        return self.audited_as(obj).audited()
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        stored = type(obj).objects.get(pk=obj.pk) if change else None
+    def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
+        stored = type(obj)._base_manager.get(pk=obj.pk) if change else None
         kept(request).audited_before = self.audited_as(stored).audited() if stored else {}
         super().save_model(request, obj, form, change)
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(
+        self, request: HttpRequest, form: ModelForm, formsets: Sequence[BaseModelFormSet], change: bool
+    ) -> None:
         super().save_related(request, form, formsets, change)
         action = f"{self.kind}.updated" if change else f"{self.kind}.created"
         audit.record(action, self.audited_as(form.instance), kept(request).audited_before)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: ModelT) -> None:
         told = self.audited_as(obj)
         before = told.audited()
         super().delete_model(request, obj)
@@ -86,15 +88,5 @@ class AuditedAdmin(StaleFormGuard, AuditedHistory):
 
 
 def password_changed(user: User) -> None:
-    """That it was changed, not to what."""
+    """Records that the password was changed, not the password."""
     audit.record("operator.password_changed", AuditedOperator(user), {}, {"password": "changed"})
-
-
-class AuditedPassword:
-    """For a form that sets somebody's password."""
-
-    @transaction.atomic
-    def save(self, commit: bool = True) -> User:
-        user: User = super().save(commit)  # type: ignore[misc]
-        password_changed(user)
-        return user

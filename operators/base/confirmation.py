@@ -1,7 +1,7 @@
 """The page that asks before anything dangerous, and names what will be affected."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar, cast
 
 from django import forms
 from django.contrib import messages
@@ -10,20 +10,23 @@ from django.shortcuts import redirect
 
 from operators.base.frame import page
 from operators.base.links import change_url
+from operators.base.mixins import AdminMixin, ModelT
 from operators.base.refusals import REFUSALS, add_refusal, refusal
+
+FieldsT = TypeVar("FieldsT")  # the cleaned data of the form, as a TypedDict
 
 
 def confirm(
     request: HttpRequest,
-    model_admin: Any,
+    model_admin: AdminMixin[ModelT],
     *,
-    obj: Any,
+    obj: ModelT,
     title: str,
     effects: Sequence[str],
     button: str,
-    perform: Callable[[dict[str, Any]], str | HttpResponse],
+    perform: Callable[[FieldsT], str | HttpResponse],
     form: type[forms.Form] | None = None,
-    initial: dict[str, Any] | None = None,
+    initial: Mapping[str, object] | None = None,
     facts: Sequence[tuple[str, str]] = (),
     danger: bool = False,
 ) -> HttpResponse:
@@ -34,10 +37,10 @@ def confirm(
     data of `form`, if there is one. What a service refuses is shown on the page.
     """
     back = change_url(obj)
-    bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=initial)
+    bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
     if request.method == "POST" and bound.is_valid():
         try:
-            done = perform(bound.cleaned_data)
+            done = perform(cast(FieldsT, bound.cleaned_data))
         except REFUSALS as error:
             add_refusal(bound, refusal(error, {}))
         else:

@@ -1,62 +1,78 @@
-"""Form fields of what the API has too, and what they say as the API would be told it.
+"""Form fields for the API's types, and their values as JSON.
 
 The API keeps strings as they come; a form trims what it reads, and a browser has no newlines in a field of one line.
-What nobody touched stays as it is stored all the same: `is_untouched`, `Lines.kept`.
+A value that nobody touched stays as it is stored all the same: `is_untouched`, `Lines.kept`.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from django import forms
+from rest_framework.serializers import BaseSerializer
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from kit.http.parsing import check_values
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
 
 
 def lines(text: str) -> list[str]:
-    """The values of a text that has one on each line, as browsers end lines: splitlines() knows more ends."""
+    """The values of a text with one on each line, as browsers end lines: splitlines() knows more ends."""
     return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
 
 
 def one_line(text: str) -> str:
-    """What a browser makes of the value of a field of one line."""
+    """The text as a browser shows it in a field of one line."""
     return re.sub(r"[\r\n]", "", text)
 
 
 class SuggestingInput(UnfoldAdminTextInputWidget):
-    """A field of one line that offers what is known; anything else can be entered too."""
+    """A field of one line with suggestions; anything else can be entered too."""
 
     template_name = "operators/suggesting_input.html"
 
-    def __init__(self, suggestions: Callable[[], Iterable[str]] = tuple, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, suggestions: Callable[[], Iterable[str]]) -> None:
+        super().__init__()
         self.suggestions = suggestions
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        context = super().get_context(name, value, {**(attrs or {}), "list": f"known_{name}", "autocomplete": "off"})
+    def get_context(self, name: str, value: object, attrs: Mapping[str, object] | None) -> dict[str, object]:
+        context: dict[str, object] = super().get_context(
+            name, value, {**(attrs or {}), "list": f"known_{name}", "autocomplete": "off"}
+        )
         context["suggestions"] = list(self.suggestions())
         return context
 
 
-class Lines(forms.CharField):
+class LinesField(forms.Field):
+    """A list with one value on each line."""
+
+    def __init__(
+        self,
+        *,
+        required: bool = False,
+        label: str | None = None,
+        initial: list[str] | None = None,
+        help_text: str = "",
+    ) -> None:
+        widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
+        super().__init__(required=required, widget=widget, label=label, initial=initial, help_text=help_text)
+
+
+class Lines(LinesField):
     """A list of strings, one on each line."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
-        super().__init__(**{"required": False, "widget": widget, **kwargs})
-
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> object:
         return "\n".join(value) if isinstance(value, list) else value
 
-    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
+    def to_python(self, value: str | None) -> list[str]:
         return lines(value or "")
 
     def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
-        """What was read, with each line that is stored already as it is stored."""
+        """The lines that were read, each that is stored already as it is stored."""
         spellings: dict[str, list[str]] = {}
         for line in reversed(stored or []):
             spellings.setdefault(line.strip(), []).append(line)
@@ -66,25 +82,27 @@ class Lines(forms.CharField):
 class Amount(forms.DecimalField):
     """An exact decimal, shown in the spelling that the API has for it."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, *, required: bool = True, label: str | None = None, help_text: str = "") -> None:
         widget = UnfoldAdminTextInputWidget(attrs={"inputmode": "decimal"})
-        super().__init__(**{"decimal_places": 6, "max_digits": 19, "widget": widget, **kwargs})
+        super().__init__(
+            decimal_places=6, max_digits=19, widget=widget, required=required, label=label, help_text=help_text
+        )
 
-    def prepare_value(self, value: Any) -> Any:
-        return plain(value) if hasattr(value, "normalize") else value
+    def prepare_value(self, value: object) -> object:
+        return plain(value) if isinstance(value, Decimal) else value
 
 
 class Currency(forms.ChoiceField):
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, *, required: bool = True, label: str | None = None) -> None:
         choices = [("", "–"), *((code, code) for code in CURRENCIES)]
-        super().__init__(**{"choices": choices, "widget": UnfoldAdminSelectWidget, **kwargs})
+        super().__init__(choices=choices, widget=UnfoldAdminSelectWidget, required=required, label=label)
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> str | None:
         return super().clean(value) or None
 
 
 def is_untouched(bound: forms.BoundField) -> bool:
-    """Whether a field of text came back as the page had it: what is stored and what was sent read alike."""
+    """Whether a text field came back as the page had it: the stored and the submitted value read alike."""
     field, widget = bound.field, bound.field.widget
     if not isinstance(widget, forms.TextInput | forms.Textarea) or isinstance(field, forms.JSONField):
         return False  # their own has_changed trims nothing
@@ -96,20 +114,27 @@ def is_untouched(bound: forms.BoundField) -> bool:
         return False
 
 
-def changed_values(form: forms.BaseForm) -> dict[str, Any]:
-    """What the fields say that were changed; of a list, each line that was not is as it is stored."""
+def changed_values(form: forms.BaseForm) -> dict[str, object]:
+    """The values of the changed fields; of a list, unchanged lines are as they are stored."""
 
-    def read(name: str) -> Any:
+    def read(name: str) -> object:
         field, value = form.fields[name], form.cleaned_data[name]
         return field.kept(form[name].initial, value) if isinstance(field, Lines) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 
 
-def as_told(value: Any) -> Any:
-    """A form's value as a value of JSON: what was left empty is null."""
+def as_json(value: object) -> object:
+    """A form's value as a value of JSON: an empty field is null."""
     if isinstance(value, datetime):
         return render_timestamp(value)
-    if hasattr(value, "isoformat"):
+    if isinstance(value, date):
         return value.isoformat()
     return None if value == "" else value
+
+
+def validated(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
+    """The body as the endpoint's serializer reads it. Raises ApiError, and the serializer's ValidationError."""
+    check_values(body, "", 0)
+    fields: dict[str, Any] = serializer.run_validation(body)
+    return fields

@@ -1,30 +1,59 @@
-"""Filters of lists that an index can answer, and that never show everything for something mistyped."""
+"""List filters that an index can answer, and that never show every row for a mistyped value."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, time
-from typing import Any
+from typing import ClassVar, Generic
 
 from django.contrib.admin import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import QuerySet
+from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_time
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, FieldTextFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    DropdownFilter,
+    FieldTextFilter,
+    RangeDateTimeFilter,
+)
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
+from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
+
+
+class OptionsFilter(DropdownFilter, Generic[ModelT]):
+    """One of a few values; any other value filters nothing."""
+
+    options: ClassVar[Mapping[str, str]]  # the values with their labels
+
+    def lookups(self, request: HttpRequest, model_admin: AdminMixin[ModelT]) -> list[tuple[str, str]]:
+        return list(self.options.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
+        value = self.value()
+        return self.narrowed(queryset, value) if value in self.options else queryset
+
+    def narrowed(self, queryset: QuerySet[ModelT], value: str) -> QuerySet[ModelT]:
+        raise NotImplementedError
 
 
 class ExactTextFilter(FieldTextFilter):
     """The whole value; "contains" would read all rows."""
 
     def __init__(
-        self, field: Any, request: Any, params: dict[str, Any], model: Any, model_admin: Any, field_path: str
+        self,
+        field: Field,
+        request: HttpRequest,
+        params: dict[str, list[str]],
+        model: type[Model],
+        model_admin: AdminMixin[ModelT],
+        field_path: str,
     ) -> None:
         self.lookup_kwarg = field_path
         self.lookup_val = params.get(field_path)
         FieldListFilter.__init__(self, field, request, params, model, model_admin, field_path)
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         value = (self.value() or "").strip()
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
 
@@ -32,7 +61,7 @@ class ExactTextFilter(FieldTextFilter):
 class MomentFilter(RangeDateTimeFilter):
     """From one moment to another, UTC; a day without a time means all of that day."""
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         since, until = self.moment("from", time.min), self.moment("to", time.max)
         if since is not None:
             queryset = queryset.filter(**self.at_least(since))
@@ -50,19 +79,21 @@ class MomentFilter(RangeDateTimeFilter):
             raise IncorrectLookupParameters
         return datetime.combine(parsed[0], parsed[1], UTC)
 
-    def at_least(self, moment: datetime) -> dict[str, Any]:
+    def at_least(self, moment: datetime) -> dict[str, object]:
         return {f"{self.parameter_name}__gte": moment}
 
-    def at_most(self, moment: datetime) -> dict[str, Any]:
+    def at_most(self, moment: datetime) -> dict[str, object]:
         return {f"{self.parameter_name}__lte": moment}
 
 
 class ScopedForm(AutocompleteDropdownForm):
-    """Knows what the member of staff may see and nothing else: unfold's shows the name of whatever id it is given."""
+    """Offers only what the member of staff may see: unfold's own shows the name of whatever id it is given."""
 
-    def __init__(self, request: HttpRequest, name: str, *args: Any, model_admin: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, request: HttpRequest, name: str, *args: object, model_admin: AdminMixin[ModelT], **kwargs: object
+    ) -> None:
         super().__init__(request, name, *args, model_admin=model_admin, **kwargs)
-        field: Any = self.fields[name]
+        field = self.fields[name]
         shown = model_admin.admin_site._registry.get(field.queryset.model)
         field.queryset = shown.get_queryset(request) if isinstance(shown, ScopedAdmin) else field.queryset.none()
 

@@ -1,13 +1,20 @@
 """Pages of a model's admin that are neither its list nor its form."""
 
-from typing import Any
-
+from django.db.models import Model
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
+from operators.base.mixins import AdminMixin, ModelT
+
 
 def page(
-    request: HttpRequest, model_admin: Any, template: str, *, title: str, original: Any = None, **context: Any
+    request: HttpRequest,
+    model_admin: AdminMixin[ModelT],
+    template: str,
+    *,
+    title: str,
+    original: Model | None = None,
+    **context: object,
 ) -> TemplateResponse:
     """The template within the site's frame; `original` is the object that the page is about, if it is about one."""
     framed = {

@@ -1,6 +1,6 @@
 """The history of an object is what the audit log tells of it: by the admin, by keys and by commands."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import unquote
@@ -11,12 +11,12 @@ from django.shortcuts import redirect
 
 from accounts.models import AuditEntry
 from operators.base.links import list_url
-from operators.base.mixins import AdminMixin
+from operators.base.mixins import AdminMixin, ModelT
 
 VIEW_AUDIT_LOG = "accounts.view_auditentry"
 
 
-class AuditedHistory(AdminMixin):
+class AuditedHistory(AdminMixin[ModelT]):
     """For a ModelAdmin whose changes are all in the audit log."""
 
     kind: ClassVar[str] = ""  # of resource in the log, where ids alone do not tell
@@ -41,7 +41,13 @@ class AuditedHistory(AdminMixin):
         return redirect(list_url(AuditEntry, q=str(obj.pk), **({"kind": self.kind} if self.kind else {})))
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: ModelT | None = None,
     ) -> HttpResponse:
         context["show_history"] = request.user.has_perm(VIEW_AUDIT_LOG)
-        return super().render_change_form(request, context, *args, **kwargs)
+        return super().render_change_form(request, context, add, change, form_url, obj)

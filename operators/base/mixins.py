@@ -1,49 +1,42 @@
-"""What mixins of a ModelAdmin call by `super()`. A mixin is put before the ModelAdmin itself."""
+"""Mixins of a ModelAdmin and of its forms. A mixin is put before the class that it extends."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from django.db.models import Model
+from django.forms import BaseForm
+from django.forms.utils import ErrorDict
+
+ModelT = TypeVar("ModelT", bound=Model)
+FormT = TypeVar("FormT", bound=BaseForm)
+
+EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
+REOPEN = "back"
 
 if TYPE_CHECKING:
-    from django.contrib.admin.models import LogEntry
-    from django.contrib.admin.views.main import ChangeList
-    from django.db.models import QuerySet
-    from django.forms import ModelForm
-    from django.http import HttpRequest, HttpResponse
-    from django.urls import URLPattern
+    from django.contrib.admin import ModelAdmin
 
-    class AdminMixin:
-        """These methods of ModelAdmin, as it declares them."""
-
-        def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any: ...
-        def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool: ...
-        def has_view_or_change_permission(self, request: HttpRequest, obj: Any = None) -> bool: ...
-        def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry: ...
-        def log_change(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry: ...
-        def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[LogEntry]: ...
-        def get_urls(self) -> list[URLPattern]: ...
-        def get_changelist_instance(self, request: HttpRequest) -> ChangeList: ...
-        def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None: ...
-        def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None: ...
-        def delete_model(self, request: HttpRequest, obj: Any) -> None: ...
-        def get_form(
-            self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
-        ) -> type[ModelForm[Any]]: ...
-        def render_change_form(
-            self,
-            request: HttpRequest,
-            context: dict[str, Any],
-            add: bool = False,
-            change: bool = False,
-            form_url: str = "",
-            obj: Any = None,
-        ) -> HttpResponse: ...
-        def history_view(
-            self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-        ) -> HttpResponse: ...
-        def changelist_view(
-            self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-        ) -> HttpResponse: ...
+    class AdminMixin(ModelAdmin[ModelT]):
+        """The type of `super()` in a mixin of a ModelAdmin."""
 
 else:
-    AdminMixin = object
 
-__all__ = ["AdminMixin"]
+    class AdminMixin(Generic[ModelT]):
+        pass
+
+
+def derived(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
+    """The form class extended by the mixin, with class attributes. Django makes a form's class anew for each page."""
+    return cast("type[FormT]", type(mixin.__name__, (mixin, form), attributes))
+
+
+class ReopenedForm(BaseForm):
+    """A mixin for a form that is shown again with its values, rather than saved, where EDIT is REOPEN."""
+
+    def is_valid(self) -> bool:
+        if self.data.get(EDIT) == REOPEN:
+            self._errors = ErrorDict()
+            return False
+        return super().is_valid()
+
+
+__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "derived"]

@@ -1,12 +1,12 @@
-"""What every ModelAdmin of this project is built on.
+"""The bases of every ModelAdmin of this project.
 
-ScopedAdmin shows what belongs to the accounts that the member of staff may see, in pages that never count or load a
-whole table. ServiceAdmin also writes, by the service functions that the endpoints call too, so that epochs are bumped
-and the audit sees it. What is dangerous asks first: `confirmation.confirm`.
+ScopedAdmin shows the rows of the accounts that the member of staff may see, in pages that never count or load a whole
+table. ServiceAdmin also writes, by the services that the endpoints call too, so that epochs are raised and changes
+audited. Dangerous actions ask first: `confirmation.confirm`.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -14,8 +14,9 @@ from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import DataError, IntegrityError
-from django.db.models import BinaryField, ForeignKey, Model, QuerySet
-from django.forms import ModelForm
+from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
+from django.forms import BaseForm, BaseModelFormSet, ModelChoiceField, ModelForm
+from django.forms import Field as FormField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.admin import ModelAdmin
@@ -26,15 +27,24 @@ from accounts.models import Account
 from operators.base import tickets
 from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
+from operators.base.mixins import AdminMixin, ModelT, derived
 from operators.base.paging import BoundedPaginator
-from operators.base.refusals import REFUSALS, Refused, refusal, show_refusal
+from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
 from operators.base.requests import kept
 from operators.base.scope import request_scope
 from operators.base.stale_forms import StaleFormGuard
 
+if TYPE_CHECKING:
+    from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
+    from django.utils.functional import _StrOrPromise
 
-def without_window(field: Any) -> Any:
-    """The field without the buttons that open what is chosen in a window of its own: no key reaches them."""
+FieldsT = TypeVar("FieldsT", bound=Mapping[str, object])  # a form's cleaned data, as a TypedDict
+# One save button, since the others lead to another page.
+ONE_BUTTON = {"show_save_and_add_another": False, "show_save_and_continue": False}
+
+
+def without_window(field: FormField | None) -> FormField | None:
+    """The field without the buttons that open the related object in a pop-up window: no key reaches them."""
     if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
         field.widget = field.widget.widget
     return field
@@ -52,17 +62,18 @@ class BoundedChangeList(ChangeList):
             self.full_result_count = self.result_count
 
 
-class ScopedAdmin(ModelAdmin):
+class ScopedAdmin(AdminMixin[ModelT], ModelAdmin):
     """Shows a model and changes nothing."""
 
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
 
-    rights: ClassVar[dict[str, str]] = {}  # the permission that a field takes which shows another model's rows
+    rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
+    optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be left empty: the service fills them in
 
-    ordering: tuple[str, ...] = (
+    ordering: ClassVar[tuple[str, ...]] = (
         "-pk",
     )  # newest first, ids being sorted by time; also the one order that every table has an index for
-    list_select_related: tuple[str, ...] = ()
+    list_select_related: ClassVar[tuple[str, ...]] = ()
     paginator = BoundedPaginator
     list_per_page = 50
     list_max_show_all = 0
@@ -70,8 +81,8 @@ class ScopedAdmin(ModelAdmin):
     list_filter_submit = True
     warn_unsaved_form = True
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What the member of staff may see, with what list_select_related names: single pages show that too."""
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ModelT]:
+        """The rows that the member of staff may see, with those of list_select_related: single pages show them too."""
         rows = super().get_queryset(request)
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
@@ -81,30 +92,32 @@ class ScopedAdmin(ModelAdmin):
     def identifier(self, obj: Model) -> str:
         return str(obj.pk)
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Who sees one account need not read its name in every row."""
+    def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
+        """Without the account for operators who see just one."""
         columns = tuple(super().get_list_display(request))
         if request_scope(request).only_account() is None:
             return columns
         return tuple(name for name in columns if name != "account")
 
-    def found(self, request: HttpRequest, object_id: str) -> Any:
+    def found(self, request: HttpRequest, object_id: str) -> ModelT:
         """The object that an action's address names. Raises Http404 for one out of the scope."""
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
             raise Http404
         return obj
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Nobody tries out in the address what a digest begins with."""
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """No filter by a digest: its beginning could be guessed character by character in the address."""
         binary = {field.name for field in self.model._meta.fields if isinstance(field, BinaryField)}
         return lookup.partition("__")[0] not in binary and super().lookup_allowed(lookup, value, request)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         return BoundedChangeList
 
-    def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offers only what the member of staff may see. Where there can be many, name it in autocomplete_fields."""
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
+    ) -> ModelChoiceField | None:
+        """Offers only the rows that the member of staff may see. Where there can be many, use autocomplete_fields."""
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
@@ -113,64 +126,70 @@ class ScopedAdmin(ModelAdmin):
             kwargs["queryset"] = shown.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: object) -> FormField | None:
+        if db_field.name in self.optional:
+            kwargs["required"] = False
         return without_window(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         raise Http404
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never Django's own deletion: it goes round the services, and loads all that would go with the row."""
+    def has_delete_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
+        """Never Django's own deletion: it bypasses the services, and loads every row that depends on this one."""
         return False
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
-        return [
+        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = [
             (title, {**options, "fields": [field for field in options["fields"] if field not in lacking]})
             for title, options in super().get_fieldsets(request, obj)
         ]
+        return shown
 
     def grantable(self) -> frozenset[str]:
-        """The rights to the model that some page asks for: "view", "add", "change", "delete"."""
+        """The permissions on the model that some page requires: "view", "add", "change", "delete"."""
         return frozenset({"view"})
 
-    # For actions. Named by itself ("accounts.change_apikey") a permission would be looked for in the database by the
-    # system checks, which run before there is one.
+    # For actions. The system checks would look for a permission by its full name ("accounts.change_apikey") in the
+    # database, and run before there is one.
 
-    def has_changing_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+    def has_changing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return super().has_change_permission(request)
 
-    def has_deleting_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+    def has_deleting_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return super().has_delete_permission(request)
 
 
-class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
-    """Writes by the services: `create` and `update` call them, with what the form says.
+class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[ModelT], Generic[ModelT, FieldsT]):
+    """Writes by the services, which `create` and `update` call with the form's cleaned data.
 
-    What they refuse (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an
-    `update` nothing can be edited.
+    A refusal (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an `update`
+    nothing can be edited.
     """
 
+    shows_secret: ClassVar[bool] = False  # the reply to an added object is the one page with its secret
     api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
 
-    # The fields have the new object's id too, as `id`: see operators.base.tickets.
-    create: Callable[[HttpRequest, dict[str, Any]], Model]
-    # The last are the fields that the operator changed alone. What somebody else changed while the form was open is
-    # refused before: see operators.base.stale_forms.
-    update: Callable[[HttpRequest, Any, dict[str, Any]], Model] | None = None
+    # The fields include the new object's id, as `id`: see operators.base.tickets.
+    create: Callable[[HttpRequest, FieldsT], ModelT]
+    # Given only the fields that the operator changed. A form that somebody else's change has made stale is refused
+    # before: see operators.base.stale_forms.
+    update: Callable[[HttpRequest, ModelT, FieldsT], ModelT] | None = None
 
     def grantable(self) -> frozenset[str]:
         names = {"view"}
         if getattr(self, "create", None) is not None:
             names.add("add")
         asked = {"change"} if self.update is not None else set()
-        for action in (*self.actions_detail, *self.actions_list, *self.actions):
+        for action in (*self.actions_detail, *self.actions_list, *(self.actions or ())):
             asked.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
         if asked & {"change", "changing"}:
             names.add("change")
@@ -181,21 +200,27 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super(ScopedAdmin, self).has_add_permission(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        saved = obj
+    def written(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
+        """The object as the service wrote it, `obj` being the stored one if there is one; None if nothing changed."""
+        if obj is None:
+            return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": kept(request).new_id}))
+        changed = changed_values(form)
+        return self.update(request, obj, cast(FieldsT, changed)) if changed and self.update else None
+
+    def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
         try:
-            if not change:
-                saved = self.create(request, {**form.cleaned_data, "id": kept(request).new_id})
-            elif self.update and (changed := changed_values(form)):
-                saved = self.update(request, obj, changed)
+            saved = self.written(request, form, obj if change else None)
         except REFUSALS as error:
             raise refusal(error, self.api_names) from error
-        obj.__dict__.update(saved.__dict__)  # the caller goes on with what was written
+        if saved is not None:
+            vars(obj).update(vars(saved))  # the caller goes on with what was written
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(
+        self, request: HttpRequest, form: ModelForm, formsets: Sequence[BaseModelFormSet], change: bool
+    ) -> None:
         """Nothing: the service has written it all."""
 
     def changeform_view(
@@ -203,9 +228,9 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
-        if "_saveasnew" in request.POST:  # which Django does wherever somebody asks, with a form that has no ticket
+        if "_saveasnew" in request.POST:  # Django obeys it on any form, and that one has no ticket
             raise BadRequest("A copy cannot be saved.")
         new_id = None
         if object_id is None and self.has_add_permission(request):
@@ -216,7 +241,12 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
             elif new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
             kept(request).new_id = new_id
-            extra_context = {**(extra_context or {}), "ticket": ticket if new_id else tickets.new_ticket(self.model)}
+            buttons = ONE_BUTTON if self.shows_secret else {}
+            extra_context = {
+                **buttons,
+                **(extra_context or {}),
+                "ticket": ticket if new_id else tickets.new_ticket(self.model),
+            }
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (Refused, IntegrityError) as error:
@@ -234,7 +264,9 @@ class ServiceAdmin(StaleFormGuard, AuditedHistory, ScopedAdmin):
         self.message_user(request, text, messages.WARNING)
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", quote(pk))
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+    def get_form(
+        self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         refused = getattr(request, "refused", None)
-        return show_refusal(form, refused) if refused else form
+        return derived(form, RefusedForm, refused=refused) if refused else form

@@ -1,14 +1,14 @@
-"""What a service refuses, shown at the field of the form that it is about."""
+"""A service's refusals, shown at the form's field."""
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from rest_framework.exceptions import ValidationError as SerializerErrors
 
-from kit.http.errors import ApiError, first_error
+from kit.http.errors import ApiError
+from kit.http.field_errors import first_error
 
 # What services and serializers raise for what cannot be done.
 REFUSALS = (ApiError, ValidationError, SerializerErrors)
@@ -43,19 +43,18 @@ def field_of(param: str, fields: Mapping[str, str]) -> str:
     return fields.get(name) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
 
 
-def add_refusal(form: Any, refused: Refused) -> None:
+def add_refusal(form: forms.BaseForm, refused: Refused) -> None:
     """Adds the refusal to the form's errors."""
     for name, messages in refused.messages.items():
         form.add_error(name if name in form.fields else None, messages)
 
 
-def show_refusal(form: type[forms.BaseForm], refused: Refused) -> type[Any]:
-    """The form class, whose every form has the refusal among its errors."""
+class RefusedForm(forms.BaseForm):
+    """A mixin for a form that shows a refusal among its errors."""
 
-    class RefusedForm(form):  # type: ignore[misc, valid-type]
-        def clean(self) -> Any:
-            cleaned = super().clean()
-            add_refusal(self, refused)
-            return cleaned
+    refused: Refused
 
-    return RefusedForm
+    def clean(self) -> dict[str, object] | None:
+        cleaned = super().clean()
+        add_refusal(self, self.refused)
+        return cleaned

@@ -1,13 +1,16 @@
-"""Which accounts a member of staff may see: all, or those of their StaffScope. Superusers see all."""
+"""The accounts that a member of staff may see: all, or those of their StaffScope. Superusers see all."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from msgspec import Struct
 
 from accounts.models import Account, StaffScope
+from operators.base.mixins import ModelT
+
+KNOWN = "_operator_scope"  # an attribute of the user: `request.user` is an object of its own in each request
 
 
 class Scope(Struct, frozen=True):
@@ -18,8 +21,8 @@ class Scope(Struct, frozen=True):
     def includes(self, account_id: str) -> bool:
         return self.account_ids is None or account_id in self.account_ids
 
-    def narrow(self, queryset: QuerySet[Any], account_field: str = "account_id") -> QuerySet[Any]:
-        """What of the queryset belongs to these accounts; `account_field` is the way to the account's id."""
+    def narrow(self, queryset: QuerySet[ModelT], account_field: str = "account_id") -> QuerySet[ModelT]:
+        """The rows of these accounts; `account_field` is the lookup of the account's id."""
         if self.account_ids is None:
             return queryset
         return queryset.filter(**{f"{account_field}__in": sorted(self.account_ids)})
@@ -39,16 +42,17 @@ class Scope(Struct, frozen=True):
         return next(iter(self.account_ids)) if self.account_ids is not None and len(self.account_ids) == 1 else None
 
 
-def scope_of(user: Any) -> Scope:
-    """The scope of a user, read once per request (`request.user` is an object of its own in each)."""
-    known: Scope | None = getattr(user, "_operator_scope", None)
+def scope_of(user: User | AnonymousUser) -> Scope:
+    """The scope of a user, read once per request."""
+    known: Scope | None = getattr(user, KNOWN, None)
     if known is None:
-        known = user._operator_scope = read_scope(user)
+        known = read_scope(user)
+        setattr(user, KNOWN, known)
     return known
 
 
-def read_scope(user: Any) -> Scope:
-    if not (user.is_active and user.is_staff):
+def read_scope(user: User | AnonymousUser) -> Scope:
+    if isinstance(user, AnonymousUser) or not (user.is_active and user.is_staff):
         return Scope(frozenset())
     if user.is_superuser:
         return Scope(None)
@@ -58,7 +62,7 @@ def read_scope(user: Any) -> Scope:
     return Scope(frozenset(account_id for _, account_id in rows if account_id is not None))
 
 
-def set_scope(user: Any, *, all_accounts: bool = False, accounts: Iterable[Account] = ()) -> StaffScope:
+def set_scope(user: User, *, all_accounts: bool = False, accounts: Iterable[Account] = ()) -> StaffScope:
     """Gives a member of staff all accounts, or just those given."""
     scope, _ = StaffScope.objects.update_or_create(user=user, defaults={"all_accounts": all_accounts})
     scope.accounts.set(accounts)

@@ -1,6 +1,4 @@
-"""What the search boxes find. Each way has an index of its own on PostgreSQL (migration 0005_search_indexes)."""
-
-from typing import Any
+"""The queries of the search boxes. Each has an index of its own on PostgreSQL (migration 0005_search_indexes)."""
 
 from django.db.models import Q, QuerySet
 
@@ -8,6 +6,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.mixins import ModelT
 from operators.base.paging import BoundedPaginator
 from operators.base.scope import Scope
 
@@ -33,8 +32,8 @@ def find_requesters(requesters: QuerySet[Requester], term: str) -> QuerySet[Requ
     return either_way(requesters, Q(requester_id__startswith=term), Q(name__has_words=term))
 
 
-def either_way(rows: QuerySet[Any], by_id: Q, by_words: Q) -> QuerySet[Any]:
-    """What is found by either condition, newest first whatever is found.
+def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT]:
+    """The rows that match either condition, newest first.
 
     Asked for both in this order PostgreSQL may go through the rows from the newest one on, hoping for a pageful soon:
     seven seconds where a million items end with those that match. So each condition is asked for what it finds, by its
@@ -49,7 +48,7 @@ def either_way(rows: QuerySet[Any], by_id: Q, by_words: Q) -> QuerySet[Any]:
     return rows.filter(pk__in=all_rows.filter(pk__in=named).union(all_rows.filter(pk__in=worded)))
 
 
-def bounded(rows: QuerySet[Any], condition: Q) -> QuerySet[Any]:
+def bounded(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[str, object]]:
     """The keys of at most one more than MOST rows, in no order, so that an index finds them."""
     return rows.filter(condition).order_by().values("pk")[: MOST + 1]
 
@@ -64,13 +63,13 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
     return licenses.filter(requester__in=find_requesters(Requester.objects.all(), term))
 
 
-def of_requesters(rows: QuerySet[Any], scope: Scope, term: str) -> QuerySet[Any]:
+def of_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
     """The rows of the newest few requesters that the term finds: for lists that may have millions of rows."""
     found = find_requesters(scope.narrow(Requester.objects.all()), term)
     return rows.filter(requester__in=list(found.order_by("-pk").values_list("pk", flat=True)[:MOST_REQUESTERS]))
 
 
-def find_by_id(rows: QuerySet[Any], prefix: str, term: str) -> QuerySet[Any]:
+def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[ModelT]:
     """The one with that id, whole; nothing for anything else."""
     term = term.strip()
     if not term:

@@ -1,4 +1,4 @@
-"""What keeps a form from undoing what somebody else changed while it was open.
+"""A guard against a form that undoes what somebody else changed while it was open.
 
 The page carries a digest of what its form can change, as it was stored then. Before anything is saved that is compared
 with the row under its lock, in the transaction of the write. Values are compared, not `updated`: some models have
@@ -6,12 +6,13 @@ none, and it moves with what the form does not show.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import cast
 
+from django.contrib.admin.helpers import AdminForm
 from django.db.models import Model
-from django.forms import ModelForm, model_to_dict
+from django.forms import BaseForm, ModelForm, model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
@@ -19,63 +20,77 @@ from django.utils.safestring import SafeString
 
 from operators.base.fields import is_untouched
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin
+from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
 
 OPENED = "as_opened"  # the hidden field
 
 
-class StaleFormGuard(AdminMixin):
+class StaleFormGuard(AdminMixin[ModelT]):
     """For a ModelAdmin that edits."""
 
     change_form_after_template = "operators/hidden_fields.html"
 
-    def editable_state(self, obj: Any, fields: Iterable[str]) -> dict[str, Any]:
-        """What a form with these fields can change of an object, as values of JSON or such as have one text each."""
+    def editable_state(self, obj: ModelT, fields: Iterable[str]) -> dict[str, object]:
+        """The object's values that a form with these fields can change: JSON, or values with one text each."""
         return model_to_dict(obj, fields=list(fields))
 
-    def locked(self, obj: Any) -> Any:
+    def locked(self, obj: ModelT) -> ModelT | None:
         """The row as it is now, locked until the transaction ends; None if it is gone.
 
         A service that locks something before the row needs the same order here, or the two wait for each other.
         """
         return type(obj)._base_manager.select_for_update().filter(pk=obj.pk).first()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+    def get_form(
+        self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
         form = super().get_form(request, obj, change=change, **kwargs)
-        return form if obj is None else guarded(form, self, obj)
+        if obj is not None:
+            form = derived(form, GuardedForm, admin=self, obj=obj)
+        return derived(form, ReopenedForm)
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: ModelT | None = None,
     ) -> HttpResponse:
-        obj = kwargs.get("obj")
         if obj is not None and request.method == "POST":
             context[OPENED] = request.POST.get(OPENED)  # shown again with errors, the form stays as old as it is
         elif obj is not None and self.has_change_permission(request, obj):
-            context[OPENED] = state_digest(self.editable_state(obj, context["adminform"].form.fields))
-        return super().render_change_form(request, context, *args, **kwargs)
+            context[OPENED] = state_digest(self.editable_state(obj, form_of(context).fields))
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
-def guarded(form: type[ModelForm], admin: StaleFormGuard, obj: Model) -> type[Any]:
-    """The form class for an object that exists: valid only while that is what it was when the page was opened."""
+class GuardedForm(BaseForm):
+    """A mixin for the form of a stored object: valid only while the object is as it was when the page was opened."""
 
-    class GuardedForm(form):  # type: ignore[misc, valid-type]
-        @cached_property
-        def changed_data(self) -> list[str]:
-            return [name for name in super().changed_data if not is_untouched(self[name])]
+    admin: StaleFormGuard[Model]
+    obj: Model
 
-        def is_valid(self) -> bool:
-            if not super().is_valid():
-                return False
-            now = admin.locked(obj)
-            if now is not None and state_digest(admin.editable_state(now, self.fields)) == self.data.get(OPENED):
-                return True
-            self.add_error(None, told(obj))
+    @cached_property
+    def changed_data(self) -> list[str]:
+        return [name for name in super().changed_data if not is_untouched(self[name])]
+
+    def is_valid(self) -> bool:
+        if not super().is_valid():
             return False
+        now = self.admin.locked(self.obj)
+        if now is not None and state_digest(self.admin.editable_state(now, self.fields)) == self.data.get(OPENED):
+            return True
+        self.add_error(None, told(self.obj))
+        return False
 
-    return GuardedForm
+
+def form_of(context: Mapping[str, object]) -> ModelForm:
+    """The form of a page that ModelAdmin renders."""
+    return cast(AdminForm, context["adminform"]).form
 
 
-def state_digest(state: dict[str, Any]) -> str:
+def state_digest(state: Mapping[str, object]) -> str:
     return sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
 
 

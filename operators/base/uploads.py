@@ -1,23 +1,26 @@
-"""Files that operators bring, kept between one page and the next: under DATA_DIR, for a day at most.
+"""Files that operators upload, kept between one page and the next: under DATA_DIR, for a day at most.
 
-A file has a name that nobody can guess, and is found only by who brought it, in the session that brought it. What is
-known of it lies beside it as JSON. Every process of a machine sees the same files; machines do not share them.
+A file has a name that nobody can guess, and only the session that uploaded it finds it. What is known of it lies
+beside it as JSON. Every process of a machine sees the same files; machines do not share them.
 """
 
+import fcntl
 import json
 import os
 import re
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, Generic, TypeVar, cast
 
 from django.conf import settings
 from django.http import HttpRequest
 
+AboutT = TypeVar("AboutT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600
 IS_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}").fullmatch
 
@@ -34,21 +37,20 @@ def temporary_file() -> BinaryIO:
 
 
 def owner_of(request: HttpRequest) -> str:
-    """The member of staff and their session, in a form that is of no use to who reads the file."""
+    """A digest of the operator and the session, of no use to anybody who reads the file."""
     told = f"{request.user.pk} {request.session.session_key}"
     return sha256(told.encode()).hexdigest()
 
 
-class Upload:
+class Upload(Generic[AboutT]):
     """One file. `about` is what is known of it; `save` keeps that."""
 
-    def __init__(self, token: str, about: dict[str, Any]) -> None:
-        self.token = token
-        self.about = about
+    def __init__(self, token: str, owner: str, about: AboutT) -> None:
+        self.token, self.owner, self.about = token, owner, about
 
     @classmethod
-    def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: dict[str, Any]) -> "Upload":
-        upload = cls(secrets.token_urlsafe(32), {**about, "owner": owner_of(request)})
+    def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: AboutT) -> "Upload[AboutT]":
+        upload = cls(secrets.token_urlsafe(32), owner_of(request), about)
         with upload.written("data") as file:
             for chunk in chunks:
                 file.write(chunk)
@@ -56,8 +58,8 @@ class Upload:
         return upload
 
     @classmethod
-    def find(cls, request: HttpRequest, token: str) -> "Upload | None":
-        """What was kept under the token by who asks; None for another's, and for what is too old."""
+    def find(cls, request: HttpRequest, token: str) -> "Upload[AboutT] | None":
+        """The file that this session kept under the token; None for another's, and for one too old."""
         if not IS_TOKEN(token):
             return None
         path = directory() / f"{token}.json"
@@ -67,18 +69,30 @@ class Upload:
                 return None
         except FileNotFoundError:
             return None
-        return cls(token, about) if secrets.compare_digest(about["owner"], owner_of(request)) else None
+        owner = about.pop("owner")
+        return cls(token, owner, about) if secrets.compare_digest(owner, owner_of(request)) else None
 
     def path(self, part: str) -> Path:
         return directory() / f"{self.token}.{part}"
 
-    def written(self, part: str) -> Any:
-        descriptor = os.open(self.path(part), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    def written(self, part: str, *, append: bool = False) -> BinaryIO:
+        mode = os.O_APPEND if append else os.O_TRUNC
+        descriptor = os.open(self.path(part), os.O_WRONLY | os.O_CREAT | mode, 0o600)
         return os.fdopen(descriptor, "wb")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other requests off the file meanwhile; `about` is as the last of them left it."""
+        with self.written("lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            about = json.loads(self.path("json").read_bytes())
+            del about["owner"]
+            self.about = about
+            yield
 
     def save(self) -> None:
         with self.written("draft") as file:
-            file.write(json.dumps(self.about).encode())
+            file.write(json.dumps({**self.about, "owner": self.owner}).encode())
         self.path("draft").replace(self.path("json"))
 
     def take(self) -> Path | None:
@@ -94,7 +108,7 @@ class Upload:
 
 
 def purge() -> int:
-    """Removes what is older than a day; how many files. Called daily, and by who brings another."""
+    """Removes files older than a day, and tells how many. Called daily, and on each upload."""
     removed = 0
     for path in directory().iterdir():
         try:

@@ -1,13 +1,11 @@
-"""Content: searched, filtered, written by the services; what was asked for an item stands on its page."""
-
-from typing import Any
+"""Content: searched, filtered, and written by the services. An item's page shows its latest decisions."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html_join
-from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
@@ -17,27 +15,50 @@ from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from operators.base.confirmation import confirm
-from operators.base.filters import ExactTextFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.searching import find_content
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_export import ContentExport
-from operators.catalogue.content_form import ContentForm, content_fields
+from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
 from operators.catalogue.content_import import ContentImport
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
 METADATA = (*COLUMNS.values(), "metadata_extra")
 
 
+class LinkedFilter(OptionsFilter[Content]):
+    title = "link to a policy"
+    parameter_name = "linked"
+    options = {"no": "no policy", "yes": "some policy"}
+
+    def narrowed(self, queryset: QuerySet[Content], value: str) -> QuerySet[Content]:
+        return queryset.filter(policy__isnull=value == "no")
+
+
+class TagFilter(TextFilter):
+    """Items with the tag, whole."""
+
+    title = "tag"
+    parameter_name = "tag"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Content]) -> QuerySet[Content]:
+        tag = (self.value() or "").strip()
+        return queryset.filter(tags__has=tag) if tag else queryset
+
+
 @admin.register(Content)
-class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
+class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content, ContentFields]):
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),
         ("policy", RelatedFilter),
+        LinkedFilter,
+        TagFilter,
+        ("created", MomentFilter),
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )
@@ -60,7 +81,9 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
         return super().get_queryset(request).filter(deleted_at=None)
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Content], search_term: str
+    ) -> tuple[QuerySet[Content], bool]:
         return find_content(queryset, search_term), False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Content | None = None) -> tuple[str, ...]:
@@ -68,12 +91,11 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Content:
-        account = fields.pop("account")
+    def create(self, request: HttpRequest, fields: ContentFields) -> Content:
         given = {name: value for name, value in content_fields(fields, {}).items() if value is not None}
-        return content_services.create_content(account.pk, {**given, "id": fields["id"]})
+        return content_services.create_content(fields["account"].pk, {**given, "id": fields["id"]})
 
-    def update(self, request: HttpRequest, obj: Content, fields: dict[str, Any]) -> Content:
+    def update(self, request: HttpRequest, obj: Content, fields: ContentFields) -> Content:
         stored = Content.objects.get(pk=obj.pk)  # the form has changed `obj` already
         return content_services.update_content(stored, content_fields(fields, stored.metadata_extra))
 
@@ -83,7 +105,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         item = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             content_services.delete_content(item)
             self.message_user(request, f"The item {item.title} is deleted.")
             return redirect("admin:licensing_content_changelist")
@@ -113,7 +135,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin):
     def decisions_of_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(list_url(AccessEvent, content__id__exact=self.found(request, object_id).pk))
 
-    def has_decisions_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+    def has_decisions_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perm("analytics.view_accessevent")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
@@ -148,7 +170,7 @@ LATEST = 5
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
-    """The newest of them with links; `about` is the attribute that tells them apart."""
+    """Links to the newest, each with the attribute `about`."""
     rows = (
         (
             change_url(event),

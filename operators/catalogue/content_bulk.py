@@ -1,32 +1,40 @@
-"""Changes to many items at once, after a page that says how many of which accounts they concern."""
+"""Changes to many items at once, after a page with their number by account."""
 
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import blake2b
-from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from msgspec import Struct
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account
-from licensing.content.bulk import CHUNK, change_items
+from kit.http.errors import ApiError
+from kit.rest.heavy import heavy
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
 from operators.base.frame import page
+from operators.base.mixins import AdminMixin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.base.scope import request_scope
+from operators.catalogue.bulk_change import BulkChange
 
-MOST = 10_000  # items of one change; as many as the list counts
 MOST_POLICIES = 500  # to choose from
 NO_POLICY = "none"
 
-Chosen = dict[str, list[str]]  # items by account
-
 
 class BulkForm(forms.Form):
-    """What the list's form said, and which items the page was about."""
+    """The values of the list's form, and a digest of the items that the page was about."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     index = forms.CharField(widget=forms.HiddenInput, required=False)
@@ -34,22 +42,26 @@ class BulkForm(forms.Form):
     _selected_action = forms.Field(widget=forms.MultipleHiddenInput, required=False)
     concerned = forms.CharField(widget=forms.HiddenInput)
 
+    def new_value(self) -> tuple[str, str | None]:
+        """The field to change, and its value."""
+        raise NotImplementedError
+
 
 class StatusForm(BulkForm):
-    def fields_of(self) -> dict[str, Any]:
-        return {"status": Status.ARCHIVED if self.cleaned_data["action"] == "archive" else Status.ACTIVE}
+    def new_value(self) -> tuple[str, str | None]:
+        return "status", Status.ARCHIVED.value if self.cleaned_data["action"] == "archive" else Status.ACTIVE.value
 
 
 class PolicyForm(BulkForm):
     policy = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
 
-    def fields_of(self) -> dict[str, Any]:
+    def new_value(self) -> tuple[str, str | None]:
         chosen = self.cleaned_data["policy"]
-        return {"policy_id": None if chosen == NO_POLICY else chosen}
+        return "policy_id", None if chosen == NO_POLICY else chosen
 
 
 def policies_of(account_ids: list[str]) -> list[tuple[str, str]]:
-    """To choose from: those of one account, for a policy is of one; none can be taken away from several."""
+    """The choices: the policies of the account if there is just one; "no policy" also for several."""
     choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
     if len(account_ids) == 1:
         choices += newest_policies(account_ids[0])
@@ -61,16 +73,34 @@ def newest_policies(account_id: str) -> list[tuple[str, str]]:
     return [(pk, f"{name} ({pk})") for pk, name in named]
 
 
-def selection_digest(chosen: Chosen) -> str:
-    told = ",".join(one for account in sorted(chosen) for one in chosen[account])
-    return blake2b(told.encode(), digest_size=16).hexdigest()
+class Selection(Struct, frozen=True):
+    counts: dict[str, int]  # items by account
+    digest: str
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
+        """`rows` are pairs of item and account."""
+        counts: Counter[str] = Counter()
+        told = blake2b(digest_size=16)
+        for item, account in rows:
+            counts[account] += 1
+            told.update(item.encode())
+        return cls(dict(sorted(counts.items())), told.hexdigest())
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+def rows_of(queryset: QuerySet[Content]) -> Iterator[tuple[str, str]]:
+    return queryset.order_by("pk").values_list("pk", "account_id").iterator(10_000)
 
 
 def items_of(number: int) -> str:
     return "1 item" if number == 1 else f"{number:,} items"
 
 
-class BulkChanges:
+class BulkChanges(AdminMixin[Content]):
     """Actions of the list of content."""
 
     actions = ("archive", "unarchive", "assign_policy")
@@ -90,67 +120,110 @@ class BulkChanges:
         effects = ["Checks of them are decided by the policy that you choose, from the next one on."]
         return self.change(request, queryset, "Assign a policy to", PolicyForm, effects)
 
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.bulk_progress)
+        return [path("bulk/<str:token>/", view, name="licensing_content_bulk"), *super().get_urls()]
+
     def change(
-        self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[Any], effects: list[str]
+        self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[BulkForm], effects: list[str]
     ) -> HttpResponse | None:
-        rows = list(queryset.order_by("pk").values_list("pk", "account_id")[: MOST + 1])
-        if len(rows) > MOST:
-            text = f"More than {MOST:,} items match, which is the most for one change. Filter further, or go by parts."
-            messages.error(request, text)
-            return None
-        chosen: Chosen = defaultdict(list)
-        for pk, account_id in rows:
-            chosen[account_id].append(pk)
+        chosen = Selection.of(rows_of(queryset))
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
-            if bound.cleaned_data["concerned"] == selection_digest(chosen):
-                if self.performed(request, bound, chosen):
-                    return None  # to the list, as it was filtered
-            else:
+            if bound.cleaned_data["concerned"] != chosen.digest:
                 messages.warning(request, "Meanwhile other items match. Look again at how many they are.")
                 bound = self.bound(request, form, chosen, anew=True)
+            elif change := self.begun(request, queryset, verb, bound):
+                if not change.is_over:
+                    return redirect("admin:licensing_content_bulk", change.upload.token)
+                messages.success(request, outcome_of(change))
+                return None  # to the list, as it was filtered
         return self.ask(request, verb, chosen, bound, effects)
 
-    def bound(self, request: HttpRequest, form: type[Any], chosen: Chosen, anew: bool = False) -> Any:
+    def bound(self, request: HttpRequest, form: type[BulkForm], chosen: Selection, anew: bool = False) -> BulkForm:
         names = ("action", "index", "select_across")
-        initial: dict[str, Any] = {name: request.POST.get(name, "") for name in names}
-        initial |= {
-            ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME),
-            "concerned": selection_digest(chosen),
-        }
+        initial: dict[str, object] = {name: request.POST.get(name, "") for name in names}
+        initial |= {ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME), "concerned": chosen.digest}
         answered = "concerned" in request.POST and not anew
         made = form(request.POST if answered else None, initial=initial)
-        if "policy" in made.fields:
-            made.fields["policy"].choices = policies_of(sorted(chosen))
+        policy = made.fields.get("policy")
+        if isinstance(policy, forms.ChoiceField):
+            policy.choices = policies_of(list(chosen.counts))
         return made
 
     @staticmethod
-    def performed(request: HttpRequest, form: Any, chosen: Chosen) -> bool:
+    def begun(request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm) -> BulkChange | None:
+        """The change after its first step; None if that was refused, which the form then says."""
+        change = BulkChange.begin(request, rows_of(queryset), verb, *form.new_value())
         try:
-            changed = sum(change_items(account, chosen[account], form.fields_of()) for account in sorted(chosen))
+            change.step()
         except REFUSALS as error:
             add_refusal(form, refusal(error, {}))
-            return False
-        unchanged = sum(map(len, chosen.values())) - changed
-        also = f" {items_of(unchanged)} had it already." if unchanged else ""
-        messages.success(request, f"{items_of(changed)} changed.{also}")
-        return True
+            return None
+        return change
 
-    def ask(self, request: HttpRequest, verb: str, chosen: Chosen, form: Any, effects: list[str]) -> HttpResponse:
-        names = dict(Account.objects.filter(pk__in=chosen).values_list("pk", "name"))
-        number = sum(map(len, chosen.values()))
+    def ask(
+        self, request: HttpRequest, verb: str, chosen: Selection, form: BulkForm, effects: list[str]
+    ) -> HttpResponse:
+        names = dict(Account.objects.filter(pk__in=chosen.counts).values_list("pk", "name"))
         kept = [
             "Each leaves an entry in the audit log.",
-            f"They are changed {CHUNK} at a time: if that is interrupted, the same again does the rest.",
+            "Many items are changed in steps, with a page that shows the progress.",
+            "It can be undone for a day, in this session.",
         ]
         return page(
             request,
             self,
             "operators/confirm.html",
-            title=f"{verb} {items_of(number)}?",
-            facts=[(names[account], items_of(len(chosen[account]))) for account in sorted(chosen)],
+            title=f"{verb} {items_of(chosen.total)}?",
+            facts=[(names[account], items_of(number)) for account, number in chosen.counts.items()],
             effects=[*effects, *kept],
-            button=f"{verb} {items_of(number)}",
+            button=f"{verb} {items_of(chosen.total)}",
             form=form,
             back=request.get_full_path(),
         )
+
+    @heavy
+    def bulk_progress(self, request: HttpRequest, token: str) -> HttpResponse:
+        """The progress of a change. Each POST is a step, which the page's script sends until it is over."""
+        change = BulkChange.find(request, token)
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        scope = request_scope(request)
+        if change is None or not all(map(scope.includes, change.about["accounts"])):
+            raise Http404
+        if request.method == "POST":
+            if "undo" in request.POST:
+                change.undo()
+            with suppress(ApiError):  # the page shows it
+                change.step()
+            return redirect("admin:licensing_content_bulk", token)
+        progress = change.progress
+        title = f"{change.about['verb']} {items_of(change.about['forth']['total'])}"
+        return page(
+            request,
+            self,
+            "operators/catalogue/bulk_progress.html",
+            title=f"Undo: {title}" if change.about["back"] else title,
+            change=change,
+            progress=progress,
+            outcome=outcome_of(change) if change.is_over else "",
+            items=reverse("admin:licensing_content_changelist"),
+        )
+
+
+def outcome_of(change: BulkChange) -> SafeString:
+    """The outcome of a finished change, with a link to undo it."""
+    progress = change.progress
+    rest = progress["done"] - progress["changed"]
+    if change.about["back"]:
+        told = f"{items_of(progress['changed'])} changed back."
+        also = f" {items_of(rest)} had been changed since, and stayed." if rest else ""
+        return format_html("{}{}", told, also)
+    also = f" {items_of(rest)} had it already." if rest else ""
+    if not change.can_be_undone:
+        return format_html("{}{}", f"{items_of(progress['changed'])} changed.", also)
+    address = reverse("admin:licensing_content_bulk", args=[change.upload.token])
+    return format_html(
+        '{}{} <a class="underline" href="{}">Undo …</a>', f"{items_of(progress['changed'])} changed.", also, address
+    )

@@ -1,36 +1,36 @@
-"""The form of an item, and what it says as a body of the API, whose rules it is then held to."""
+"""The form of an item, and its values as a body of the API, whose rules apply."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypedDict
 
 from django import forms
 from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from accounts.models import Account
 from kit.http.errors import InvalidRequest
-from kit.http.parsing import check_values, parse_value
+from kit.http.parsing import parse_value
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from operators.base.fields import Lines, as_told
+from licensing.policies.models import Policy
+from operators.base.fields import Lines, as_json, validated
 
 NAMES = {
     "external_id": "externalId",
     "title": "title",
     "type": "type",
     "source": "source",
-    "policy": "policyId",
     "tags": "tags",
     "status": "status",
 }
 METADATA = {column: name for name, column in COLUMNS.items()}
-FURTHER = "metadata_extra"
 
 
 class StrictJson(forms.JSONField):
-    """JSON as strictly read as a body of the API. What cannot be read is shown again as it was written."""
+    """JSON read as strictly as a body of the API. Invalid JSON is shown again as it was written."""
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> Any:
         if isinstance(value, str) and value not in self.empty_values:
             try:
                 return parse_value(value, "This")
@@ -38,7 +38,7 @@ class StrictJson(forms.JSONField):
                 raise forms.ValidationError(error.message) from None
         return super().to_python(value)
 
-    def bound_data(self, data: Any, initial: Any) -> Any:
+    def bound_data(self, data: str | None, initial: object) -> object:
         try:
             self.to_python(data)
         except forms.ValidationError:
@@ -47,8 +47,6 @@ class StrictJson(forms.JSONField):
 
 
 class ContentForm(forms.ModelForm):
-    """What an operator says of an item."""
-
     tags = Lines(help_text="One on each line. Policies and licences can be about them.")
     metadata_tags = Lines(label="Tags in the metadata", help_text="One on each line. The API keeps them apart.")
     metadata_extra = StrictJson(
@@ -63,32 +61,44 @@ class ContentForm(forms.ModelForm):
         fields = "__all__"  # noqa: DJ007 - the admin names them
         widgets: ClassVar = {"source": UnfoldAdminTextInputWidget(attrs={"inputmode": "url"})}
 
-    def clean_metadata_extra(self) -> dict[str, Any]:
-        value = self.cleaned_data["metadata_extra"]
-        if not isinstance(value or {}, dict):
+    def clean_metadata_extra(self) -> dict[str, object]:
+        value: object = self.cleaned_data["metadata_extra"]
+        if not value:
+            return {}
+        if not isinstance(value, dict):
             raise forms.ValidationError("Must be a JSON object.")
-        return value or {}
+        return value
 
     def clean_metadata_tags(self) -> list[str] | None:
         return self.cleaned_data["metadata_tags"] or None
 
 
-def content_fields(form: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
-    """What a service takes. `form` has what was given or changed, `further` the metadata keys that the item has.
+class ContentFields(TypedDict, total=False):
+    """With the columns of the metadata too, whose names are in METADATA."""
+
+    id: str
+    account: Account
+    external_id: str
+    title: str
+    type: str
+    source: str
+    policy: Policy | None
+    tags: list[str]
+    status: str
+    metadata_extra: dict[str, object]
+
+
+def content_fields(form: ContentFields, further: Iterable[str]) -> dict[str, Any]:
+    """The service's arguments. `form` has the values given or changed, `further` the item's other metadata keys.
 
     Raises ApiError, and a serializer's ValidationError.
     """
-    body: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}
-    for name, value in form.items():
-        if name in NAMES:
-            body[NAMES[name]] = value and value.pk if name == "policy" else as_told(value)
-        elif name in METADATA:
-            metadata[METADATA[name]] = as_told(value)
-        elif name == FURTHER:
-            metadata |= {**dict.fromkeys(further), **value}
+    body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
+    if "policy" in form:
+        body["policyId"] = form["policy"].pk if form["policy"] else None
+    metadata = {METADATA[name]: as_json(value) for name, value in form.items() if name in METADATA}
+    if "metadata_extra" in form:
+        metadata |= {**dict.fromkeys(further), **form["metadata_extra"]}
     if metadata:
         body["metadata"] = metadata
-    check_values(body, "", 0)
-    fields: dict[str, Any] = ContentSerializer(partial=True).run_validation(body)
-    return fields
+    return validated(ContentSerializer(partial=True), body)

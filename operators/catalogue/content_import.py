@@ -1,11 +1,12 @@
-"""Importing content in the browser: the file, what it would do, the confirmation, and what became of each row."""
+"""Importing content in the browser: the file, a preview, the confirmation, and the outcome of each row."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -25,20 +26,25 @@ from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
-CHOSEN = "import_plan"  # in the session: what was chosen last, for the mended file
-GONE = "This import is not there any more: a file is kept for a day, for the session that brought it. Bring it again."
+CHOSEN = "import_plan"  # in the session: the plan chosen last, for the corrected file
+GONE = "This import has expired: a file is kept for a day, for the session that uploaded it. Upload it again."
 
 
-class ContentImport(AdminMixin):
-    """Views of the list of content. What is known of an import is in its Upload's `about`:
+class About(TypedDict):
+    """An import, as its Upload keeps it."""
 
-    the file's `name` and `columns`, `plan` and `outcome` as of licensing.imports.preview, and `state`: `preview`,
-    `running` or `done`.
-    """
+    name: str  # of the file
+    state: Literal["preview", "running", "done"]
+    columns: list[str]
+    read_as: str | None  # the encoding that a spreadsheet wrote
+    plan: NotRequired[dict[str, Any]]  # of licensing.imports.preview.Plan
+    outcome: NotRequired[dict[str, Any]]  # of PreviewOutcome
 
-    admin_site: Any
 
-    def has_import_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+class ContentImport(AdminMixin[Content]):
+    """The import's pages, which belong to the list of content."""
+
+    def has_import_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perms(["licensing.add_content", "licensing.change_content"])
 
     def get_urls(self) -> list[URLPattern]:
@@ -53,13 +59,15 @@ class ContentImport(AdminMixin):
     @action(description="Import", icon="upload_file", permissions=["import"], url_path="import")
     def import_items(self, request: HttpRequest) -> HttpResponse:
         scope = request_scope(request)
-        given = (request.POST, request.FILES) if request.method == "POST" else ()
-        form = UploadForm(*given, scope=scope, site=self.admin_site)
+        sent = request.method == "POST"
+        form = UploadForm(
+            request.POST if sent else None, request.FILES if sent else None, scope=scope, site=self.admin_site
+        )
         if form.is_bound and form.is_valid():
             file, kind = form.cleaned_data["file"], form.cleaned_data["format"]
             purge()
-            about = {"name": file.name[:255], "state": "preview", "columns": []}
-            chunks, about["read_as"] = read_as(file, kind)
+            chunks, encoding = read_as(file, kind)
+            about: About = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": encoding}
             upload = Upload.keep(request, chunks, about)
             account_id = form.cleaned_data["account"].pk
             try:
@@ -99,7 +107,7 @@ class ContentImport(AdminMixin):
                 return to_import(upload)
         outcome = PreviewOutcome(**upload.about["outcome"])
         tally = outcome.tally
-        context = {
+        context: dict[str, object] = {
             "account": Account.objects.get(pk=plan.account_id),
             "state": upload.about["state"],
             "outcome": outcome,
@@ -115,36 +123,35 @@ class ContentImport(AdminMixin):
             "form": form,
         }
         title = f"Import {upload.about['name']}"
-        return page(request, self, "operators/catalogue/import_preview.html", title=title, **context)
+        return page(request, self, "operators/catalogue/import_preview.html", title=title, original=None, **context)
 
     @heavy
-    def import_bad_rows(self, request: HttpRequest, token: str) -> HttpResponse:
+    def import_bad_rows(self, request: HttpRequest, token: str) -> FileResponse:
         upload, _ = self.found_import(request, token)
         if upload is None or not upload.path("bad").exists():
             raise Http404
         name = f"{upload.about['name'].split('.')[0] or 'import'}-bad-rows.csv"
         file = upload.path("bad").open("rb")
-        response: Any = FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
-        return response
+        return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
 
-    def found_import(self, request: HttpRequest, token: str) -> tuple[Upload | None, Plan | None]:
+    def found_import(self, request: HttpRequest, token: str) -> tuple[Upload[About] | None, Plan | None]:
         if not self.has_import_permission(request):
             raise PermissionDenied
-        upload = Upload.find(request, token)
+        upload: Upload[About] | None = Upload.find(request, token)
         if upload is None:
             return None, None
         plan = Plan(**upload.about["plan"])
-        # What one may see can have been narrowed since.
+        # The operator's scope can have been narrowed since.
         return (upload, plan) if request_scope(request).includes(plan.account_id) else (None, None)
 
 
-def to_import(upload: Upload) -> HttpResponse:
+def to_import(upload: Upload[About]) -> HttpResponse:
     return redirect("admin:licensing_content_import", upload.token)
 
 
-def read_as(file: Any, kind: str) -> tuple[Iterable[bytes], str | None]:
-    """The file's bytes, as UTF-8 where a spreadsheet wrote something else; and what that was."""
-    if kind != "csv" or file.name.lower().endswith(".gz"):
+def read_as(file: UploadedFile, kind: str) -> tuple[Iterable[bytes], str | None]:
+    """The file's bytes as UTF-8, and the encoding where a spreadsheet wrote another."""
+    if kind != "csv" or (file.name or "").lower().endswith(".gz"):
         return file.chunks(), None
     raw = file.read()
     encoding = None if raw.startswith(GZIP_MAGIC) else encoding_of(raw)
@@ -152,7 +159,7 @@ def read_as(file: Any, kind: str) -> tuple[Iterable[bytes], str | None]:
 
 
 def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
-    """What was chosen last in this session for the account; what the file lacks of it, by the names of its columns."""
+    """The plan chosen last in this session for the account; the remaining columns are matched by their names."""
     last = request.session.get(CHOSEN)
     if not last or (last["account_id"], last["format"]) != (account_id, kind):
         return Plan(account_id, kind, columns_by_name(columns))
@@ -161,16 +168,16 @@ def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[s
     return Plan(**{**last, "columns": {**left, **chosen}})
 
 
-def preview(upload: Upload, plan: Plan) -> None:
-    """Works out what the plan would do, and keeps that."""
+def preview(upload: Upload[About], plan: Plan) -> None:
+    """Works out the plan's outcome, and keeps it."""
     with upload.written("bad") as bad:
         outcome = carry_out(upload.path("data"), plan, bad, dry_run=True)
-    upload.about |= {"plan": asdict(plan), "outcome": asdict(outcome)}
+    upload.about["plan"], upload.about["outcome"] = asdict(plan), asdict(outcome)
     upload.save()
 
 
-def run(upload: Upload, plan: Plan) -> None:
-    """Does what was previewed, once."""
+def run(upload: Upload[About], plan: Plan) -> None:
+    """Carries the plan out, once."""
     file = upload.take()
     if file is None:
         return
@@ -179,7 +186,7 @@ def run(upload: Upload, plan: Plan) -> None:
     try:
         with upload.written("bad") as bad:
             outcome = carry_out(file, plan, bad, dry_run=False)
-        upload.about |= {"state": "done", "outcome": asdict(outcome)}
+        upload.about["state"], upload.about["outcome"] = "done", asdict(outcome)
         upload.save()
     finally:
         upload.drop_file()

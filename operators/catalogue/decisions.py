@@ -1,14 +1,15 @@
-"""Decisions as they were recorded: found by id, listed newest first, each with its trace in words."""
+"""Recorded decisions: found by id, listed newest first, each with its trace in words."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from decimal import Decimal
+from typing import Any, Protocol
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from analytics.events.partitions import first_id
@@ -21,13 +22,15 @@ from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
 from operators.base.exporting import ListExport
-from operators.base.filters import MomentFilter, RelatedFilter
+from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
+from operators.customers.refunds import RefundButton
 
 MAX_SCANNED = 50_000
+OUTCOMES = ("allowed", "denied")
 FACTS = {
     "url": "Page asked for",
     "pattern": "Pattern of the site",
@@ -45,9 +48,9 @@ FACTS = {
 }
 
 
-def told_facts(facts: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What a decision was made on, with labels; its licences by their types and ids."""
-    told = [(label, facts[name]) for name, label in FACTS.items() if name in facts]
+def told_facts(facts: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """The facts of a decision with labels; its licences by type and id."""
+    told: list[tuple[str, object]] = [(label, facts[name]) for name, label in FACTS.items() if name in facts]
     if "licenses" in facts:
         held = [f"{one['licenseType']} ({one['id']})" for one in facts["licenses"]]
         told.append(("Licences held by the service", held))
@@ -59,38 +62,40 @@ class RecordedFilter(MomentFilter):
 
     SLACK = timedelta(hours=1)
 
-    def at_least(self, moment: datetime) -> dict[str, Any]:
+    def at_least(self, moment: datetime) -> dict[str, object]:
         return {**super().at_least(moment), "pk__gte": ids.encode("dec", first_id(moment - self.SLACK).bytes)}
 
-    def at_most(self, moment: datetime) -> dict[str, Any]:
+    def at_most(self, moment: datetime) -> dict[str, object]:
         return {**super().at_most(moment), "pk__lt": ids.encode("dec", first_id(moment + self.SLACK).bytes)}
 
 
 def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:
     """Limits a query to the newest decisions, for filters without an index. Ids sort by the time of recording."""
-    newest: Any = events.order_by("-pk").values_list("pk", flat=True)
-    oldest = newest[limit - 1 : limit].first()
+    oldest = events.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
     return events if oldest is None else events.filter(pk__gte=oldest)
 
 
-class OutcomeFilter(DropdownFilter):
+class OutcomeFilter(OptionsFilter[AccessEvent]):
     """Among the newest MAX_SCANNED decisions that match all other filters."""
 
     title = "outcome"
     parameter_name = "outcome"
+    options = {**dict(zip(OUTCOMES, OUTCOMES, strict=True)), **{one.value: f"denied: {one.value}" for one in Reason}}
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("allowed", "allowed"), ("denied", "denied"), *((one.value, f"denied: {one.value}") for one in Reason)]
+    def narrowed(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
+        newest = bounded_scan(queryset)
+        return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
-        value = self.value()
-        if value in ("allowed", "denied"):
-            return bounded_scan(queryset).filter(allowed=value == "allowed")
-        return bounded_scan(queryset).filter(reason=value) if value in set(Reason) else queryset
+
+class Presented(Protocol):
+    """A decision as its page shows it."""
+
+    shown: Mapping[str, Any]  # the decision object of the API
+    price: tuple[int, str] | None  # millionths and currency
 
 
 @admin.register(AccessEvent)
-class DecisionAdmin(ListExport, ScopedAdmin):
+class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAdmin[AccessEvent]):
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
     list_filter = (
@@ -103,6 +108,8 @@ class DecisionAdmin(ListExport, ScopedAdmin):
     search_fields = ("pk",)
     search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
     actions_list = ("export_items",)
+    actions_detail = ("refund",)
+    refund_names = "of_decision"
     export_name = "decisions"
     export_columns = (
         "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
@@ -114,7 +121,9 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         "licence", "rate", "charged", "by_policy", "traced",
     )  # fmt: skip
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AccessEvent], search_term: str
+    ) -> tuple[QuerySet[AccessEvent], bool]:
         term = search_term.strip()
         if not term or term.startswith("dec_"):
             return find_by_id(queryset, "dec", term), False
@@ -141,12 +150,15 @@ class DecisionAdmin(ListExport, ScopedAdmin):
             for event in rows
         ]
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
         event = super().get_object(request, object_id, from_field)
         if event is not None:
             [answer] = recorded_answers([event])
-            event.shown, event.price = present(answer, explain=True), answer.decision.price
+            vars(event).update(shown=present(answer, explain=True), price=answer.decision.price)
         return event
+
+    def booked(self, event: Any) -> tuple[Decimal, str] | None:
+        return (from_millionths(event.price[0]), event.price[1]) if event.price and event.allowed else None
 
     @display(description="Permission asked for", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
@@ -167,7 +179,7 @@ class DecisionAdmin(ListExport, ScopedAdmin):
     # --- One of them -------------------------------------------------------------------------------------------------
 
     @display(description="Decision")
-    def decided(self, event: Any) -> str:
+    def decided(self, event: AccessEvent) -> str:
         if event.observed:
             return f"Allowed, for it is only observed. Enforced it would be denied: {Reason(event.observed).words}"
         return f"Denied: {Reason(event.reason).words}" if event.reason else "Allowed"
@@ -194,15 +206,15 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": told_facts(event.facts)})
 
     @display(description="Permissions granted")
-    def granted(self, event: Any) -> str:
+    def granted(self, event: Presented) -> str:
         return ", ".join(event.shown["permissions"]) or "none"
 
     @display(description="Message")
-    def told(self, event: Any) -> str:
+    def told(self, event: Presented) -> str:
         return event.shown["message"] or "none"
 
     @display(description="Licence behind it")
-    def licence(self, event: Any) -> str:
+    def licence(self, event: Presented) -> str:
         held = event.shown["license"]
         if not held:
             return "none"
@@ -211,7 +223,7 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         return f"{held['licenseType'] or 'of no type'} {held['id'] or ''} ({whose}{end})"
 
     @display(description="Rate limit of the rule")
-    def rate(self, event: Any) -> str:
+    def rate(self, event: Presented) -> str:
         rate = event.shown["rateLimit"]
         if not rate:
             return "none"
@@ -219,7 +231,7 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         return f"{rate['requests']:,} {article} {rate['period']}; {rate['remaining']:,} were left after it"
 
     @display(description="Charge")
-    def charged(self, event: Any) -> str:
+    def charged(self, event: Presented) -> str:
         return f"{plain(from_millionths(event.price[0]))} {event.price[1]}" if event.price else "none"
 
     @display(description="Policy")
@@ -232,7 +244,7 @@ class DecisionAdmin(ListExport, ScopedAdmin):
         return format_html('<a class="text-link" href="{}">{}</a>', change_url(event.policy), named)
 
     @display(description="Rule by rule")
-    def traced(self, event: Any) -> str:
+    def traced(self, event: Presented) -> str:
         return render_to_string(
             "operators/catalogue/decision_trace.html", {"steps": event.shown["trace"], "event": event}
         )

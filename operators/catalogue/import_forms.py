@@ -1,9 +1,13 @@
-"""The forms of an import: the file, and then which column gives which field."""
+"""The forms of an import: the file, and then the column of each field."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from django import forms
+from django.contrib.admin import AdminSite
 from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
     UnfoldAdminSelectWidget,
@@ -23,28 +27,35 @@ METADATA = "metadata."
 
 
 class UploadForm(forms.Form):
-    """`cleaned_data` has the format of the file beside it."""
+    """`cleaned_data` includes the file's `format`."""
 
-    account: Any = forms.ModelChoiceField(queryset=None, help_text="Whose items they are to be.")
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.gz"}),
         help_text=f"CSV with a header, or JSON Lines, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
     )
 
-    def __init__(self, *args: Any, scope: Scope, site: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        accounts: Any = self.fields["account"]
-        accounts.queryset = scope.accounts()
-        accounts.initial = scope.sole_account()
-        accounts.widget = AutocompleteSelect(Content._meta.get_field("account"), site)
-        accounts.widget.choices = accounts.choices
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        files: MultiValueDict[str, UploadedFile] | None = None,
+        *,
+        scope: Scope,
+        site: AdminSite,
+    ) -> None:
+        super().__init__(data, files, initial={"account": scope.sole_account()})
+        accounts = forms.ModelChoiceField(
+            queryset=scope.accounts(),
+            help_text="The account that gets the items.",
+            widget=AutocompleteSelect(Content._meta.get_field("account"), site),
+        )
+        self.fields = {"account": accounts, **self.fields}
 
-    def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        if file.size > MOST_BYTES:
+    def clean_file(self) -> UploadedFile:
+        file: UploadedFile = self.cleaned_data["file"]
+        if (file.size or 0) > MOST_BYTES:
             raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
         try:
-            self.cleaned_data["format"] = format_of(file.name)
+            self.cleaned_data["format"] = format_of(file.name or "")
         except InvalidRequest:
             raise forms.ValidationError(
                 "The name must end in .csv, .jsonl or .ndjson, or in one of these and .gz."
@@ -53,43 +64,46 @@ class UploadForm(forms.Form):
 
 
 class PlanForm(forms.Form):
-    """Which column gives each field, and what a field gets where a row gives it nothing."""
+    """The column of each field, and the defaults for empty cells."""
 
     others = forms.BooleanField(
         required=False,
         widget=UnfoldBooleanWidget,
         label="Other columns are metadata",
-        help_text="Each column that is not chosen below becomes a metadata key of its name.",
+        help_text="Each column that is not chosen below becomes a metadata key of the same name.",
     )
     allow_duplicates = forms.BooleanField(
         required=False,
         widget=UnfoldBooleanWidget,
         label="Rows without an external id are new items",
-        help_text="The same file again then makes the same items again.",
+        help_text="Importing the same file again then creates the same items again.",
     )
     default_type = forms.ChoiceField(
         required=False,
-        label="Type, where a row gives none",
+        label="Default type",
         choices=[("", "article for new items"), *CONTENT_TYPES],
         widget=UnfoldAdminSelectWidget,
     )
-    default_policy = forms.ChoiceField(
-        required=False, label="Policy, where a row gives none", widget=UnfoldAdminSelectWidget
-    )
 
-    def __init__(self, *args: Any, columns: list[str], account_id: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None, *, columns: list[str], account_id: str, initial: Mapping[str, object]
+    ) -> None:
+        super().__init__(data, initial=dict(initial))
+        self.fields["default_policy"] = forms.ChoiceField(
+            required=False,
+            label="Default policy",
+            choices=[("", "none for new items"), *newest_policies(account_id)],
+            widget=UnfoldAdminSelectWidget,
+        )
         self.columns = columns
         choices = [("", "–"), *((name, name[:60]) for name in columns[:MOST_COLUMNS])]
         for target, label in TARGETS.items():
             self.fields[target] = forms.ChoiceField(
                 required=False, label=label, choices=choices, widget=UnfoldAdminSelectWidget
             )
-        policies: Any = self.fields["default_policy"]
-        policies.choices = [("", "none for new items"), *newest_policies(account_id)]
 
     @staticmethod
-    def initial_of(plan: Plan) -> dict[str, Any]:
+    def initial_of(plan: Plan) -> dict[str, object]:
         return {
             **plan.columns,
             "others": any(name not in TARGETS and name != column for name, column in plan.columns.items()),

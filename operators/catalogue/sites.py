@@ -1,44 +1,90 @@
-"""Sites: which policy the pages of a host have, and whether that is carried out."""
+"""Sites: which policy applies to the pages of a host, and whether it is enforced."""
 
 import re
-from typing import Any
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from kit.http.parsing import check_values
+from accounts.models import Account
+from kit.values.decimals import plain
+from licensing.edge.observed import Observed, observed_denials, observed_report
+from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from operators.base.confirmation import confirm
-from operators.base.fields import Lines
+from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
+from operators.catalogue.site_terms import terms_page
+
+if TYPE_CHECKING:
+    from django.contrib.admin.options import _FieldsetSpec
 
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
-class RuleLines(Lines):
-    """Rules as lines of a pattern and, after white space, the id of its policy."""
+OBSERVED_FOR = timedelta(days=30)
 
-    def prepare_value(self, value: Any) -> Any:
+
+def observed_facts(report: Observed) -> list[tuple[str, str]]:
+    """The observed denials, as facts of a confirmation page."""
+    facts = [("Would have been refused in 30 days", f"{report.total:,}")]
+    if report.at_stake:
+        facts.append(("Revenue at stake", priced(report.at_stake)))
+    for row in report.requesters:
+        name = row["requester__name"] or row["requester__requester_id"]
+        sums = report.by_requester.get(row["requester__requester_id"], {})
+        facts.append((name, f"{row['count']:,}" + (f", {priced(sums)}" if sums else "")))
+    return facts
+
+
+def priced(sums: Mapping[str, Decimal]) -> str:
+    return ", ".join(f"{plain(amount)} {currency}" for currency, amount in sorted(sums.items()))
+
+
+class SiteRule(TypedDict):
+    pattern: str
+    policyId: str | None
+
+
+class SiteFields(TypedDict, total=False):
+    id: str
+    account: Account
+    host: str
+    mode: str
+    unknown: str
+    rules: list[SiteRule]
+
+
+class RuleLines(LinesField):
+    """A rule on each line: the pattern and, after white space, the id of its policy."""
+
+    def prepare_value(self, value: object) -> object:
         if isinstance(value, list):
             return "\n".join(f"{rule['pattern']} {rule['policyId'] or ''}".strip() for rule in value)
         return value
 
-    def to_python(self, value: Any) -> Any:
-        return [rule_of(line) for line in super().to_python(value)]
+    def to_python(self, value: str | None) -> list[SiteRule]:
+        return [rule_of(line) for line in lines(value or "")]
 
 
-def rule_of(line: str) -> dict[str, str | None]:
+def rule_of(line: str) -> SiteRule:
     pattern, *rest = re.split(r"\s+", line, maxsplit=1)
     return {"pattern": pattern, "policyId": rest[0] if rest else None}
 
@@ -46,29 +92,33 @@ def rule_of(line: str) -> dict[str, str | None]:
 class SiteForm(forms.ModelForm):
     host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="As in news.example.")
     rules = RuleLines(
-        help_text="On each line a pattern and the id of its policy, as in “/premium/* pol_…”; without a policy its "
-        "pages are unknown ones. The longest pattern that matches counts.",
+        help_text="A pattern and the id of its policy on each line, as in “/premium/* pol_…”. Pages of a pattern "
+        "without a policy are unknown. The longest matching pattern counts.",
     )
 
     class Meta:
         model = Site
         fields = ("account", "host", "mode", "unknown")
         help_texts = {
-            "mode": "How far decisions are carried out: observe answers denials as allowed and records them.",
-            "unknown": "What a page gets that is no registered item and that no pattern with a policy matches.",
+            "mode": "Whether decisions are enforced: observe answers denials as allowed, and records them.",
+            "unknown": "The outcome for a page that is no registered item, and matches no pattern with a policy.",
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.instance._state.adding:
-            self.initial["rules"] = self.instance.shown_rules
+    def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
+        if field_name == "rules" and not self.instance._state.adding:
+            return self.instance.shown_rules
+        return super().get_initial_for_field(field, field_name)
 
     def _post_clean(self) -> None:
         """Nothing: what the model would say, the API's own rules say."""
 
 
+class WithRuleCount(Protocol):
+    rule_count: int
+
+
 @admin.register(Site)
-class SiteAdmin(ServiceAdmin):
+class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
@@ -77,12 +127,12 @@ class SiteAdmin(ServiceAdmin):
     add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}),)
     fieldsets = ((None, {"fields": ("identifier", "account", "host", "mode", "unknown", "rules", "changed")}),)
     autocomplete_fields = ("account",)
-    actions_detail = ("delete_it",)
+    actions_detail = ("enforce", "terms", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
 
-    def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
         [(title, options), *others] = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return [(title, options), *others]
@@ -92,14 +142,51 @@ class SiteAdmin(ServiceAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
         return ("identifier", "account", "changed", "rules_in_words") if obj else ()
 
-    def editable_state(self, obj: Site, fields: Any) -> dict[str, Any]:
+    def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules}
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Site:
+    def create(self, request: HttpRequest, fields: SiteFields) -> Site:
         return site_services.create_site(fields["account"].pk, {**site_fields(fields), "id": fields["id"]})
 
-    def update(self, request: HttpRequest, obj: Site, fields: dict[str, Any]) -> Site:
+    def update(self, request: HttpRequest, obj: Site, fields: SiteFields) -> Site:
         return site_services.update_site(Site.objects.get(pk=obj.pk), site_fields(fields))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        """Without Enforce for a site that is enforced already."""
+        site = self.get_object(request, unquote(object_id))
+        idle = "enforce" if site is not None and site.mode == Mode.ENFORCE else "nothing"
+        return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
+
+    @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
+    def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The observed denials, and the button that enforces them from now on."""
+        site = self.found(request, object_id)
+        now = timezone.now()
+
+        def perform(fields: object) -> str:
+            site_services.update_site(Site.objects.get(pk=site.pk), {"mode": Mode.ENFORCE.value})
+            self.log_change(request, site, "Enforced.")
+            return f"The decisions on {site.host} are carried out."
+
+        report = observed_report(observed_denials(site.account_id, now - OBSERVED_FOR, now, site))
+        return confirm(
+            request,
+            self,
+            obj=site,
+            title=f"Enforce the decisions on {site.host}?",
+            facts=observed_facts(report),
+            effects=[
+                "From the next request on, what is only observed now is refused.",
+                "A policy that observes keeps observing on its own.",
+            ],
+            button="Enforce it",
+            perform=perform,
+        )
+
+    @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
+    def terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The policies and the documents made of them, side by side."""
+        return terms_page(request, self, self.found(request, object_id))
 
     @action(
         description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
@@ -107,7 +194,7 @@ class SiteAdmin(ServiceAdmin):
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         site = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             site_services.delete_site(site)
             self.log_deletions(request, [site])
             self.message_user(request, f"The site {site.host} is deleted.")
@@ -120,7 +207,7 @@ class SiteAdmin(ServiceAdmin):
             title=f"Delete the site {site.host}?",
             facts=[("Account", str(site.account)), ("Rules", str(len(site.shown_rules)))],
             effects=[
-                "From this moment on all its pages are let through, but those of registered items.",
+                "From this moment on all its pages are let through, except those of registered items.",
                 "Decisions on its pages stay, and can be read.",
             ],
             button="Delete it",
@@ -133,8 +220,8 @@ class SiteAdmin(ServiceAdmin):
         return site.mode
 
     @display(description="Rules", ordering="rule_count")
-    def number_of_rules(self, site: Any) -> int:
-        return int(site.rule_count)
+    def number_of_rules(self, site: WithRuleCount) -> int:
+        return site.rule_count
 
     @display(description="Changed (UTC)")
     def changed(self, site: Site) -> str:
@@ -146,9 +233,7 @@ class SiteAdmin(ServiceAdmin):
         return format_html_join("", "<p>{}: {}</p>", told)
 
 
-def site_fields(form: dict[str, Any]) -> dict[str, Any]:
-    """What a service takes. Raises ApiError, and a serializer's ValidationError."""
-    body = {name: form[name] for name in ("host", "mode", "unknown", "rules") if name in form}
-    check_values(body, "", 0)
-    fields: dict[str, Any] = SiteSerializer(partial=True).run_validation(body)
-    return fields
+def site_fields(form: SiteFields) -> dict[str, Any]:
+    """The service's arguments. Raises ApiError, and a serializer's ValidationError."""
+    body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
+    return validated(SiteSerializer(partial=True), body)

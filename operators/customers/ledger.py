@@ -1,16 +1,20 @@
-"""The ledger: read, and added to by adjustments with a reason. The database refuses everything else."""
+"""The ledger: read, and extended by adjustments with a reason. The database refuses everything else."""
 
-from typing import Any
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet, Sum
+from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from accounts.models import Account
 from analytics.ledger.adjustments import adjust
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
@@ -19,12 +23,12 @@ from kit.values import ids
 from kit.values.amounts import plain
 from operators.base.asking import AskingAdmin, Question
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, as_told
+from operators.base.fields import Amount, Currency, as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url
-from operators.base.model_admin import ServiceAdmin
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
+from operators.customers.refunds import RefundButton
 
 NAMES = {
     "amount": "amount",
@@ -46,38 +50,44 @@ def reference(label: str, help_text: str) -> forms.CharField:
 
 
 class AdjustmentForm(forms.ModelForm):
-    """An entry to be added."""
-
-    amount = Amount(help_text="Negative for what is given back.")
+    amount = Amount(help_text="Negative for a refund.")
     currency = Currency()
     description = forms.CharField(
         label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
     )
-    of_decision = reference("Decision", "dec_…, if it is about one. Its licence, item and requester are then known.")
-    of_license = reference("Licence", "lic_…, if it is about one. Its requester is then known.")
+    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and requester.")
+    of_license = reference("Licence", "lic_…, if it is about one. Implies its requester.")
     of_requester = reference("Requester", "The requester's own id.")
     of_content = reference("Item", "cnt_…")
 
     class Meta:
         model = LedgerEntry
         fields = ("account", "license_type", "occurred_at")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, help_text in (
-            ("occurred_at", "UTC. Reports count it on this day. Now, unless given."),
-            ("license_type", "Reports count it under this tier."),
-        ):
-            if name in self.fields:
-                self.fields[name].required = False
-                self.fields[name].help_text = help_text
+        help_texts = {
+            "occurred_at": "UTC. Reports count it on this day. Now, unless given.",
+            "license_type": "Reports count it under this tier.",
+        }
 
     def _post_clean(self) -> None:
         """Nothing: what the model would say, the API's own rules say."""
 
 
+class AdjustmentFields(TypedDict, total=False):
+    id: str
+    account: Account
+    amount: Decimal
+    currency: str
+    description: str
+    occurred_at: datetime | None
+    license_type: str
+    of_license: str
+    of_decision: str
+    of_content: str
+    of_requester: str
+
+
 @admin.register(LedgerEntry)
-class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
+class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmin[LedgerEntry, AdjustmentFields]):
     list_display = (
         "booked_at",
         "when",
@@ -101,10 +111,12 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
     search_help_text = "A whole led_ id, that of a charged decision, or the beginning of a requester's id or name."
     list_before_template = "operators/customers/ledger_total.html"
     actions_list = ("export_items",)
+    actions_detail = ("refund",)
     export_name = "ledger"
     export_columns = tuple(columns_of(LedgerEntrySerializer))
     sortable_by = ()
     form = AdjustmentForm
+    optional = frozenset({"occurred_at", "license_type"})
     add_fieldsets = (
         (None, {"fields": ("account", "amount", "currency", "description", "occurred_at")}),
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
@@ -120,7 +132,9 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
         "requesterId": "of_requester",
     }
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[LedgerEntry], search_term: str
+    ) -> tuple[QuerySet[LedgerEntry], bool]:
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -137,9 +151,9 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
         serializer = LedgerEntrySerializer()
         return [serializer.to_representation(entry) for entry in rows]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """With the total of what is listed, by currency."""
-        response: Any = super().changelist_view(request, extra_context)
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        """With the total of the list, by currency."""
+        response = super().changelist_view(request, extra_context)
         context = getattr(response, "context_data", None) or {}
         if "cl" in context:
             context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
@@ -148,13 +162,25 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: LedgerEntry | None = None) -> tuple[str, ...]:
         return self.fields if obj else ()
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> LedgerEntry:
-        account = fields.pop("account")
+    def create(self, request: HttpRequest, fields: AdjustmentFields) -> LedgerEntry:
         body = {
-            NAMES[name]: as_told(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
+            NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
         }
         body["amount"] = plain(fields["amount"])
-        return adjust(account.pk, {**AdjustmentSerializer().run_validation(body), "id": fields["id"]})
+        return adjust(fields["account"].pk, {**validated(AdjustmentSerializer(), body), "id": fields["id"]})
+
+    def booked(self, entry: LedgerEntry) -> tuple[Decimal, str] | None:
+        return (entry.amount, entry.currency) if entry.amount > 0 else None
+
+    def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
+        named = {
+            "of_decision": entry.decision_id,
+            "of_license": entry.license_id,
+            "of_requester": entry.requester.requester_id if entry.requester else None,
+            "of_content": entry.content_id,
+            "license_type": entry.license_type,
+        }
+        return {name: value for name, value in named.items() if value is not None}
 
     def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
@@ -171,7 +197,7 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
             effects=[
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {plain(abs(saved.amount))} {saved.currency} "
                 f"on {saved.occurred_at:%Y-%m-%d}.",
-                "The ledger keeps every entry: what is wrong can only be balanced by another one.",
+                "The ledger keeps every entry: a mistake can only be balanced by another entry.",
             ],
             button="Book it",
         )
@@ -192,7 +218,7 @@ class LedgerAdmin(ListExport, AskingAdmin, ServiceAdmin):
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
-        """Links to what it names; what has gone since is left out."""
+        """Links to the resources that it names; deleted ones are left out."""
         return links([entry.decision, entry.license, entry.requester, entry.content])
 
 
@@ -201,6 +227,8 @@ def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
     return [f"{plain(row['total'])} {row['currency']}" for row in added]
 
 
-def links(objects: list[Any]) -> str:
-    rows = ((one._meta.verbose_name.capitalize(), change_url(one), str(one)) for one in objects if one is not None)
+def links(objects: Iterable[Model | None]) -> str:
+    rows = (
+        (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
+    )
     return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"

@@ -1,16 +1,18 @@
-"""The form of a licence, and what it says as a body of the API, whose rules it is then held to."""
+"""The form of a licence, and its values as a body of the API, whose rules apply."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from kit.http.parsing import check_values
+from accounts.models import Account
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from operators.base.fields import Amount, Currency, Lines, as_told
+from operators.base.fields import Amount, Currency, Lines, as_json, validated
 
 NAMES = {
     "requester_own_id": "requesterId",
@@ -27,13 +29,11 @@ EITHER = "One on each line. Without items, tags and policies it covers everythin
 
 
 class LicenseForm(forms.ModelForm):
-    """What an operator says of a licence."""
-
     requester_own_id = forms.CharField(
         label="Requester",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        help_text="The requester's own id, as in checks. Somebody new comes into being by it.",
+        help_text="The requester's own id, as in checks. A new one is created.",
     )
     requester_name = forms.CharField(
         label="Requester's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
@@ -41,28 +41,24 @@ class LicenseForm(forms.ModelForm):
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items that have one of these. {EITHER}")
     policy_ids = Lines(label="Policies", help_text=f"Ids (pol_…): items under one of these. {EITHER}")
-    price_amount = Amount(label="Price", required=False, help_text="Enters the ledger at the start.")
+    price_amount = Amount(label="Price", required=False, help_text="Booked in the ledger at the start.")
     price_currency = Currency(label="Currency of the price", required=False)
     access_amount = Amount(
-        label="Price per access", required=False, help_text="What each check costs that this licence allows."
+        label="Price per access", required=False, help_text="Charged for each access that this licence allows."
     )
     access_currency = Currency(label="Currency per access", required=False)
 
     class Meta:
         model = License
         fields = "__all__"  # noqa: DJ007 - the admin names them
+        help_texts = {"starts_at": "UTC. Now, unless given.", "expires_at": "UTC. Empty: it never ends."}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "starts_at" in self.fields:
-            self.fields["starts_at"].required = False
-            self.fields["starts_at"].help_text = "UTC. Now, unless given."
-            self.fields["expires_at"].help_text = "UTC. Without one it never ends."
-        for name in self.fields.keys() & {"price_amount", "access_amount"}:
-            amount = getattr(self.instance, name)
-            self.initial[name] = None if amount is None else plain(amount)
+    def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
+        """Amounts as the API spells them."""
+        initial = super().get_initial_for_field(field, field_name)
+        return plain(initial) if isinstance(initial, Decimal) else initial
 
-    def clean(self) -> Any:
+    def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         for name in MONEY:
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
@@ -78,17 +74,31 @@ class LicenseForm(forms.ModelForm):
         """Nothing: what the model would say, the API's own rules say."""
 
 
-def license_fields(form: Mapping[str, Any], cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """What a service takes. `form` has what was given or changed, `cleaned` everything: money comes in pairs.
+class LicenseFields(TypedDict, total=False):
+    id: str
+    account: Account
+    requester_own_id: str
+    requester_name: str
+    license_type: str
+    content_ids: list[str]
+    tags: list[str]
+    policy_ids: list[str]
+    starts_at: datetime | None
+    expires_at: datetime | None
+    price_amount: Decimal | None
+    price_currency: str | None
+    access_amount: Decimal | None
+    access_currency: str | None
+
+
+def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) -> dict[str, Any]:
+    """The service's arguments. `form` has the values given or changed, `cleaned` all of them: money comes in pairs.
 
     Raises ApiError, and a serializer's ValidationError.
     """
-    body = {NAMES[name]: as_told(value) for name, value in form.items() if name in NAMES}
+    body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
     for name, told in MONEY.items():
         if form.keys() & {f"{name}_amount", f"{name}_currency"}:
-            amount = cleaned.get(f"{name}_amount")
-            money = {"amount": plain(amount), "currency": cleaned[f"{name}_currency"]} if amount is not None else None
-            body[told] = money
-    check_values(body, "", 0)
-    fields: dict[str, Any] = LicenseSerializer(partial=True).run_validation(body)
-    return fields
+            amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
+            body[told] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
+    return validated(LicenseSerializer(partial=True), body)

@@ -1,4 +1,4 @@
-"""What is asked before a licence is saved: what it covers, what it books, and whether any policy knows its type."""
+"""The question before a licence is saved: its coverage, its bookings, and whether any policy knows its type."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -53,7 +53,7 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
 
 
 def booked(before: License | None, saved: License, known: set[str]) -> list[str]:
-    """What saving adds to the ledger, in sentences; `known` are the ids of the entries that were there."""
+    """The bookings of a save, in sentences; `known` are the ids of the entries before it."""
     entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
     sentences = [
         f"{plain(entry.amount)} {entry.currency} is booked as of {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
@@ -78,7 +78,7 @@ def per_access(before: License | None, saved: License) -> list[str]:
 
 
 def covered(held: License) -> str:
-    """How many items a licence covers now."""
+    """The number of items that a licence covers now."""
     if not (held.content_ids or held.tags or held.policy_ids):
         return "everything"
     named = Q(pk__in=held.content_ids) | Q(policy_id__in=held.policy_ids)

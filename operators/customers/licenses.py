@@ -1,15 +1,15 @@
 """Licences: issued, changed and revoked by the services of the API."""
 
-from typing import Any
+from decimal import Decimal
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
-from django.forms import ModelForm
+from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import DropdownFilter
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
@@ -20,14 +20,14 @@ from licensing.licenses.serializers import STATES
 from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
 from operators.base.fields import SuggestingInput
-from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
-from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
-from operators.customers.license_form import LicenseForm, license_fields
+from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
 from operators.customers.license_question import known_types, license_question
+from operators.customers.refunds import RefundButton
 from operators.customers.requesters import term
 
 MOST_ACCOUNTS = 200  # whose licence types are offered
@@ -37,27 +37,24 @@ TERMS = (
 )  # fmt: skip
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(OptionsFilter[License]):
     title = "state"
     parameter_name = "state"
+    options = {state: state for state in STATES}
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, state) for state in STATES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[License]) -> QuerySet[License]:
-        state = self.value()
-        return license_services.with_state(queryset).filter(derived_status=state) if state in STATES else queryset
+    def narrowed(self, queryset: QuerySet[License], value: str) -> QuerySet[License]:
+        return license_services.with_state(queryset).filter(derived_status=value)
 
 
 def accounts_of(request: HttpRequest, held: License | None) -> list[str]:
-    """Those whose licence types are offered: the licence's own, or those that a new one may be of."""
+    """The accounts whose licence types are suggested: the licence's own, or those that a new one can belong to."""
     if held is not None:
         return [held.account_id]
     return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
 
 
 @admin.register(License)
-class LicenseAdmin(AskingAdmin, ServiceAdmin):
+class LicenseAdmin(RefundButton[License], AskingAdmin[License, LicenseFields]):
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
     list_filter = (
@@ -71,29 +68,35 @@ class LicenseAdmin(AskingAdmin, ServiceAdmin):
     search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
     sortable_by = ()
     form = LicenseForm
+    optional = frozenset({"starts_at"})
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name", *TERMS)}),)
     fieldsets = (
         (None, {"fields": ("identifier", "account", "holder", "status_now", *TERMS)}),
-        ("Since", {"fields": ("created_at", "updated_at", "revoked", "booked")}),
+        ("Since", {"fields": ("created_at", "updated_at", "revoked", "in_ledger")}),
     )
-    readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "booked")
+    readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
-    rights = {"booked": "analytics.view_ledgerentry"}
-    actions_detail = ("revoke",)
+    rights = {"in_ledger": "analytics.view_ledgerentry"}
+    actions_detail = ("refund", "revoke")
+    refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",
         "price": "price_amount",
         "pricePerAccess": "access_amount",
     }
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[License], search_term: str
+    ) -> tuple[QuerySet[License], bool]:
         return find_licenses(queryset, search_term), False
 
     def get_readonly_fields(self, request: HttpRequest, obj: License | None = None) -> tuple[str, ...]:
         return self.readonly if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
-        form: Any = super().get_form(request, obj, change, **kwargs)
+    def get_form(
+        self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
+        form = super().get_form(request, obj, change, **kwargs)
         if "license_type" in form.base_fields:
             form.base_fields["license_type"].widget = SuggestingInput(lambda: known_types(accounts_of(request, obj)))
         if obj is not None:  # a licence stays its requester's
@@ -110,31 +113,32 @@ class LicenseAdmin(AskingAdmin, ServiceAdmin):
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> License:
-        account = fields.pop("account")
+    def create(self, request: HttpRequest, fields: LicenseFields) -> License:
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
-        return license_services.issue_license(account.pk, {**license_fields(given, fields), "id": fields["id"]})
+        return license_services.issue_license(
+            fields["account"].pk, {**license_fields(given, fields), "id": fields["id"]}
+        )
 
     def question(self, request: HttpRequest, before: License | None, saved: License) -> Question | None:
-        known: set[str] = getattr(request, "booked_before", set())
-        return license_question(before, saved, known, is_new=saved.requester.created >= saved.created)
+        return license_question(
+            before, saved, kept(request).booked_before, is_new=saved.requester.created >= saved.created
+        )
 
-    def tried(self, request: HttpRequest, form: ModelForm, obj: Any) -> Any:
+    def tried(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:
         entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
-        request.booked_before = set(entries.values_list("pk", flat=True))  # type: ignore[attr-defined]
+        kept(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().tried(request, form, obj)
 
     def locked(self, obj: License) -> License:
         return license_services.lock(obj)
 
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+    def save_form(self, request: HttpRequest, form: ModelForm, change: bool) -> License:
         kept(request).cleaned = form.cleaned_data
         return super().save_form(request, form, change)
 
-    def update(self, request: HttpRequest, obj: License, fields: dict[str, Any]) -> License:
-        if fields.get("starts_at", ...) is None:
-            del fields["starts_at"]
-        return license_services.update_license(obj, license_fields(fields, kept(request).cleaned))
+    def update(self, request: HttpRequest, obj: License, fields: LicenseFields) -> License:
+        given = {name: value for name, value in fields.items() if (name, value) != ("starts_at", None)}
+        return license_services.update_license(obj, license_fields(given, kept(request).cleaned))
 
     @action(
         description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
@@ -142,7 +146,7 @@ class LicenseAdmin(AskingAdmin, ServiceAdmin):
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         held = self.found(request, object_id)
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             license_services.revoke_license(held)
             return f"The licence {held.license_type} of {held.requester} is revoked."
 
@@ -173,11 +177,15 @@ class LicenseAdmin(AskingAdmin, ServiceAdmin):
             perform=perform,
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """None for a licence that is revoked."""
-        held = self.get_object(request, unquote(str(object_id)))
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        """A revoked licence is not revoked again."""
+        held = self.get_object(request, unquote(object_id))
+        actions = super().get_actions_detail(request, object_id)
         active = held is not None and held.status != LicenseStatus.REVOKED
-        return super().get_actions_detail(request, object_id) if active else []
+        return [one for one in actions if active or not one.action_name.endswith("revoke")]
+
+    def booked(self, held: License) -> tuple[Decimal, str] | None:
+        return (held.price_amount, held.price_currency or "") if held.price_amount else None
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -232,7 +240,7 @@ class LicenseAdmin(AskingAdmin, ServiceAdmin):
         return f"{held.revoked_at:%Y-%m-%d %H:%M}" if held.revoked_at else "no"
 
     @display(description="In the ledger")
-    def booked(self, held: License) -> str:
+    def in_ledger(self, held: License) -> str:
         return format_html(
             '<a class="text-link" href="{}">Entries of this requester</a>',
             list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),

@@ -1,8 +1,7 @@
-"""Requesters: who has asked, what they hold, and what they were answered. They come into being by asking."""
-
-from typing import Any
+"""Requesters: their licences and their latest decisions. A first check or licence creates them."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -21,7 +20,7 @@ LICENSES = 10
 
 
 @admin.register(Requester)
-class RequesterAdmin(ScopedAdmin):
+class RequesterAdmin(ScopedAdmin[Requester]):
     list_display = ("requester_id", "name", "account", "first_seen")
     list_select_related = ("account",)
     list_filter = (("account", RelatedFilter),)
@@ -34,7 +33,9 @@ class RequesterAdmin(ScopedAdmin):
 
     rights = {"licenses_held": "licensing.view_license", "decisions": "analytics.view_accessevent"}
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Requester], search_term: str
+    ) -> tuple[QuerySet[Requester], bool]:
         return find_requesters(queryset, search_term), False
 
     @display(description="First seen (UTC)")
@@ -61,6 +62,6 @@ class RequesterAdmin(ScopedAdmin):
 
 
 def term(held: License) -> str:
-    """From when to when, as in "from 2026-01-01 to 2026-12-31"."""
+    """The term of a licence, as in "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
     end = f"to {held.expires_at:%Y-%m-%d %H:%M}" if held.expires_at else "without end"
     return f"from {held.starts_at:%Y-%m-%d %H:%M} {end}"

@@ -1,22 +1,26 @@
-"""The login form: name, password and, of who has set one up, a code of the second factor. One form, one answer.
+"""The login form: name, password and, where a second factor is set up, its code. One form, one answer.
 
-And the form that changes one's own password, whose attempts at the old one are limited likewise.
+And the form that changes one's own password, with the same limit on attempts at the old one.
 """
 
 import logging
-from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
+from django.http import HttpRequest
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
+from kit.http.middleware import Address
 from operators.login import second_factor
 from operators.login.known_browsers import known_browser
 from operators.login.limits import seconds_to_wait, seconds_to_wait_inside, too_many
 from operators.login.sessions import mark_session
 
 logger = logging.getLogger(__name__)
+
+GIVEN = "second_factor_given"  # an attribute of the user who signs in
 
 
 class LoginForm(AuthenticationForm):
@@ -28,11 +32,11 @@ class LoginForm(AuthenticationForm):
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "text", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, request: HttpRequest | None = None, *args: object, **kwargs: object) -> None:
+        super().__init__(request, *args, **kwargs)
         self.fields["code"].widget.attrs["class"] = self.fields["username"].widget.attrs["class"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         username = self.cleaned_data.get("username", "")
         wait = seconds_to_wait(username, self.address, known_browser(self.request, username))
         if wait is not None:
@@ -40,17 +44,17 @@ class LoginForm(AuthenticationForm):
             raise too_many(wait)
         return super().clean()
 
-    def confirm_login_allowed(self, user: Any) -> None:
+    def confirm_login_allowed(self, user: User) -> None:
         if not (user.is_active and user.is_staff):
             raise self.get_invalid_login_error()
         if second_factor.is_set_up(user):
             if not second_factor.accepts(user, self.cleaned_data.get("code", "")):
-                # In the words for a wrong password: who guesses one does not learn that it was right.
+                # The message for a wrong password: nobody who guesses one learns that it was right.
                 raise self.get_invalid_login_error()
-            user.second_factor_given = True
+            vars(user)[GIVEN] = True
 
     @property
-    def address(self) -> Any:
+    def address(self) -> Address | None:
         return getattr(self.request, "client_address", None)
 
     def get_invalid_login_error(self) -> forms.ValidationError:
@@ -63,7 +67,7 @@ class LoginForm(AuthenticationForm):
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """Who sits down at somebody's open session does not get to guess the password."""
+    """With a limit on attempts at the old password, for anybody who finds a session open."""
 
     def clean_old_password(self) -> str:
         wait = seconds_to_wait_inside(self.user)
@@ -74,5 +78,5 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 
 @receiver(user_logged_in)
-def note_login(sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
-    mark_session(request.session, second_factor=getattr(user, "second_factor_given", False))
+def note_login(sender: type[User], request: HttpRequest, user: User, **kwargs: object) -> None:
+    mark_session(request.session, second_factor=getattr(user, GIVEN, False))

@@ -1,12 +1,11 @@
 """Browsers in which an operator has signed in before, by a signed cookie.
 
-A login from one has attempts of its own (operators.login.limits), so that nobody else can use them up. The
-cookie opens nothing: password and code are asked for as ever. It holds for one operator and their password of then, or
+A login from one has attempts of its own (operators.login.limits), so that nobody else can use them up. The cookie
+opens nothing: password and code are asked for as ever. It is bound to one operator and their password of that time, or
 whoever once knew the password could collect attempts at the next one.
 """
 
 import secrets
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -14,16 +13,18 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from operators.base.requests import signed_in
+
 COOKIE, SALT = "known_browser", "operators.login.known_browsers"
 LIFETIME = 90 * 86_400  # seconds since the last login
 
 
-def of_password(user: Any) -> str:
+def of_password(user: User) -> str:
     return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
 
 
 def known_browser(request: HttpRequest, username: str) -> str | None:
-    """The id of the browser, if the operator of this name has signed in in it."""
+    """The id of the browser, if the operator of this name has signed in from it."""
     try:
         operator, browser, password = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
@@ -33,8 +34,8 @@ def known_browser(request: HttpRequest, username: str) -> str | None:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Makes the browser known as that of the operator who has just signed in."""
-    user: Any = request.user
+    """Marks the browser as known to the operator who has just signed in."""
+    user = signed_in(request)
     browser = known_browser(request, user.get_username()) or secrets.token_urlsafe(16)
     response.set_cookie(
         COOKIE,

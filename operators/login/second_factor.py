@@ -1,18 +1,18 @@
 """The second factor of a login: an authenticator app, or one of the recovery codes on paper.
 
 A code works once: the step of the last one is kept, and a recovery code is marked as used, both by an UPDATE that only
-one of simultaneous attempts can win. The secret is sealed and the codes are digests, so that who reads the database
-alone can make no code.
+one of simultaneous attempts can win. The secret is sealed and recovery codes are stored as digests, so that the
+database alone gives nobody a code.
 """
 
 import hmac
 import secrets
 from base64 import b32encode
 from datetime import datetime
-from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -28,15 +28,15 @@ PURPOSE = "authenticator"  # of what is sealed
 RECOVERY_CODES = 10
 
 
-def is_set_up(user: Any) -> bool:
-    return Authenticator.objects.filter(user=user).exists()
+def is_set_up(user: User | AnonymousUser) -> bool:
+    return user.is_authenticated and Authenticator.objects.filter(user=user).exists()
 
 
 @transaction.atomic
-def set_up(user: Any, secret: bytes, code: str, *, session_key: str | None = None) -> list[str] | None:
-    """Makes the app that knows the secret the user's second factor, if the code proves that it does.
+def set_up(user: User, secret: bytes, code: str, *, session_key: str | None = None) -> list[str] | None:
+    """Makes an app with this secret the user's second factor, if the code proves that it has the secret.
 
-    Ends all sessions of the user but that of the key, in which it is set up: they were made with the password alone.
+    Ends all other sessions of the user, which were made with the password alone; `session_key` names the one to keep.
     Returns new recovery codes; None for a wrong code.
     """
     step = totp.step_of(secret, code)
@@ -51,12 +51,12 @@ def set_up(user: Any, secret: bytes, code: str, *, session_key: str | None = Non
     return new_recovery_codes(user)
 
 
-def note_change(user: Any, state: str) -> None:
+def note_change(user: User, state: str) -> None:
     audit.record("operator.second_factor_changed", AuditedOperator(user), {}, {"secondFactor": state})
 
 
-def new_recovery_codes(user: Any) -> list[str]:
-    """Ten codes in place of those that there were. They exist nowhere else."""
+def new_recovery_codes(user: User) -> list[str]:
+    """Ten codes that replace the former ones. They are stored nowhere else."""
     codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
@@ -68,12 +68,12 @@ def code_digest(code: str) -> bytes:
     return hmac.digest(settings.API_KEY_PEPPER, b"recovery-code:" + code.encode(), "sha256")
 
 
-def unused_codes(user: Any) -> QuerySet[RecoveryCode]:
+def unused_codes(user: User) -> QuerySet[RecoveryCode]:
     return RecoveryCode.objects.filter(user=user, used_at=None)
 
 
-def accepts(user: Any, code: str, now: datetime | None = None) -> bool:
-    """Whether this is a code of the app or a recovery code, and uses it up."""
+def accepts(user: User, code: str, now: datetime | None = None) -> bool:
+    """Whether this is a valid code of the app or a recovery code. Uses it up."""
     code = "".join(code.split()).replace("-", "").lower()
     if code.isdecimal() and len(code) == totp.DIGITS:
         return accepts_of_app(user, code)
@@ -82,7 +82,7 @@ def accepts(user: Any, code: str, now: datetime | None = None) -> bool:
     return unused_codes(user).filter(digest=code_digest(code)).update(used_at=now or timezone.now()) == 1
 
 
-def accepts_of_app(user: Any, code: str) -> bool:
+def accepts_of_app(user: User, code: str) -> bool:
     authenticator = Authenticator.objects.filter(user=user).first()
     if authenticator is None:
         return False
@@ -96,14 +96,14 @@ def accepts_of_app(user: Any, code: str) -> bool:
 
 
 @transaction.atomic
-def reset(user: Any) -> None:
-    """Somebody else turns it off; who was signed in, perhaps by the lost phone, is not any more."""
+def reset(user: User) -> None:
+    """Turns it off for somebody else, and signs them out everywhere, a lost phone included."""
     turn_off(user)
     end_sessions(user)
 
 
 @transaction.atomic
-def turn_off(user: Any) -> None:
+def turn_off(user: User) -> None:
     """The password alone signs in from now on."""
     if Authenticator.objects.filter(user=user).delete()[0]:
         note_change(user, "off")

@@ -1,20 +1,23 @@
-"""The page on which members of staff set their second factor up, renew their recovery codes, and turn it off."""
+"""The page where operators set up their second factor, renew their recovery codes, and turn it off."""
 
 import logging
-from typing import Any
+from typing import TypedDict
 
 import segno
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.contrib.auth.models import User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Authenticator
+from operators.base.requests import signed_in
 from operators.login import second_factor, totp
 from operators.login.limits import answer_too_many, seconds_to_wait_inside, too_many
 from operators.login.sessions import SECOND_FACTOR
@@ -35,8 +38,8 @@ class CodeForm(forms.Form):
     ticket = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
-def second_factor_page(request: HttpRequest, site: Any) -> HttpResponse:
-    user: Any = request.user
+def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    user = signed_in(request)
     authenticator = Authenticator.objects.filter(user=user).first()
     form = CodeForm(request.POST or None)
     codes = None
@@ -65,23 +68,29 @@ def second_factor_page(request: HttpRequest, site: Any) -> HttpResponse:
         "unused": second_factor.unused_codes(user).count() if authenticator else 0,
     }
     if authenticator is None and codes is None:
-        context |= offer(user, form)
+        context |= {**offer(user, form)}
     return answer_too_many(TemplateResponse(request, "operators/second_factor.html", context), form)
 
 
-def offer(user: Any, form: CodeForm) -> dict[str, Any]:
-    """A secret to set up: the one of the form that was sent, or a new one."""
+class Offer(TypedDict):
+    ticket: str
+    secret: str
+    qr: SafeString  # an SVG
+
+
+def offer(user: User, form: CodeForm) -> Offer:
+    """A secret to set up: that of the submitted form, or a new one."""
     secret = secret_of(user, form.data.get("ticket", "")) or totp.new_secret()
-    code = segno.make(totp.address(secret, user.get_username(), settings.UNFOLD["SITE_TITLE"]), error="m")
+    code = segno.make(totp.address(secret, user.get_username(), str(settings.UNFOLD["SITE_TITLE"])), error="m")
     return {
         "ticket": signing.dumps([user.pk, totp.as_text(secret)], salt=SALT),
         "secret": totp.as_text(secret),
-        # Made here out of nothing but the address; black on white in the dark theme too.
+        # Made here from nothing but the address; black on white in the dark theme too.
         "qr": mark_safe(code.svg_inline(scale=5, border=3, light="#fff")),  # noqa: S308
     }
 
 
-def secret_of(user: Any, ticket: str) -> bytes | None:
+def secret_of(user: User, ticket: str) -> bytes | None:
     try:
         owner, text = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
     except signing.BadSignature:
@@ -90,12 +99,13 @@ def secret_of(user: Any, ticket: str) -> bytes | None:
 
 
 def set_up(request: HttpRequest, form: CodeForm) -> list[str] | None:
-    secret = secret_of(request.user, form.cleaned_data["ticket"])
+    user = signed_in(request)
+    secret = secret_of(user, form.cleaned_data["ticket"])
     if secret is None:
         form.add_error(None, "This page is too old. Scan the code that it shows now.")
         return None
     code = form.cleaned_data["code"].replace(" ", "")
-    codes = second_factor.set_up(request.user, secret, code, session_key=request.session.session_key)
+    codes = second_factor.set_up(user, secret, code, session_key=request.session.session_key)
     if codes is None:
         form.add_error("code", "This is not the code of now. Is the clock of your phone right?")
         return None

@@ -1,10 +1,9 @@
-"""Sessions in the database under digests of their keys: who reads the table can open none of them.
+"""Sessions stored under digests of their keys: the table lets nobody into a session.
 
-The key itself, which the cookie carries, is kept nowhere.
+The key itself, which the cookie carries, is stored nowhere.
 """
 
 from hashlib import blake2b
-from typing import Any
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
@@ -31,7 +30,7 @@ class SessionStore(DatabaseSessionStore):
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+    def create_model_instance(self, data: dict[str, object]) -> AbstractBaseSession:
         session = super().create_model_instance(data)
         session.session_key = stored_key(session.session_key)
         return session
@@ -41,6 +40,6 @@ class SessionStore(DatabaseSessionStore):
         if key is not None:
             super().delete(stored_key(key))
 
-    # The database's own asynchronous methods would look for the key itself; these run the methods above in a thread.
+    # The database backend's own asynchronous methods look for the key itself; these run the methods above in a thread.
     aexists, acreate, aload = SessionBase.aexists, SessionBase.acreate, SessionBase.aload
     asave, adelete = SessionBase.asave, SessionBase.adelete

@@ -1,9 +1,10 @@
-"""What a session notes of its login, and ending those of an operator: what they were signed in by holds no more."""
+"""Notes of a login in its session, and the end of all sessions of an operator."""
 
 import time
-from typing import Any
 
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -12,17 +13,17 @@ from operators.login.session_store import stored_key
 SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"  # keys of a session
 
 
-def mark_session(session: Any, *, second_factor: bool) -> None:
+def mark_session(session: SessionBase, *, second_factor: bool) -> None:
     """Notes when and how somebody signed in."""
     session[SIGNED_IN_AT] = int(time.time())
     session[SECOND_FACTOR] = second_factor
 
 
-def end_sessions(user: Any, *, keep: str | None = None) -> None:
-    """Signs the operator out everywhere but in the session whose key is `keep`.
+def end_sessions(user: User, *, keep: str | None = None) -> None:
+    """Signs the operator out of every session but the one whose key is `keep`.
 
-    A session tells whose it is only to who opens it. There are as many as operators who signed in within the last
-    hours, so they are all looked at.
+    Whose a session is stands only in its data. There are no more sessions than logins within the last hours, so all of
+    them are read.
     """
     running = Session.objects.filter(expire_date__gt=timezone.now())
     if keep is not None:

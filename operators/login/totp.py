@@ -44,5 +44,5 @@ def from_text(text: str) -> bytes:
 
 
 def address(secret: bytes, username: str, issuer: str) -> str:
-    """What the QR code says."""
+    """The otpauth: URI of the QR code."""
     return generator(secret).provisioning_uri(name=username, issuer_name=issuer)

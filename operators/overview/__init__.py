@@ -1,5 +1,5 @@
-"""The admin's first page: figures, what needs attention, and on a new installation what to do next.
+"""The admin's first page: figures, things that need attention, and first steps on a new installation.
 
-`choice` reads what is asked for, `figures` collects it from the services that the API's reports come from, `charts`
-draws, `first_steps` leads whoever has no decisions yet, `page` puts them together.
+`choice` reads the query, `figures` collects the figures from the services behind the API's reports, `charts` draws
+them, `first_steps` guides operators who have no decisions yet, and `page` puts the parts together.
 """

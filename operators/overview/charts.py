@@ -33,7 +33,7 @@ class Chart(Struct, frozen=True):
 
 
 def draw(bars: Sequence[tuple[str, Sequence[tuple[str, Number]]]]) -> Chart | None:
-    """Of each bar what is told of it, and the parts (kind, value) that lie on one another; None if all are 0.
+    """The chart of bars, each with its text and its stacked parts (kind, value); None if all are 0.
 
     A bar of several parts has no negative ones.
     """
@@ -58,5 +58,5 @@ def places(number: Decimal) -> str:
 
 
 def share(value: Number, largest: Number) -> str:
-    """Of a hundred, for a bar beside a figure."""
+    """The length in per cent of a bar beside a figure."""
     return places(max(Decimal(value) * 100 / Decimal(largest), Decimal(0))) if largest else "0"

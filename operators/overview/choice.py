@@ -1,4 +1,4 @@
-"""What the overview is asked to show: one account or all, a period, a currency."""
+"""The query of the overview: one account or all, a period, a currency."""
 
 import re
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class Choice:
         return {"account__id__exact": self.account.pk} if self.account else {}
 
     def query(self, **changed: str) -> dict[str, str]:
-        """What the page's address says of it, with something changed."""
+        """The query of the page's address, with changes."""
         chosen = {"account": self.account.pk} if self.account else {}
         return {**chosen, "period": self.period, "currency": self.currency, **changed}
 

@@ -1,10 +1,10 @@
-"""The overview's figures: those of the API's reports, in words and rows of a page."""
+"""The overview's figures: those of the API's reports, formatted for a page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TypedDict
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -30,21 +30,28 @@ GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the cha
 
 
 class BarRow(Struct, frozen=True):
-    """A line of a list: what it is, its figure, how long its bar is (of a hundred), and where it leads."""
+    """A line of a list: its name, figure, length of the bar in per cent, and link."""
 
     name: str
     figure: str
     share: str
     link: str = ""
     hint: str = ""
-    figure_link: str = ""  # to what the figure counts
+    figure_link: str = ""  # to a list of what the figure counts
+
+
+class Bucket(TypedDict):
+    date: str
+    requests: int
+    allowed: int
+    denied: int
 
 
 @dataclass(frozen=True)
 class UsageFigures:
-    summary: dict[str, int]
+    summary: Mapping[str, int]
     chart: Chart | None
-    series: list[dict[str, Any]]
+    series: list[Bucket]
     reasons: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
@@ -124,8 +131,12 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
             )
             for row in report["byDenialReason"]
         ],
-        content=top(choice, shown, report["topContent"], "title", Content),
-        requesters=top(choice, shown, report["topRequesters"], "name", Requester),
+        content=top(
+            choice, shown, [(one["id"], one["title"], one["requests"]) for one in report["topContent"]], Content
+        ),
+        requesters=top(
+            choice, shown, [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]], Requester
+        ),
         group_by=window.group_by,
     )
 
@@ -137,15 +148,19 @@ def days_of(field: str, window: Window) -> dict[str, str]:
 
 
 def top(
-    choice: Choice, shown: dict[str, str], rows: Sequence[dict[str, Any]], name: str, model: type[Content | Requester]
+    choice: Choice,
+    shown: dict[str, str],
+    rows: Sequence[tuple[str, str | None, int]],
+    model: type[Content | Requester],
 ) -> list[BarRow]:
-    largest = rows[0]["requests"] if rows else 0
-    link = Links(choice, model, [one["id"] for one in rows], AccessEvent, shown)
-    return [link.row(one["id"], one[name], f"{one['requests']:,}", share(one["requests"], largest)) for one in rows]
+    """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first."""
+    largest = rows[0][2] if rows else 0
+    link = Links(choice, model, [api_id for api_id, _, _ in rows], AccessEvent, shown)
+    return [link.row(api_id, name, f"{requests:,}", share(requests, largest)) for api_id, name, requests in rows]
 
 
 class Links:
-    """Rows about items or requesters, which lead to them and to what is listed of each."""
+    """Rows about items or requesters, with links to them and to their decisions or entries."""
 
     def __init__(
         self,
@@ -157,7 +172,7 @@ class Links:
     ) -> None:
         self.choice, self.model, self.listed, self.shown = choice, model, listed, shown
         self.filters: dict[str, list[dict[str, str]]] = {}
-        if model is Requester:  # whose own ids several accounts may have
+        if model is Requester:  # several accounts may have a requester with the same id
             found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
             for pk, requester_id in found.values_list("pk", "requester_id"):
                 self.filters.setdefault(requester_id, []).append({"requester__id__exact": str(pk)})
@@ -165,7 +180,7 @@ class Links:
             self.filters = {api_id: [{"content__id__exact": api_id}] for api_id in api_ids}
 
     def row(self, api_id: str, name: str | None, figure: str, part: str) -> BarRow:
-        """An item's title tells it apart, its id nobody knows by heart; a requester's id is the caller's own."""
+        """With a requester's id beside the name: unlike an item's, the caller has chosen it."""
         filters = self.filters.get(api_id, [])
         figure_link = list_url(self.listed, **self.shown, **filters[0]) if len(filters) == 1 else ""
         link = list_url(self.model, q=api_id, **self.choice.account_filter)
@@ -225,7 +240,7 @@ def earners(
 
 
 def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:
-    """If all was booked in one currency, that one needs no rates."""
+    """Suggests the currency of the bookings if there is just one: it needs no rates."""
     booked = TierRevenue.objects.filter(
         account_id__in=choice.account_ids,
         day__gte=(window.start - (window.end - window.start)).date(),
@@ -239,7 +254,7 @@ def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:
 
 @dataclass(frozen=True)
 class Today:
-    """Decisions of today against those of yesterday, which are compared in the hours that are over."""
+    """Decisions of today and yesterday, compared over the hours of today that are complete."""
 
     days: Days
     denied: int

@@ -1,7 +1,6 @@
-"""What to do next, for whoever has no decisions to look at yet."""
+"""The next steps, for operators who have no decisions to look at yet."""
 
-from typing import Any
-
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -14,7 +13,7 @@ from operators.overview.choice import Choice
 
 
 class Step(Struct, frozen=True):
-    """`link` is empty for who may not take it."""
+    """`link` is empty for operators without the permission."""
 
     title: str
     why: str
@@ -22,7 +21,7 @@ class Step(Struct, frozen=True):
     link: str
 
 
-# The title, why it is there, the admin's page that does it, and the permission for it.
+# The title, the reason, the admin's page for it, and the permission.
 STEPS = (
     ("Make an account", "It stands for a publisher, and owns all that follows.", "accounts_account", "add_account"),
     ("Make an API key", "It lets the publisher's programs in.", "accounts_apikey", "add_apikey"),
@@ -33,7 +32,7 @@ STEPS = (
 
 def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     """None once there are decisions, in whichever period."""
-    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):  # it goes from the one to the other
+    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):  # rows move from the first to the second
         return None
     done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
     steps = [
@@ -49,13 +48,13 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     return [*steps, last]
 
 
-def exists(model: Any, choice: Choice) -> bool:
-    """Whether any of the accounts has any; asked for each, PostgreSQL would read the whole table every time."""
-    return bool(choice.accounts) and model.objects.filter(account_id__in=choice.account_ids).exists()
+def exists(model: type[Model], choice: Choice) -> bool:
+    """Whether any of the accounts has one; a query for each account would read the whole table on PostgreSQL."""
+    return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()
 
 
 def link_to(request: HttpRequest, page: str, permission: str) -> str:
     app, _ = page.split("_")
     if permission == "add_account" and not request.user.is_superuser:
-        return ""  # who sees some accounts alone would not see the new one
+        return ""  # others would not see the new account
     return reverse(f"admin:{page}_add") if request.user.has_perm(f"{app}.{permission}") else ""

@@ -1,7 +1,6 @@
-"""The overview as a page: who sees which part of it."""
+"""The overview as a page, with the parts that the operator may see."""
 
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import F, Q
@@ -30,7 +29,7 @@ MOST_ROWS = 10
 
 
 class AccountRow(Struct, frozen=True):
-    """An account that runs: its decisions of today, and how much of its plan it has used up."""
+    """An active account: its decisions of today, and how much of its plan is used."""
 
     account: Account
     link: str
@@ -50,8 +49,8 @@ class KeyRow(Struct, frozen=True):
     warning: str
 
 
-def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """What unfold's DASHBOARD_CALLBACK adds to the first page."""
+def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
+    """The context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now, user = timezone.now(), request.user
     choice = read_choice(request.GET, request_scope(request))
     sees = {
@@ -82,9 +81,9 @@ def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 def figures(
     request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The parts that the member of staff sees."""
-    context: dict[str, Any] = {}
+    context: dict[str, object] = {}
     days: dict[str, Days] = {}
     if sees["usage"]:
         usage = usage_figures(choice, window)
@@ -103,8 +102,8 @@ def figures(
     return context
 
 
-def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, Any]:
-    """Those that end soon, then those that nobody has used for long; one more than are shown tells that there are."""
+def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
+    """Keys that end soon, then keys unused for long; one row beyond the limit tells that there are more."""
     found = (
         ApiKey.objects.filter(key_states.expiring(now) | key_states.unused(now), account_id__in=choice.account_ids)
         .select_related("account")
@@ -130,7 +129,7 @@ def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
 
 
 def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
-    """The accounts that did something today: first those near a limit of their plans, then the busiest."""
+    """The accounts active today: first those near a limit of their plan, then the busiest."""
     use = plan_use(choice.accounts)
     rows = [
         AccountRow(

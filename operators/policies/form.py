@@ -1,10 +1,13 @@
-"""The form of a policy: its rules as rows or as JSON, and what is to be done with them beside being saved."""
+"""The form of a policy: its rules as rows or as JSON, and the buttons that do something else than save."""
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import orjson
 from django import forms
+from django.http import QueryDict
+from django.utils.functional import cached_property
 from unfold.widgets import (
     BASE_INPUT_CLASSES,
     UnfoldAdminSelectWidget,
@@ -12,14 +15,15 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
+from accounts.models import Account
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
 from licensing.policies.condition_values import RuleError
 from licensing.policies.conditions import CONDITIONS, Kind, names_of
 from licensing.policies.models import Policy
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, check_size, parse_rule, parse_rules
-from operators.base.asking import EDIT
-from operators.policies.rule_order import evaluated, in_order
+from operators.base.mixins import EDIT
+from operators.policies.rule_order import Rule, evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, edited, field_at, row_of, rows_of, rule_of
 
 # Without those that mark every field within a field that has an error.
@@ -27,16 +31,29 @@ CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
 PROMINENT = "licenseType"
 CHOICES = names_of(Kind.CHOICES)
 FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
-EDITING = ("add", "remove", "up", "down", "rows", "json", "back")  # steps that only change what the form shows
+EDITING = ("add", "remove", "up", "down", "rows", "json")  # steps that only change what the form shows
 
 
-def rows_shown(rules: Any) -> list[RuleRow]:
-    """The rows of valid rules, in the order in which they are tried."""
+RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
+
+
+class PolicyFields(TypedDict, total=False):
+    id: str
+    account: Account
+    name: str
+    description: str | None
+    mode: str
+    default_action: str
+    rules: list[Rule]
+
+
+def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
+    """The rows of valid rules, in the order of evaluation."""
     return [row_of(rule) for _, rule in evaluated(rules)]
 
 
 class RulesWidget(forms.Widget):
-    """Rows of fields, or a text area with JSON. Its value is (rows, None) or (None, text)."""
+    """Rows of fields, or a text area with JSON."""
 
     template_name = "operators/policies/rules_widget.html"
 
@@ -48,23 +65,27 @@ class RulesWidget(forms.Widget):
         super().__init__()
         self.errors: dict[tuple[int | None, str], str] = {}
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> RulesValue:
+        if not isinstance(data, QueryDict):
+            raise TypeError("Rules are read from a submitted form.")
         if "rules-json" in data:
-            return None, data["rules-json"]
+            return None, str(data["rules-json"])
         return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
 
-    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
         return False
 
     def id_for_label(self, id_: str) -> str:
         return ""
 
-    def format_value(self, value: Any) -> Any:
+    def format_value(self, value: object) -> object:
         return value
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+    def get_context(
+        self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
+    ) -> dict[str, object]:
         rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
-        context = super().get_context(name, None, attrs)
+        context: dict[str, object] = super().get_context(name, None, attrs)
         context |= {
             "text": text,
             "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
@@ -74,8 +95,8 @@ class RulesWidget(forms.Widget):
         }
         return context
 
-    def shown(self, index: int | str, row: RuleRow) -> dict[str, Any]:
-        def field(name: str, label: str, **more: Any) -> dict[str, Any]:
+    def shown(self, index: int | str, row: RuleRow) -> dict[str, object]:
+        def field(name: str, label: str, **more: object) -> dict[str, object]:
             error = self.errors.get((index, name)) if isinstance(index, int) else None
             return {
                 "name": f"rules-{index}-{name}",
@@ -86,7 +107,7 @@ class RulesWidget(forms.Widget):
                 **more,
             }
 
-        def condition(name: str, **more: Any) -> dict[str, Any]:
+        def condition(name: str, **more: object) -> dict[str, object]:
             known = CONDITIONS[name]
             return field(name, known.label, hint=known.hint, **more)
 
@@ -112,22 +133,23 @@ class RulesWidget(forms.Widget):
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "for each requester, a", choices=PERIODS),
+            "amount": field("amount", "Price of an access without a licence"),
+            "currency": field("currency", "in"),
             "message": field("message", "Message"),
             "original": field("original", ""),
         }
 
 
 class RulesField(forms.Field):
-    """The rules as JSON of the API, valid. Errors are kept by the widget, for the field of the row they are about."""
+    """Valid rules as JSON of the API. The widget keeps the errors, each for its field of a row."""
 
     widget = RulesWidget
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, **kwargs)
+    def __init__(self) -> None:
+        super().__init__(required=False)
 
-    def clean(self, value: Any) -> list[dict[str, Any]]:
-        rows, text = value
-        rules = [rule_of(row) for row in rows] if text is None else self.read(text)
+    def clean(self, value: RulesValue) -> list[Rule]:
+        rules = self.given(value)
         try:
             check_values(rules, "", 0)
         except ApiError as error:
@@ -151,8 +173,11 @@ class RulesField(forms.Field):
             raise forms.ValidationError(messages)
         return rules
 
-    def read(self, text: str) -> Any:
-        """As strictly as the API reads a body."""
+    def given(self, value: RulesValue) -> Any:
+        """The rules as they were entered; JSON is read as strictly as a body of the API."""
+        rows, text = value
+        if text is None:
+            return [rule_of(row) for row in rows or ()]
         try:
             return DECODER.decode(text)
         except (json.JSONDecodeError, RecursionError) as error:
@@ -160,18 +185,18 @@ class RulesField(forms.Field):
         except ApiError as error:
             raise forms.ValidationError(error.message) from None
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        rows, text = data
+    def has_changed(self, initial: Sequence[Rule] | None, data: RulesValue | None) -> bool:
+        rows, text = data or (None, None)
         shown = [rule for _, rule in evaluated(initial or [])]
         try:
-            given = [rule_of(row) for row in rows] if text is None else orjson.loads(text)
+            given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
         return given not in (initial, shown)
 
 
 class PolicyForm(forms.ModelForm):
-    """`asked` is what is to be done instead of saving: a step of editing, `check`, `simulate`, `confirm`; or empty."""
+    """`asked` is what to do instead of saving: a step of editing, `check`, `simulate`, `confirm`; or empty."""
 
     rules = RulesField()
 
@@ -190,11 +215,9 @@ class PolicyForm(forms.ModelForm):
             "default_action": UnfoldAdminSelectWidget,
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "mode" in self.fields:
-            self.fields["mode"].required = False
-        self.asked = self.data.get(EDIT, "") if self.is_bound else ""
+    @cached_property
+    def asked(self) -> str:
+        return str(self.data.get(EDIT, "")) if self.is_bound else ""
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -211,9 +234,9 @@ class PolicyForm(forms.ModelForm):
             raise forms.ValidationError("Must have at most 2,000 characters.")
         return description or None
 
-    def clean_rules(self) -> Any:
-        """Rules that were stored before there was a bound on their size can stay as they are."""
-        rules = self.cleaned_data["rules"]
+    def clean_rules(self) -> list[Rule]:
+        """Within the bound on their size, unless they are unchanged: older policies may exceed it."""
+        rules: list[Rule] = self.cleaned_data["rules"]
         if "rules" in self.changed_data:
             try:
                 check_size(rules)
@@ -222,7 +245,7 @@ class PolicyForm(forms.ModelForm):
         return rules
 
     def is_valid(self) -> bool:
-        """Whether it is to be saved as it is."""
+        """Whether to save the form as it is."""
         valid = super().is_valid()
         step = self.asked.partition("-")[0]
         if step in EDITING:
@@ -231,17 +254,16 @@ class PolicyForm(forms.ModelForm):
         return valid and not self.asked
 
     def show_again(self, step: str) -> None:
-        """Shows what was entered without complaining of what is not finished, as rows or as JSON."""
+        """Shows the values again without errors, as rows or as JSON."""
         rules = self.cleaned_data.get("rules") if hasattr(self, "cleaned_data") else None
         rows, text = self["rules"].value()
         if step == "json" and text is None:
-            written = [rule_of(row) for row in rows]
+            written = [rule_of(row) for row in rows or ()]
             self.set_rules(None, orjson.dumps(written, option=orjson.OPT_INDENT_2).decode())
-        elif step in ("rows", "back") and text is not None:
-            if rules is None and step == "rows":
+        elif step == "rows" and text is not None:
+            if rules is None:
                 return  # the JSON has to be right first: its errors are shown
-            if rules is not None:
-                self.set_rules(rows_shown(rules), None)
+            self.set_rules(rows_shown(rules), None)
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 

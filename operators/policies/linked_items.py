@@ -1,4 +1,4 @@
-"""What the pages of policies have in common."""
+"""The items that link to a policy, in words and links."""
 
 from django.db.models import QuerySet
 from django.utils.html import format_html

@@ -1,11 +1,12 @@
-"""Policies: rules edited in rows, checked while saving, saved after a page that says what changes and for how much."""
+"""Policies: rules edited in rows, checked by lint, and saved after a page that says what changes."""
 
 from copy import copy
-from typing import Any
+from typing import Protocol
 
 from django.contrib import admin
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
@@ -18,26 +19,47 @@ from unfold.enums import ActionVariant
 from licensing.content.models import Content
 from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
+from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
-from operators.base.asking import CONFIRMED, EDIT, carried, pressed
+from operators.base.asking import CONFIRMED, carried, pressed
 from operators.base.confirmation import confirm
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.frame import page
 from operators.base.links import list_url
-from operators.base.model_admin import ServiceAdmin
-from operators.policies.form import PolicyForm
+from operators.base.mixins import EDIT, derived
+from operators.base.stale_forms import form_of
+from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
 from operators.policies.rule_order import evaluated
 from operators.policies.rules_in_words import differences, told
-from operators.policies.simulator import PolicySimulator
+from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
+ADDED = ("account", "name", "description", "mode", "default_action", "rules")
+
+
+class ConfirmedForm(PolicyForm):
+    """A mixin for the form of a policy: valid only once its changes are confirmed."""
+
+    admin: "PolicyAdmin"
+
+    def is_valid(self) -> bool:
+        if not super().is_valid():
+            return False
+        if CONFIRMED in self.data or not self.admin.to_confirm(self):
+            return True
+        self.asked = "confirm"
+        return False
+
+
+class WithItems(Protocol):
+    items: int
 
 
 @admin.register(Policy)
-class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
+class PolicyAdmin(PolicyVersions, PolicySimulator):
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
     list_filter = (
@@ -47,7 +69,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
     )
     search_fields = ("name",)
     form = PolicyForm
-    add_fieldsets = ((None, {"fields": ("account", "name", "description", "mode", "default_action", "rules")}),)
+    optional = frozenset({"mode"})
+    add_fieldsets = ((None, {"fields": ADDED}),)
     fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
@@ -59,15 +82,15 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None)
             .order_by()
             .values("policy_id")
-            .annotate(number=Count("*"))  # what the index alone can tell
+            .annotate(number=Count("*"))  # by an index-only scan
             .values("number")
         )
         policies = super().get_queryset(request).filter(deleted_at=None)
         return policies.annotate(items=Coalesce(Subquery(items), 0))
 
-    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> Any:
+    def get_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
         if obj is None:
-            return self.add_fieldsets[0][1]["fields"]
+            return ADDED
         if not self.has_change_permission(request, obj):
             return tuple("rules_in_words" if name == "rules" else name for name in self.fields)
         return self.fields
@@ -82,29 +105,21 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def create(self, request: HttpRequest, fields: dict[str, Any]) -> Policy:
-        return policy_services.create_policy(fields.pop("account").pk, fields)
+    def create(self, request: HttpRequest, fields: PolicyFields) -> Policy:
+        given = {name: value for name, value in fields.items() if name != "account"}
+        return policy_services.create_policy(fields["account"].pk, given)
 
-    def update(self, request: HttpRequest, obj: Policy, fields: dict[str, Any]) -> Policy:
-        return policy_services.update_policy(obj, fields)
+    def update(self, request: HttpRequest, obj: Policy, fields: PolicyFields) -> Policy:
+        return policy_services.update_policy(obj, {**fields})
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form; while nobody has confirmed what it changes, it asks for that instead of being saved."""
-        form = super().get_form(request, obj, change, **kwargs)
-
-        class AskingForm(form):  # type: ignore[misc, valid-type]
-            def is_valid(asking) -> bool:  # noqa: N805 - `self` is the admin
-                if not super().is_valid():
-                    return False
-                if CONFIRMED in asking.data or not self.to_confirm(asking):
-                    return True
-                asking.asked = "confirm"
-                return False
-
-        return AskingForm
+    def get_form(
+        self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
+        """The form, which is saved only once its changes are confirmed."""
+        return derived(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
 
     def to_confirm(self, form: PolicyForm) -> bool:
-        """Whether the change decides checks otherwise, or lint warns of it."""
+        """Whether the change alters decisions, or lint warns of it."""
         decides = {"rules", "default_action", "mode"} & set(form.changed_data)
         if not decides:
             return False
@@ -112,8 +127,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             return True
         return any(finding.level == "warning" for finding in self.findings(form) or ())
 
-    def findings(self, form: PolicyForm) -> Any:
-        """Lint of what the form says; None while it says nothing valid."""
+    def findings(self, form: PolicyForm) -> list[Finding] | None:
+        """Lint of the form's rules; None while they are invalid."""
         cleaned = getattr(form, "cleaned_data", {})
         account = cleaned.get("account") or getattr(form.instance, "account", None)
         if "rules" not in cleaned or "default_action" not in cleaned or account is None:
@@ -122,15 +137,27 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
 
     # --- Pages -------------------------------------------------------------------------------------------------------
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        form: PolicyForm = context["adminform"].form
-        obj: Policy | None = kwargs.get("obj")
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Policy | None = None,
+    ) -> HttpResponse:
+        form = form_of(context)
+        if not isinstance(form, PolicyForm):  # of an operator who may only look
+            return super().render_change_form(request, context, add, change, form_url, obj)
         asked = getattr(form, "asked", "").partition("-")[0]
         valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
         if asked == "confirm" and valid:
             return self.ask(request, form, context["media"])
         if asked == "simulate" and valid and obj is not None:
-            fields = {"rules": form.cleaned_data["rules"], "default_action": form.cleaned_data["default_action"]}
+            fields: DraftFields = {
+                "rules": form.cleaned_data["rules"],
+                "default_action": form.cleaned_data["default_action"],
+            }
             return self.simulate(request, Policy.objects.get(pk=obj.pk), fields, carried(request))
         if asked == "check" and valid:
             context["findings"] = self.findings(form) or []
@@ -139,9 +166,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
             if request.user.has_perm("licensing.view_content"):
                 context["items"] = list(items_of(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
                 context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
-        return super().render_change_form(request, context, *args, **kwargs)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
-    def ask(self, request: HttpRequest, form: PolicyForm, media: Any) -> HttpResponse:
+    def ask(self, request: HttpRequest, form: PolicyForm, media: object) -> HttpResponse:
         """The page before a change is saved: what changes in words, for how many items, and what lint warns of."""
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
@@ -149,7 +176,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         later = copy(former)
         for name, value in changed_values(form).items():
             setattr(later, name, value)
-        context = {
+        context: dict[str, object] = {
             "effects": []
             if adding
             else [
@@ -175,7 +202,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         policy = self.found(request, object_id)
         number = items_of(policy).count()
 
-        def perform(fields: dict[str, Any]) -> HttpResponse:
+        def perform(fields: object) -> HttpResponse:
             policy_services.delete_policy(policy)
             self.message_user(request, f"The policy {policy.name} is deleted.")
             return redirect("admin:licensing_policy_changelist")
@@ -207,7 +234,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator, ServiceAdmin):
         return len(policy.rules)
 
     @display(description="Items", ordering="items")
-    def number_of_items(self, policy: Any) -> str:
+    def number_of_items(self, policy: WithItems) -> str:
         return f"{policy.items:,}"
 
     @display(description="Changed")

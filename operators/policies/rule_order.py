@@ -1,15 +1,38 @@
-"""The order in which a policy's rules are tried (licensing.policies.decision.precedence), and the editor shows them.
+"""The order of evaluation of a policy's rules (licensing.policies.decision.precedence), as the editor shows them.
 
-What stands in the editor is what is evaluated: a rule without a priority gets one where its place asks for it, and a
-rule whose priority says otherwise moves to its place. Pure.
+A rule without a priority gets one where its place requires it, and a rule whose priority says otherwise moves to its
+place. Pure.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Required, TypedDict
 
 from licensing.policies.rules import MAX_PRIORITY
 
 STEP = 10  # between the priorities of neighbours, so that there is room for a rule between them
+
+
+class RateLimit(TypedDict):
+    requests: int
+    period: str
+
+
+class Price(TypedDict):
+    amount: str
+    currency: str
+
+
+class Rule(TypedDict, total=False):
+    """A valid rule as JSON of the API."""
+
+    action: Required[str]
+    conditions: Required[dict[str, object]]
+    priority: int
+    permissions: list[str]
+    rateLimit: RateLimit
+    pricePerAccess: Price
+    message: str
+
 
 Row = dict[str, str]
 Place = tuple[bool, int, bool, int]
@@ -19,15 +42,15 @@ def place(priority: int | None, action: str, index: int) -> Place:
     return priority is None, priority or 0, action != "deny", index
 
 
-def evaluated(rules: Sequence[Mapping[str, Any]]) -> list[tuple[int, Any]]:
-    """The rules in the order in which they are tried, each with its index in the list."""
+def evaluated(rules: Sequence[Rule]) -> list[tuple[int, Rule]]:
+    """The rules in the order of evaluation, each with its index in the list."""
     return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """The rows in the order in which they are tried; those without a priority follow the row before them.
+    """The rows in the order of evaluation; those without a priority follow the row before them.
 
-    Priorities change only where that is not so already. Rows with a priority that is no number stay as they are.
+    Priorities change only where the order requires it. Rows with an invalid priority stay as they are.
     """
     texts = [row["priority"].strip() for row in rows]
     if not all(text == "" or (text.isdecimal() and text.isascii() and len(text) < 8) for text in texts):
@@ -55,7 +78,7 @@ def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[in
 
 
 def filled(priorities: list[int | None]) -> list[int | None]:
-    """Ascending priorities with those that are missing; all of them anew where there is no room."""
+    """Ascending priorities with the missing ones filled in; all of them renumbered where there is no room."""
     result: list[int | None] = []
     low, waiting = 0, 0
     for priority in [*priorities, None]:

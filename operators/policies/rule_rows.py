@@ -1,45 +1,50 @@
-"""Rules as rows of a form: what was typed, to and from the JSON of rules.
+"""Rules as rows of a form: the text of its fields, from and to the JSON of rules.
 
-A rule that was not touched keeps its JSON to the letter, for its rate limit is counted under that.
+An untouched rule keeps its JSON to the letter, because its rate limit is counted under that.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import orjson
+from django.http import QueryDict
 
 from licensing.policies.conditions import Kind, names_of, values_of
 from operators.base.fields import lines, one_line
+from operators.policies.rule_order import Rule
 
 LISTS = names_of(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
 FLAGS = names_of(Kind.FLAG)
 MOMENTS = names_of(Kind.MOMENT)
 CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS)
-FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "message", "original")
+FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period",
+          "amount", "currency", "message", "original")  # fmt: skip
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
-MAX_ROWS = 200  # more than a policy takes, so that the one too many is told of
+MAX_ROWS = 200  # more than a policy takes, so that validation can refuse the one too many
 
-RuleRow = dict[str, str]  # the text of each of FIELDS; what is not given is empty
+RuleRow = dict[str, str]  # the text of each of FIELDS, empty where there is none
 
 
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
-def row_of(rule: Mapping[str, Any]) -> RuleRow:
+def row_of(rule: Rule) -> RuleRow:
     """The row of a valid rule."""
-    conditions, limit = rule["conditions"], rule.get("rateLimit", {})
+    conditions, limit, price = rule["conditions"], rule.get("rateLimit"), rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
     row |= {name: "\n".join(values_of(conditions[name])) for name in LISTS if name in conditions}
-    row |= {name: conditions[name] for name in MOMENTS if name in conditions}
+    row |= {name: str(conditions[name]) for name in MOMENTS if name in conditions}
     row |= {name: "yes" if conditions[name] else "no" for name in FLAGS if name in conditions}
     row |= {
         "action": rule["action"],
         "priority": str(rule.get("priority", "")),
         "default": "on" if "default" in conditions else "",
         "permissions": "\n".join(rule.get("permissions", [])),
-        "requests": str(limit.get("requests", "")),
-        "period": limit.get("period", ""),
+        "requests": str(limit["requests"]) if limit else "",
+        "period": limit["period"] if limit else "",
+        "amount": str(price["amount"]) if price else "",
+        "currency": price["currency"] if price else "",
         "message": rule.get("message", ""),
         "original": orjson.dumps(rule).decode(),
     }
@@ -52,8 +57,8 @@ NEW_ROW: RuleRow = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
 # --- From a form -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(data: Any) -> list[RuleRow]:
-    """The rows that a form has sent, in the order of their numbers. `data` is a QueryDict."""
+def rows_of(data: QueryDict) -> list[RuleRow]:
+    """The rows of a submitted form, in the order of their numbers."""
     rows: dict[int, RuleRow] = {}
     for name in data:
         match = IS_FIELD(name)
@@ -63,9 +68,9 @@ def rows_of(data: Any) -> list[RuleRow]:
     return [rows[number] for number in sorted(rows)]
 
 
-def rule_of(row: RuleRow) -> dict[str, Any]:
-    """The rule that the row says, not yet validated: what is no number stays text, for validation to refuse."""
-    conditions: dict[str, Any] = {}
+def rule_of(row: RuleRow) -> dict[str, object]:
+    """The rule of a row, not yet validated: an invalid number stays text, for validation to refuse."""
+    conditions: dict[str, object] = {}
     if row["default"]:
         conditions["default"] = True
     conditions |= {name: row[name] == "yes" for name in FLAGS if row[name]}
@@ -73,7 +78,7 @@ def rule_of(row: RuleRow) -> dict[str, Any]:
         if wanted := lines(row[name]):
             conditions[name] = wanted if len(wanted) > 1 else wanted[0]
     conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
-    rule: dict[str, Any] = {"action": row["action"], "conditions": conditions}
+    rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])
     if row["permissions"].strip():
@@ -81,6 +86,9 @@ def rule_of(row: RuleRow) -> dict[str, Any]:
     if row["requests"].strip() or row["period"]:
         limit = {"requests": number(row["requests"]), "period": row["period"]}
         rule["rateLimit"] = {name: value for name, value in limit.items() if value != ""}
+    if row["amount"].strip() or row["currency"].strip():
+        price = {"amount": row["amount"].strip(), "currency": row["currency"].strip()}
+        rule["pricePerAccess"] = {name: value for name, value in price.items() if value}
     if row["message"].strip():
         rule["message"] = row["message"].strip()
     return as_it_was(rule, row["original"])
@@ -91,12 +99,14 @@ def number(text: str) -> int | str:
     return int(text) if re.fullmatch(r"\d{1,18}", text) else text
 
 
-def as_it_was(rule: dict[str, Any], original: str) -> dict[str, Any]:
-    """The original where the rule says the same, or the parts of it that do: a value is the list of it, an empty list
-    is none, and both are read as a form reads them."""
+def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
+    """The original where the rule means the same, or those parts of it that do.
+
+    A value means the same as the list of it, an empty list the same as none, and texts compare as a form reads them.
+    """
     try:
-        former = orjson.loads(original)
-        shown = row_of(former)
+        former: dict[str, object] = orjson.loads(original)
+        shown = row_of(cast(Rule, former))
         said = meaning(rule_of({**shown, "message": one_line(shown["message"]), "original": ""}))
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
         return rule
@@ -106,8 +116,11 @@ def as_it_was(rule: dict[str, Any], original: str) -> dict[str, Any]:
     return {name: former[name] if name in said and says[name] == said[name] else rule[name] for name in rule}
 
 
-def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {**rule, "conditions": {name: values_of(wanted) for name, wanted in rule["conditions"].items()}}
+def meaning(rule: Mapping[str, object]) -> dict[str, object]:
+    conditions = rule["conditions"]
+    if not isinstance(conditions, dict):
+        raise TypeError("A rule's conditions are an object.")
+    return {**rule, "conditions": {name: values_of(wanted) for name, wanted in conditions.items()}}
 
 
 # --- Moving ----------------------------------------------------------------------------------------------------------
@@ -116,8 +129,8 @@ def meaning(rule: Mapping[str, Any]) -> dict[str, Any]:
 def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them.
 
-    A new row comes before a last one that matches everything. One that is moved loses its priority, to be given
-    another by its place (operators.policies.rule_order).
+    A new row comes before a last one that matches everything. A moved row loses its priority, and gets another by its
+    place (operators.policies.rule_order).
     """
     rows = list(rows)
     if step == "add" and len(rows) < MAX_ROWS:
@@ -137,12 +150,19 @@ def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     return rows
 
 
+# Where an error is shown that is about all of what has several fields.
+WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
+
+
 # The field of a row that an error's path is about: `[0].rateLimit.period` is at `period`.
 def field_at(path: str) -> tuple[int | None, str]:
     """The number of the row and the name of its field; None for what is about the whole list, "" about a whole row."""
     match = re.match(r"\[(\d+)\]\.?(.*)", path)
     if match is None:
         return None, ""
-    names = re.split(r"[.\[]", match[2])
-    name = names[-1] if names[0] == "rateLimit" else names[1] if names[0] == "conditions" and names[1:] else names[0]
-    return int(match[1]), {"rateLimit": "requests", "conditions": "default"}.get(name, name)
+    first, *rest = names = re.split(r"[.\[]", match[2])
+    if first in ("rateLimit", "pricePerAccess"):
+        name = names[-1]
+    else:
+        name = rest[0] if first == "conditions" and rest else first
+    return int(match[1]), WHOLE.get(name, name)

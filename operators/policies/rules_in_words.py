@@ -1,16 +1,14 @@
-"""Rules in words, and what changed from one version of a policy to another. Pure: JSON in, text out."""
+"""Rules in words, and the differences between two versions of a policy. Pure: JSON in, text out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Protocol
 
 import orjson
 
 from licensing.policies.conditions import IN_WORDS
-from operators.policies.rule_order import evaluated
-
-Rule = Mapping[str, Any]
+from operators.policies.rule_order import Rule, evaluated
 
 
 def describe(rule: Rule) -> str:
@@ -25,6 +23,9 @@ def describe(rule: Rule) -> str:
         limit = rule["rateLimit"]
         times = "Once" if limit["requests"] == 1 else f"{limit['requests']:,} times"
         parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each requester")
+    if "pricePerAccess" in rule:
+        price = rule["pricePerAccess"]
+        parts.append(f"Without a licence {price['amount']} {price['currency']} for each access")
     sentences = ". ".join(parts) + "."
     return f"{sentences} Says: “{rule['message']}”" if rule.get("message") else sentences
 
@@ -35,7 +36,7 @@ def place(rule: Rule) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A difference: `kind` is `added`, `removed`, `changed` or `same`; a side that is not there is empty."""
+    """A difference: `kind` is `added`, `removed`, `changed` or `same`; a missing side is empty."""
 
     kind: str
     what: str
@@ -47,9 +48,18 @@ def told(rule: Rule) -> str:
     return f"{describe(rule)} ({place(rule)})"
 
 
-def differences(before: Any, after: Any) -> list[Line]:
-    """What changed between two states of a policy, each with name, description, mode, default_action and
-    rules."""
+class State(Protocol):
+    """A policy or a revision of it."""
+
+    name: str
+    description: str | None
+    mode: str
+    default_action: str
+    rules: list[Rule]
+
+
+def differences(before: State, after: State) -> list[Line]:
+    """The differences between two states of a policy, field by field and rule by rule."""
     lines = [
         Line("changed", what, str(old or "–"), str(new or "–"))
         for what, old, new in (
@@ -64,7 +74,7 @@ def differences(before: Any, after: Any) -> list[Line]:
 
 
 def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
-    """Rule by rule, in the order in which they are tried; rules that stayed are among them."""
+    """Rule by rule, in the order of evaluation, unchanged rules included."""
     before, after = ([rule for _, rule in evaluated(rules)] for rules in (before, after))
 
     def keys(rules: Sequence[Rule]) -> list[bytes]:

@@ -1,7 +1,8 @@
-"""The simulator: one check by the saved policy and by the draft, side by side; and a replay of what was decided."""
+"""The simulator: one check by the saved policy and by the draft, side by side; and a replay of past decisions."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
 import orjson
 from django import forms
@@ -25,13 +26,16 @@ from licensing.drafts.simulate import draft_of, simulate, window_of
 from licensing.policies.models import Policy
 from licensing.policies.rules import RuleError
 from operators.base.frame import page
+from operators.base.model_admin import ServiceAdmin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of
+from operators.policies.rule_order import Rule
 from operators.policies.rules_in_words import describe
 
 SUGGESTED_ITEMS = 50
 PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
-# The fields of the trial by the names of the check that they make.
+# The fields of the trial by the API's names.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "context": "ip"}
 
 
@@ -44,7 +48,9 @@ def text(label: str, help_text: str = "", *, required: bool = False) -> forms.Ch
 class TrialForm(forms.Form):
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
     requester = text("Requester", required=True)
-    license_type = text("Licence type", "What the caller vouches for. A licence that the service holds wins over it.")
+    license_type = text(
+        "Licence type", "As the caller vouches for it. A licence held by the service takes precedence."
+    )
     valid = forms.ChoiceField(
         label="Valid licence",
         required=False,
@@ -88,14 +94,27 @@ class ReplayForm(forms.Form):
     )
 
 
-class PolicySimulator:
-    """The part of the policies' admin that tries policies out."""
+class DraftFields(TypedDict, total=False):
+    """The fields of a draft that differ from the saved policy; none for the policy itself."""
+
+    rules: list[Rule]
+    default_action: str
+
+
+class Side(TypedDict):
+    title: str
+    decision: Mapping[str, object]  # the decision object of the API
+    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`
+
+
+class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
+    """The page that tries policies out."""
 
     @heavy
     @action(description="Simulator", icon="science", permissions=["view"], url_path="simulator")
-    def simulator(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+    def simulator(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
-        fields: dict[str, Any] = {}
+        fields: DraftFields = {}
         carried: list[tuple[str, str]] = []
         if request.method == "POST":
             try:
@@ -105,16 +124,16 @@ class PolicySimulator:
         return self.simulate(request, policy, fields, carried)
 
     def simulate(
-        self: Any, request: HttpRequest, policy: Policy, fields: dict[str, Any], carried: list[tuple[str, str]]
+        self, request: HttpRequest, policy: Policy, fields: DraftFields, carried: list[tuple[str, str]]
     ) -> HttpResponse:
-        """The page. `fields` are the draft's `rules` and `default_action`, `carried` what its editor had sent."""
+        """The page. `carried` are the fields of the editor, which the page submits again."""
         doing = request.POST.get("do")
         sent = request.POST.dict()
         trial = TrialForm(request.POST if doing == "trial" else None, initial=sent)
         replay = ReplayForm(request.POST if doing == "replay" else None, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
         address = reverse("admin:licensing_policy_change", args=[policy.pk])
-        context: dict[str, Any] = {
+        context: dict[str, object] = {
             "trial": trial,
             "replay": replay,
             "may_replay": may_replay,
@@ -134,7 +153,7 @@ class PolicySimulator:
                 add_refusal(trial, refusal(error, NAMES))
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = window_of(timezone.now(), replay.cleaned_data["period"], None, None)
-            found = simulate(policy, draft_of(policy, fields), start, end)
+            found = simulate(policy, draft_of(policy, {**fields}), start, end)
             context["result"] = present_simulation(policy, found)
             context["at_stake"] = [
                 f"{plain(amount)} {currency}" for currency, amount in sorted(found.at_stake.items())
@@ -143,25 +162,30 @@ class PolicySimulator:
         return page(request, self, "operators/policies/policy_simulator.html", title=title, original=policy, **context)
 
 
-def read_draft(request: HttpRequest) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The draft that the page had. Raises ValueError and its like for what no page has sent."""
+def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]]:
+    """The submitted page's draft. Raises ValueError, RuleError, TypeError or AttributeError for an invalid one."""
     sent = orjson.loads(request.POST.get("draft", "{}"))
-    fields = {name: sent["fields"][name] for name in ("rules", "default_action") if name in sent.get("fields", {})}
+    given = sent.get("fields", {})
+    fields: DraftFields = {}
+    if "rules" in given:
+        fields["rules"] = given["rules"]
+    if "default_action" in given:
+        fields["default_action"] = given["default_action"]
     if fields:
-        draft_of(Policy(), fields)
+        draft_of(Policy(), {**fields})
     if fields.get("default_action", "deny") not in ("allow", "deny"):
         raise ValueError("There is no such default action.")
     return fields, [(str(name), str(value)) for name, value in sent.get("carried", [])]
 
 
-def decide_both(policy: Policy, fields: dict[str, Any], check: Check, at: datetime) -> list[dict[str, Any]]:
+def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[Side]:
     """The decision of the saved policy and, if there is one, of the draft, each with its trace in words."""
     saved = draft_of(policy, {})
     both = [(f"Saved (version {policy.version})", saved, policy.rules)]
     if fields:
-        both.append(("Draft", draft_of(policy, fields), fields.get("rules", policy.rules)))
+        both.append(("Draft", draft_of(policy, {**fields}), fields.get("rules", policy.rules)))
     answers = check_access(policy.account_id, [replace(check, policy=one) for _, one, _ in both], at)
-    sides = []
+    sides: list[Side] = []
     for (title, _, rules), answer in zip(both, answers, strict=True):
         if isinstance(answer, ApiError):
             raise ValidationFailed(answer.message, param=answer.param)

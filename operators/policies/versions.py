@@ -1,6 +1,6 @@
-"""The versions of a policy: what each changed, in words, and the way back to it."""
+"""The versions of a policy: the changes of each in words, and the rollback to it."""
 
-from typing import Any
+from typing import TypedDict
 
 from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -9,10 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from unfold.decorators import action
 
 from licensing.policies import services as policy_services
-from licensing.policies.models import PolicyRevision
+from licensing.policies.models import Policy, PolicyRevision
 from operators.base.confirmation import confirm
 from operators.base.frame import page
 from operators.base.links import change_url
+from operators.base.model_admin import ServiceAdmin
+from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of, items_sentence
 from operators.policies.rules_in_words import Line, differences, told
 
@@ -21,16 +23,20 @@ MOST_CHARACTERS = 1_000_000  # of a page, unless a single version has more
 
 
 class RollbackForm(forms.Form):
-    """`now` is the version that the page compared with: sent twice it makes one version."""
+    """`now` is the version that the page compared with: submitted twice, it makes one version."""
 
     now = forms.IntegerField(widget=forms.HiddenInput)
 
 
-class PolicyVersions:
-    """The part of the policies' admin that shows versions and rolls back."""
+class RollbackFields(TypedDict):
+    now: int
+
+
+class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
+    """The pages of versions and rollback."""
 
     @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
-    def versions(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+    def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Newest first, a page at a time: `?before=N` has those before version N."""
         policy = self.found(request, object_id)
         revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
@@ -60,7 +66,7 @@ class PolicyVersions:
             back=change_url(policy),
         )
 
-    def rollback(self: Any, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
+    def rollback(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
         policy = self.found(request, object_id)
         if not self.has_change_permission(request, policy):
             raise PermissionDenied
@@ -69,14 +75,16 @@ class PolicyVersions:
             raise Http404
 
         @transaction.atomic
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: RollbackFields) -> str:
             locked = self.locked(policy)
+            if locked is None:
+                raise ValidationError("The policy has been deleted meanwhile.")
             if fields["now"] != locked.version:
                 raise ValidationError(
-                    f"Meanwhile it is version {locked.version}. Open this page again, for what would change now."
+                    f"Meanwhile it is version {locked.version}. Open this page again to see what would change now."
                 )
             saved = policy_services.rollback_policy(locked, version)
-            return f"{saved.name} says what version {version} said. This is version {saved.version}."
+            return f"{saved.name} is back at version {version}, as its new version {saved.version}."
 
         lines = [line for line in differences(policy, revision) if line.kind != "same"]
         return confirm(
@@ -98,7 +106,7 @@ class PolicyVersions:
 
 
 def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
-    """What a version changed; of the first, what it says."""
+    """The changes of a version; of the first, all of it."""
     if earlier is None:
         return [
             Line("added", "Mode", after=later.mode),

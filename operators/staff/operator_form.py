@@ -1,6 +1,4 @@
-"""The form of an operator, which leaves the service a superuser who can sign in."""
-
-from typing import Any
+"""The form of an operator. It never takes away the last superuser who can sign in."""
 
 from django import forms
 from django.contrib.auth.models import User
@@ -15,10 +13,10 @@ LAST = "This is the last active superuser: nobody would be left to manage operat
 
 
 class OperatorForm(UserChangeForm):
-    editor: User  # who has the form open
+    editor: User  # the operator who edits
 
-    def clean(self) -> Any:
-        cleaned = super().clean()
+    def clean(self) -> dict[str, object]:
+        cleaned: dict[str, object] = super().clean()
         # In one order, so that two superusers who set each other inactive do not both find the other active.
         superusers = Q(is_superuser=True, is_active=True)
         locked = User.objects.select_for_update().filter(superusers | Q(pk=self.instance.pk)).order_by("pk")

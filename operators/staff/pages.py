@@ -1,6 +1,7 @@
-"""Operators and their roles: for superusers alone, for who gives rights has them all."""
+"""Operators and their roles: for superusers alone, since the right to grant rights is every right."""
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Protocol
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -8,7 +9,9 @@ from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Case, Value, When
+from django.db import transaction
+from django.db.models import Case, Field, ManyToManyField, Model, QuerySet, Value, When
+from django.forms import Field as FormField
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
@@ -17,9 +20,10 @@ from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.models import StaffScope
-from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedPassword, AuditedRole
+from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.base.confirmation import confirm
 from operators.base.model_admin import without_window
+from operators.base.requests import signed_in
 from operators.login import second_factor
 from operators.login.sessions import end_sessions
 from operators.staff.operator_form import OperatorForm
@@ -27,13 +31,13 @@ from operators.staff.roles import asked_for
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
-# What they are called here. A migration goes by what Django's own classes say, and sees none of it.
+# Their names in the admin. Migrations go by Django's own classes, and see none of it.
 User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
 Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
-    def of_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
+    def of_superuser(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
     has_view_permission = has_change_permission = has_delete_permission = of_superuser
@@ -46,12 +50,18 @@ class ScopeInline(ForSuperusers, StackedInline):
     verbose_name = verbose_name_plural = "accounts that they see"
 
 
-class PasswordForm(AuditedPassword, AdminPasswordChangeForm):
-    pass
+class PasswordForm(AdminPasswordChangeForm):
+    """The form that sets somebody else's password."""
+
+    @transaction.atomic
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        password_changed(user)
+        return user
 
 
 @admin.register(User)
-class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
+class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
     audited_as = AuditedOperator
     kind = "operator"
     form = OperatorForm
@@ -68,32 +78,35 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2")}),)
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField, request: HttpRequest, **kwargs: object
+    ) -> ModelMultipleChoiceField | None:
         if db_field.name == "groups":
             kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "label": "Roles", "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        return without_window(field)
+    def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: object) -> FormField | None:
+        return without_window(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> type[ModelForm]:
+    def get_form(
+        self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: object
+    ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         if issubclass(form, OperatorForm):
-            form.editor = cast(User, request.user)
+            form.editor = signed_in(request)
         return form
 
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        obj.is_staff = True  # there is nobody else here
+    def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
+        obj.is_staff = True  # every user is an operator
         super().save_model(request, obj, form, change)
         if not obj.is_active:
-            end_sessions(obj)  # or they would go on where somebody sets them active again
+            end_sessions(obj)  # otherwise they would continue once the operator is active again
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Who left is set inactive: what they did keeps their name."""
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Operators who left are set inactive, so that the audit log keeps their names."""
         return False
 
     @action(description="Reset two-factor login", icon="lock_reset", permissions=["change"], url_path="second-factor")
@@ -102,7 +115,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
         if user is None:
             raise Http404
 
-        def perform(fields: dict[str, Any]) -> str:
+        def perform(fields: object) -> str:
             second_factor.reset(user)
             return f"{user.username} signs in with the password alone now."
 
@@ -126,13 +139,15 @@ class UserAdmin(ForSuperusers, AuditedAdmin, DjangoUserAdmin, ModelAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmin):
     audited_as = AuditedRole
     kind = "role"
     filter_horizontal = ()
 
-    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
-        """The permissions that some page of the admin asks for, in words."""
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField, request: HttpRequest | None = None, **kwargs: object
+    ) -> ModelMultipleChoiceField | None:
+        """The permissions that some page of the admin requires, in words."""
         shown = [model for model in self.admin_site._registry if model not in (User, Group)]
         types = ContentType.objects.get_for_models(*shown)
         names = [
@@ -147,14 +162,23 @@ class GroupAdmin(ForSuperusers, AuditedAdmin, DjangoGroupAdmin, ModelAdmin):
             widget=UnfoldAdminCheckboxSelectMultipleWidget,
         )
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Who loses their rights, rather than the rows of the table between roles and permissions."""
+    def get_deleted_objects(
+        self, objs: Sequence[Group] | QuerySet[Group], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """The operators who lose their rights, rather than the rows between roles and permissions."""
         _, _, missing, protected = super().get_deleted_objects(objs, request)
         holders = User.objects.filter(groups__in=objs).order_by("username").values_list("username", flat=True)[:100]
         named = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
         return named, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
 
 
+class Described(Protocol):
+    """A permission with its model's name."""
+
+    codename: str
+    plural: str
+
+
 class PermissionsField(ModelMultipleChoiceField):
-    def label_from_instance(self, permission: Any) -> str:
+    def label_from_instance(self, permission: Described) -> str:
         return f"{permission.codename.partition('_')[0].capitalize()} {permission.plural}"

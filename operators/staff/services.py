@@ -1,4 +1,4 @@
-"""What can be done with operators; commands and the admin call these."""
+"""Services for operators, called by commands and the admin."""
 
 import secrets
 from collections.abc import Iterable

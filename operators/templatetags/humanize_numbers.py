@@ -1,6 +1,4 @@
-"""Numbers as the admin writes them."""
-
-from typing import Any
+"""The admin's number format."""
 
 from django import template
 
@@ -8,6 +6,6 @@ register = template.Library()
 
 
 @register.filter
-def grouped(value: Any) -> str:
+def grouped(value: int | None) -> str:
     """1234567 as 1,234,567."""
     return f"{value or 0:,}"

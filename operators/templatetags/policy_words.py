@@ -1,6 +1,4 @@
-"""Words for values of traces."""
-
-from typing import Any
+"""The values of a trace in words."""
 
 from django import template
 
@@ -8,7 +6,7 @@ register = template.Library()
 
 
 @register.filter
-def join_values(value: Any) -> str:
+def join_values(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

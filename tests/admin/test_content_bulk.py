@@ -1,12 +1,15 @@
 """Many items are archived, brought back and given a policy at once, after a page that says how many."""
 
+import re
+
 import pytest
 
 from accounts.models import AuditEntry
 from licensing.content import bulk
 from licensing.content.models import Content
+from licensing.policies import services as policy_services
 from operators.base.links import list_url
-from operators.catalogue import content_bulk
+from operators.catalogue import bulk_change
 from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
@@ -72,13 +75,93 @@ def test_what_came_to_match_meanwhile_is_asked_about_again(admin, account, items
     assert statuses() == ["archived"] * 4
 
 
-def test_more_items_than_one_change_takes_are_refused(admin, items, monkeypatch):
-    monkeypatch.setattr(content_bulk, "MOST", 2)
-    refused = admin.post(
-        list_url(Content), {"action": "archive", "_selected_action": items[0].pk, "select_across": "1"}, follow=True
-    )
-    assert "More than 2 items match" in refused.content.decode()
+@pytest.fixture
+def small_steps(monkeypatch):
+    monkeypatch.setattr(bulk_change, "CHUNK", 2)
+    monkeypatch.setattr(bulk_change, "STEP_SECONDS", -1)
+
+
+def test_any_number_of_items_is_changed_in_steps(admin, items, small_steps):
+    shown = confirm(admin, ask(admin, "archive", items[:1], across=True))
+    assert "2 of 3 items" in shown.content.decode()
+    done = admin.post(shown.request["PATH_INFO"], follow=True)
+    assert "3 items changed." in done.content.decode()
+    assert statuses() == ["archived"] * 3
+
+
+def test_an_interrupted_change_goes_on_where_it_stopped(admin, items, small_steps):
+    shown = confirm(admin, ask(admin, "archive", items))
+    assert "2 of 3 items" in admin.get(shown.request["PATH_INFO"]).content.decode()
+    assert statuses() == ["active", "archived", "archived"]
+    admin.post(shown.request["PATH_INFO"])
+    assert AuditEntry.objects.filter(action="content.updated").count() == 3
+
+
+def undo_of(reply):
+    return re.search(r'href="(/admin/licensing/content/bulk/[^"]+)">Undo', reply.content.decode())[1]
+
+
+def test_a_change_is_undone_to_what_each_item_had(admin, account, items):
+    policies = [factories.policy(account).pk for _ in range(2)]
+    confirm(admin, ask(admin, "assign_policy", items[:1]), policy=policies[0])
+    done = confirm(admin, ask(admin, "assign_policy", items), policy=policies[1])
+    undone = admin.post(undo_of(done), {"undo": "1"}, follow=True)
+    assert "3 items changed back." in undone.content.decode()
+    assert [Content.objects.get(pk=item.pk).policy_id for item in items] == [policies[0], None, None]
+    assert "Undo it" not in undone.content.decode()
+
+
+def test_many_items_are_changed_back_in_steps(admin, items, small_steps):
+    address = confirm(admin, ask(admin, "archive", items)).request["PATH_INFO"]
+    admin.post(address)
+    shown = admin.post(address, {"undo": "1"}, follow=True)
+    assert "2 of 3 items" in shown.content.decode()
+    assert "3 items changed back." in admin.post(address, follow=True).content.decode()
     assert statuses() == ["active"] * 3
+
+
+def test_items_changed_since_stay_as_they_are(admin, account, items):
+    policies = [factories.policy(account).pk for _ in range(2)]
+    done = confirm(admin, ask(admin, "assign_policy", items), policy=policies[0])
+    confirm(admin, ask(admin, "assign_policy", items[:1]), policy=policies[1])
+    undone = admin.post(undo_of(done), {"undo": "1"}, follow=True)
+    assert "2 items changed back. 1 item had been changed since, and stayed." in undone.content.decode()
+    assert Content.objects.get(pk=items[0].pk).policy_id == policies[1]
+
+
+def test_a_policy_deleted_between_two_steps_stops_the_change(admin, account, items, small_steps):
+    policy = factories.policy(account)
+    shown = confirm(admin, ask(admin, "assign_policy", items), policy=policy.pk)
+    Content.objects.update(policy=None)
+    policy_services.delete_policy(policy)
+    stopped = admin.post(shown.request["PATH_INFO"], follow=True)
+    assert "Stopped: There is no policy" in stopped.content.decode()
+    assert not Content.objects.exclude(policy=None).exists()
+
+
+def test_nobody_else_finds_a_change(admin, account, items, small_steps, sign_in):
+    shown = confirm(admin, ask(admin, "archive", items))
+    other = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
+    assert other.post(shown.request["PATH_INFO"]).status_code == 404
+    assert statuses() == ["active", "archived", "archived"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"tag": "ai"}, ["Tagged"]),
+        ({"tag": "a"}, []),
+        ({"linked": "no"}, ["Tagged"]),
+        ({"linked": "yes"}, ["Linked"]),
+        ({"created_from_0": "2999-01-01"}, []),
+        ({"created_to_0": "2999-01-01"}, ["Linked", "Tagged"]),
+    ],
+)
+def test_filters_split_a_large_catalogue(admin, account, filters, found):
+    factories.content(account, title="Tagged", tags=["ai", "news"])
+    factories.content(account, title="Linked", policy_id=factories.policy(account).pk)
+    shown = admin.get(list_url(Content, **filters)).context["cl"].result_list
+    assert sorted(item.title for item in shown) == found
 
 
 def test_items_of_several_accounts_are_given_no_policy_of_one(admin, account, other_account, items):

@@ -196,8 +196,40 @@ def test_each_step_is_in_the_history(admin, account):
     assert not LogEntry.objects.exists()  # Django's own log
 
 
-def test_a_key_cannot_be_edited_or_deleted(admin, account):
+def test_name_addresses_and_expiry_are_changed_and_hold_for_the_next_request(admin, account):
+    key, text = factories.api_key(account, allowed_ips=["127.0.0.0/8"])
+    fields = {"name": "Edge", "allowed_ips": "198.51.100.7\n203.0.113.0/24", "expires_at_0": "2099-01-02"}
+    assert submit(admin, change_url(key), **fields, expires_at_1="03:04").status_code == 302
+    now = ApiKey.objects.get(pk=key.pk)
+    assert (now.name, now.allowed_ips) == ("Edge", ["198.51.100.7", "203.0.113.0/24"])
+    assert f"{now.expires_at:%Y-%m-%d %H:%M}" == "2099-01-02 03:04"
+    assert ApiClient(text).get("/v1/content").error["code"] == "ip_not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"allowed_ips": "10.0.0.1/8"}, "Did you mean 10.0.0.0/8?"),
+        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "This is in the past"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_said_at_the_field(admin, account, fields, message):
     key, _ = factories.api_key(account)
+    reply = submit(admin, change_url(key), **fields)
+    assert (reply.status_code, message in reply.content.decode()) == (200, True)
+    assert ApiKey.objects.get().audited() == key.audited()
+
+
+def test_a_key_that_has_expired_is_renamed_without_its_expiry_in_the_way(admin, account):
+    key, _ = factories.api_key(account)
+    ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    assert submit(admin, change_url(key), name="Old").status_code == 302
+    assert ApiKey.objects.get().name == "Old"
+
+
+def test_a_revoked_key_cannot_be_edited_and_none_deleted(admin, account):
+    key, _ = factories.api_key(account)
+    act(admin, key, "revoke")
     assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
     assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 

@@ -15,11 +15,13 @@ LISTS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" fo
 ADDS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_add" for model in MODELS]
 
 
-@pytest.fixture
-def filled(account):
+@pytest.fixture(scope="module")
+def filled(for_the_module):
     """Two pages of everything that is quickly made."""
-    for number in range(60):
-        factories.api_key(account, name=f"Key {number}")
+    with for_the_module():
+        account = factories.account()
+        for number in range(60):
+            factories.api_key(account, name=f"Key {number}")
 
 
 @pytest.mark.parametrize("name", ["admin:index", *LISTS])

@@ -46,6 +46,13 @@ def test_observing_is_turned_into_enforcing(admin, account):
     assert (site.mode, site.shown_rules) == ("enforce", [{"pattern": "/a/*", "policyId": None}])
 
 
+def test_the_rules_are_changed(admin, account):
+    site = factories.site(account, {"/a/*": None, "/b/*": None})
+    assert submit(admin, page_of(site), rules="/a/*\n/c/*").status_code == 302
+    site.refresh_from_db()
+    assert [rule["pattern"] for rule in site.shown_rules] == ["/a/*", "/c/*"]
+
+
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
@@ -76,3 +83,24 @@ def test_who_may_only_look_sees_the_rules_in_words(sign_in, account):
     site = factories.site(account, {"/premium/*": None})
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()
+
+
+def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, account):
+    site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
+    address = reverse("admin:licensing_site_enforce", args=[site.pk])
+    assert "Would have been refused in 30 days" in admin.get(address).content.decode()
+    assert submit(admin, address).status_code == 302
+    site.refresh_from_db()
+    assert site.mode == "enforce"
+
+
+def test_policies_and_documents_are_shown_side_by_side(admin, account):
+    policy = factories.policy(account, name="Licensed only")
+    site = factories.site(account, {"/premium/*": policy}, host="pub.example", mode="observe")
+    html = admin.get(reverse("admin:licensing_site_terms", args=[site.pk])).content.decode()
+    assert "Licensed only" in html
+    assert "https://pub.example/premium/*" in html
+    assert "tdm-reservation" in html
+    assert "Content-Signal" in html
+    assert "in the mode observe" in html
+    assert "which the documents leave out" in html

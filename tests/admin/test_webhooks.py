@@ -82,3 +82,12 @@ def test_an_unknown_event_type_is_refused_at_its_field(admin, account):
     reply = submit(admin, change_url(endpoint), events="content.creatd")
     assert reply.status_code == 200
     assert "Must be *" in reply.content.decode()
+
+
+def test_its_page_says_which_decisions_it_hears_of(admin, account):
+    endpoint, _ = factories.endpoint(account)
+    assert "have to be named above" in admin.get(change_url(endpoint)).content.decode()
+    narrowed = {"reasons": ["no_license"], "requesterIds": ["org_a", "org_b"]}
+    endpoint, _ = factories.endpoint(account, events=["access.denied"], access_filter=narrowed)
+    shown = admin.get(change_url(endpoint)).content.decode()
+    assert "access.denied only of the reasons no_license and the requesters org_a, org_b" in shown

@@ -20,6 +20,7 @@ from analytics.revenue.serializers import present
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from tests import factories, ledger
+from tests.examples import examples
 
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)
 CURRENCIES = ["EUR", "USD", "JPY", "BHD"]
@@ -179,7 +180,7 @@ def in_a_zone(moment, chance):
     return f"{local}{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(seed=st.integers(0, 2**32), size=st.sampled_from([1, 5, 40, 150]))
 def test_a_report_equals_what_all_entries_add_up_to(account, seed, size):
     chance = random.Random(seed)

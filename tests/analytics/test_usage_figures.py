@@ -12,6 +12,7 @@ from analytics.usage.report import first_event, usage_report
 from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
 from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.examples import examples
 
 BEGIN = datetime(2024, 11, 20, tzinfo=UTC)
 NOW = datetime(2026, 2, 10, 15, 30, tzinfo=UTC)
@@ -31,7 +32,7 @@ def test_any_window_is_what_its_events_add_up_to(account, events):
     at_events = st.sampled_from([event.created.replace(tzinfo=None) for event in events])
     moments = anywhere | midnights | at_events
 
-    @settings(max_examples=120, deadline=None, derandomize=True)
+    @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(moments, moments, st.sampled_from(GROUPS))
     def holds(one, other, group_by):
         start, last = (moment.replace(tzinfo=UTC) for moment in sorted((one, other)))

@@ -8,10 +8,12 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.conf import settings
 
+from tests.examples import ALL
 from tests.faults.harness import Deployment, deployed
 
 try:
@@ -25,8 +27,19 @@ collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].ends
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))
-OF_COLOURS = ["color-contrast", "link-in-text-block"]  # rules of axe-core
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+# Rules of axe-core. Those of colours take most of its time: on a phone, they are for CI (tests/examples.py).
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+EVERYTHING: dict[str, Any] = {}
+COLOURS = {"runOnly": OF_COLOURS}
+ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in OF_COLOURS}}
+LOOKS: list[tuple[str, dict[str, int], dict[str, Any]]] = [
+    ("light", DESKTOP, EVERYTHING),
+    ("light", PHONE, EVERYTHING if ALL else ALL_BUT_COLOURS),
+    ("dark", DESKTOP, COLOURS),
+    *([("dark", PHONE, COLOURS)] if ALL else []),
+]
 
 
 def missing() -> str:
@@ -48,7 +61,9 @@ def chromium() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="package")
 def deployment(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployed(tmp_path_factory.mktemp("browser")) as deployment:
+    # Webhooks go to a receiver of the test, and are not tried again by themselves.
+    webhooks = {"WEBHOOKS_ALLOW_PRIVATE": "on", "WEBHOOK_RETRY_SCHEDULE": "0"}
+    with deployed(tmp_path_factory.mktemp("browser"), **webhooks) as deployment:
         yield deployment
 
 
@@ -90,7 +105,7 @@ def open_page(chromium: "Browser", deployment: Deployment) -> Iterator[Callable[
 
     def note(message: "ConsoleMessage") -> None:
         if message.type == "error":
-            complaints.append(message.text)
+            complaints.append(f"{message.text} {message.location['url']}")
 
     def open_one(path: str = "/admin/", **options: object) -> "Page":
         context = chromium.new_context(base_url=deployment.url, **{"viewport": DESKTOP, **options})
@@ -130,25 +145,26 @@ def serious_problems(page: "Page") -> list[str]:
     problems = []
     size_before = page.viewport_size
     was_dark = page.evaluate("document.documentElement.classList.contains('dark')")
-    for theme in ("light", "dark"):
+    page.evaluate(Axe().axe_script)
+    for theme, size, rules in LOOKS:
         page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", theme == "dark")
-        for size in (DESKTOP, PHONE):
-            page.set_viewport_size(size)
-            where = f"{theme}, {size['width']}"
-            problems += [f"{where}: {told}" for told in told_by_axe(page, OF_COLOURS if theme == "dark" else [])]
-            width = page.evaluate("document.documentElement.scrollWidth")
-            problems += [f"{where}: {width} wide"] if width > size["width"] else []
+        page.set_viewport_size(size)
+        where = f"{theme}, {size['width']}"
+        problems += [f"{where}: {told}" for told in told_by_axe(page, rules)]
+        width = page.evaluate("document.documentElement.scrollWidth")
+        problems += [f"{where}: {width} wide"] if width > size["width"] else []
     page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", was_dark)
     page.set_viewport_size(size_before)
     return problems
 
 
-def told_by_axe(page: "Page", rules: list[str]) -> list[str]:
-    """By these rules; by all of them if there are none."""
-    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:
+    # Its preload fetches every stylesheet anew, for rules about media that no page has.
+    options = {"resultTypes": ["violations"], "preload": False, **rules}
+    found = page.evaluate("options => axe.run(document, options).then(found => found.violations)", options)
     return [
         f"{rule['id']}: {node['html'][:200]}"
-        for rule in Axe().run(page, options=options).response["violations"]
+        for rule in found
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
     ]

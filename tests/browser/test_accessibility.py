@@ -12,12 +12,15 @@ START = ["/admin/", "/admin/accounts/", "/admin/password_change/done/"]  # to th
 NO_PAGES = {
     *("jsi18n", "autocomplete", "search", "view_on_site", "logout"),  # data, and what only redirects
     *(f"{model}_export_items" for model in ("licensing_content", "analytics_accessevent", "analytics_ledgerentry")),
+    *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
+    *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
     *("licensing_content_import", "licensing_content_bad_rows"),  # of a file that somebody brought: with that job
+    "licensing_content_bulk",  # of a change that is under way: with that job
     "accounts_apikey_seen",  # called by a script
     "accounts_account_resume",  # asks as accounts_account_suspend does, of an account that is suspended
     "login",  # below
 }
-WRITTEN_BY_NOBODY = ("accounts_auditentry", "analytics_accessevent", "licensing_requester")
+WRITTEN_BY_NOBODY = ("accounts_auditentry", "analytics_accessevent", "analytics_statement", "licensing_requester")
 REFUSED = {f"{model}_{page}" for model in WRITTEN_BY_NOBODY for page in ("add", "history")}
 
 
@@ -48,9 +51,14 @@ def demo(deployment, signed_in_state):
     with deployment.client(made["key"]) as api:
         for policy in api.get("/v1/policies").json()["data"]:
             api.patch(f"/v1/policies/{policy['id']}", json={"description": "Changed"})
-        site = {"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}]}
+        site = {
+            "host": "pub.example",
+            "mode": "observe",
+            "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}],
+        }
         assert api.post("/v1/sites", json=site).status_code == 201
         assert api.post("/v1/webhooks", json={"url": "https://hooks.example/in"}).status_code == 201
+        assert api.post("/v1/license-clients", json={"requesterId": "org_acme"}).status_code == 201
     return made
 
 

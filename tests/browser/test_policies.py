@@ -92,7 +92,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     assert serious_problems(admin) == []
     admin.get_by_role("link", name="Roll back to version 1").click()
     press(admin, "Roll back to version 1")
-    admin.get_by_text("This is version 3").wait_for()
+    admin.get_by_text("as its new version 3").wait_for()
     assert api.post("/v1/access/check", json=check).json()["allowed"] is True
 
 

@@ -30,8 +30,9 @@ from analytics.usage.report import content_stats, usage_report
 from analytics.windows import Window
 from kit.http.errors import ApiError
 from kit.values.amounts import TotalField
-from tests import ledger
+from tests import factories, ledger
 from tests.analytics.recording import record_all, some_events, utc
+from tests.standing import as_new
 
 COUNTS = (BigIntegerField, IntegerField, TotalField)
 USAGE = [HourlyUsage, ContentYear, ContentMonth, RequesterYear, RequesterMonth]
@@ -41,9 +42,26 @@ BEGIN = datetime(2025, 10, 20, tzinfo=UTC)
 WINDOW = Window(BEGIN, datetime(2026, 3, 1, tzinfo=UTC), "day")
 
 
+@pytest.fixture(scope="module")
+def recorded(for_the_module):
+    """An account that stands for the module, and its events."""
+    with for_the_module():
+        account = factories.account()
+        return account.pk, four_hundred(account)
+
+
 @pytest.fixture
-def events(account):
-    """Four hundred over the end of a year, and an entry in the ledger for each tenth of them."""
+def account(recorded, db):
+    return as_new(recorded[0])
+
+
+@pytest.fixture
+def events(recorded, account):
+    return recorded[1]
+
+
+def four_hundred(account):
+    """Events over the end of a year, and an entry in the ledger for each tenth of them."""
     made = some_events(account, 400, BEGIN, 120, seed=7)
     record_all(made)
     add_entries(

@@ -45,7 +45,7 @@ def test_an_updated_file_takes_its_place(api, update):
         {
             "object": "crawler", "name": "ExampleBot", "crawlerClass": "ai_training", "operator": "Example",
             "userAgent": "ExampleBot", "requesterId": "crawler:examplebot", "addresses": ["203.0.113.0/24"],
-            "sources": ["https://ai.example/bots.json"],
+            "sources": ["https://ai.example/bots.json"], "signatureAgent": None,
         }
     ]  # fmt: skip
 

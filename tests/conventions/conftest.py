@@ -1,11 +1,58 @@
+from typing import NamedTuple
+
 import pytest
 
 from accounts.models import Account
+from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.conventions.endpoints import make_resources
+from tests.standing import Unblock, as_new
+
+
+class Stocked(NamedTuple):
+    """An account that stands for the module, and the ids of one of each resource."""
+
+    account_id: str
+    ids: dict[str, str]
+
+
+def stocked(for_the_module: Unblock, name: str) -> Stocked:
+    with for_the_module():
+        account = factories.account(name)
+        return Stocked(account.pk, make_resources(account))
+
+
+@pytest.fixture(scope="module")
+def ours(for_the_module: Unblock) -> Stocked:
+    return stocked(for_the_module, "Publisher")
+
+
+@pytest.fixture(scope="module")
+def other(for_the_module: Unblock) -> Stocked:
+    return stocked(for_the_module, "Other")
 
 
 @pytest.fixture
-def ids(account: Account) -> dict[str, str]:
+def account(db: None, request: pytest.FixtureRequest) -> Account:
+    """With `ids` the one that they are of, else a new one."""
+    return as_new(request.getfixturevalue("ours").account_id) if "ids" in request.fixturenames else factories.account()
+
+
+@pytest.fixture
+def ids(ours: Stocked, account: Account) -> dict[str, str]:
     """The ids of the account's own resources."""
-    return make_resources(account)
+    return dict(ours.ids)
+
+
+@pytest.fixture
+def other_account(db: None, request: pytest.FixtureRequest) -> Account:
+    """With `theirs` the one that they are of, else a new one."""
+    if "theirs" in request.fixturenames:
+        return as_new(request.getfixturevalue("other").account_id)
+    return factories.account("Other")
+
+
+@pytest.fixture
+def theirs(other: Stocked, other_account: Account) -> dict[str, str]:
+    """The ids of the other account's resources."""
+    return dict(other.ids)

@@ -14,12 +14,16 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
+from analytics.models import statement_id
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change nothing that anybody owns: a check leaves its decision.
-NOT_AUDITED = {"/v1/access/check", "/v1/access/check/batch", "/v1/policies/lint", "/v1/policies/{policy}/simulate"}
+NOT_AUDITED = {
+    *("/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch"),
+    *("/v1/policies/lint", "/v1/policies/{policy}/simulate"),
+}
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,10 @@ class Endpoint:
 
     method: str
     path: str
-    permission: str | None  # None: no key is asked for; two of them are joined by a space
+    permission: str | None  # None: no key is asked for, "": any key will do; two of them are joined by a space
     body: dict[str, Any] | None = None
     status: int = 200
+    query: str = ""  # what a GET needs in it
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -50,9 +55,13 @@ class Endpoint:
         }
         return self.path.format(**ids), body
 
+    def address(self, ids: dict[str, str]) -> str:
+        """The path with the query that it needs."""
+        return self.filled(ids)[0] + (f"?{self.query.format(**ids)}" if self.query else "")
+
     def send(self, api: ApiClient, ids: dict[str, str], **options: Any) -> Reply:
-        path, body = self.filled(ids)
-        return api.request(self.method, path, options.pop("json", body), **options)
+        _, body = self.filled(ids)
+        return api.request(self.method, self.address(ids), options.pop("json", body), **options)
 
 
 PRICES = {name: {"amount": "12.50", "currency": "EUR"} for name in ("price", "pricePerAccess")}
@@ -85,6 +94,11 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/licenses/{license}", "licenses:read"),
     Endpoint("PATCH", "/v1/licenses/{license}", "licenses:write", {"licenseType": "enterprise", **PRICES}),
     Endpoint("POST", "/v1/licenses/{license}/revoke", "licenses:write"),
+    Endpoint("GET", "/v1/license-clients", "licenses:read"),
+    Endpoint("POST", "/v1/license-clients", "licenses:write", {"requesterId": "org"}, 201),
+    Endpoint("GET", "/v1/license-clients/{client}", "licenses:read"),
+    Endpoint("DELETE", "/v1/license-clients/{client}", "licenses:write"),
+    Endpoint("POST", "/v1/license-clients/{client}/rotate", "licenses:write", {}),
     Endpoint("POST", "/v1/access/check", "access:check", {"contentId": "{content}", "requester": "org"}),
     Endpoint(
         "POST",
@@ -92,12 +106,17 @@ ENDPOINTS = [
         "access:check",
         {"contentId": "{content}", "requester": "org", "checks": [{}]},
     ),
+    Endpoint("GET", "/v1/access/offers", "access:check", query="contentId={content}"),
+    Endpoint("POST", "/v1/access/offers/batch", "access:check", {"items": [{"url": "https://pub.example/a"}]}),
     Endpoint("GET", "/v1/access/decisions", "analytics:read"),
     Endpoint("GET", "/v1/access/decisions/{decision}", "access:check"),
     Endpoint("GET", "/v1/analytics/usage", "analytics:read"),
+    Endpoint("GET", "/v1/analytics/observed", "analytics:read"),
+    Endpoint("GET", "/v1/accounts/me", ""),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
+    Endpoint("PATCH", "/v1/api-keys/{key}", "api_keys:manage", {"name": "Changed"}),
     Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys/{key}/rotate", "api_keys:manage", {}, 201),
     Endpoint("GET", "/v1/analytics/revenue", "analytics:read"),
@@ -106,6 +125,9 @@ ENDPOINTS = [
         "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201
     ),
     Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
+    Endpoint("GET", "/v1/statements", "revenue:read"),
+    Endpoint("GET", "/v1/statements/{statement}", "revenue:read"),
+    Endpoint("GET", "/v1/statements/{statement}/lines", "revenue:read"),
     Endpoint("GET", "/v1/audit", "audit:read"),
     Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
     Endpoint("GET", "/v1/events", "webhooks:manage"),
@@ -128,9 +150,11 @@ def each(endpoints: list[Endpoint]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("endpoint", endpoints, ids=str)
 
 
-WITH_KEY = [endpoint for endpoint in ENDPOINTS if endpoint.permission]
+WITH_KEY = [endpoint for endpoint in ENDPOINTS if endpoint.permission is not None]
+WITH_PERMISSION = [endpoint for endpoint in ENDPOINTS if endpoint.permission]
 each_endpoint = partial(each, ENDPOINTS)
 each_endpoint_with_key = partial(each, WITH_KEY)
+each_endpoint_with_permission = partial(each, WITH_PERMISSION)
 each_with_id = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.names_a_resource])
 each_with_body = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.body is not None])
 each_post = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "POST"])
@@ -141,9 +165,12 @@ LISTS = [
     "/v1/policies/{policy}/versions",
     "/v1/sites",
     "/v1/licenses",
+    "/v1/license-clients",
     "/v1/access/decisions",
     "/v1/api-keys",
     "/v1/revenue",
+    "/v1/statements",
+    "/v1/statements/{statement}/lines",
     "/v1/audit",
     "/v1/events",
     "/v1/webhooks",
@@ -159,14 +186,17 @@ def make_resources(account: Account) -> dict[str, str]:
     check = {"contentId": item.pk, "requester": "org"}
     decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
     [entry] = auditlog.entries(resource_id=item.pk)
+    booked = ledger.add(account)
     return {
         "content": item.pk,
         "policy": policy.pk,
         "license": factories.license(account).pk,
+        "client": factories.license_client(account)[0].pk,
         "site": factories.site(account).pk,
         "key": key.pk,
         "decision": decision["id"],
-        "entry": ledger.add(account).pk,
+        "entry": booked.pk,
+        "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
         "audit": entry.pk,
         **factories.webhook(account),
     }

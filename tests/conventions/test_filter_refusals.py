@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.conventions.test_audit_filters import AUDIT
+from tests.conventions.test_client_filters import CLIENTS
 from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
 
 LISTS = {
@@ -12,6 +13,7 @@ LISTS = {
     "/v1/policies": POLICIES,
     "/v1/sites": SITES,
     "/v1/licenses": LICENSES,
+    "/v1/license-clients": CLIENTS,
     "/v1/access/decisions": DECISIONS,
     "/v1/audit": AUDIT,
 }

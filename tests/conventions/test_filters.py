@@ -17,6 +17,8 @@ from licensing.licenses.services import revoke_license
 from licensing.policies.models import Policy
 from licensing.sites.models import Site
 from tests import factories, ledger
+from tests.client import ApiClient
+from tests.standing import as_new
 
 COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 EQUALITY = ("eq", "ne", "in")
@@ -95,9 +97,27 @@ def filled(value: Any, known: dict[str, str]) -> Any:
     return value.format(**known) if isinstance(value, str) else value
 
 
+@pytest.fixture(scope="module")
+def stocked(for_the_module):
+    """An account that stands for the module with four items; what stands in braces above, and its id."""
+    with for_the_module():
+        account = factories.account()
+        return account.pk, four_items(ApiClient(factories.key_text(account)), account)
+
+
 @pytest.fixture
-def rows_of_content(api, account):
-    """Four items; what stands in braces above, and its id."""
+def account(db, request):
+    if "rows_of_content" in request.fixturenames:
+        return as_new(request.getfixturevalue("stocked")[0])
+    return factories.account()
+
+
+@pytest.fixture
+def rows_of_content(stocked, account):
+    return stocked[1]
+
+
+def four_items(api, account):
     known = {name: factories.policy(account).pk for name in ("p", "q")}
     for index in range(4):
         row = {name: values[index] for name, (values, _) in CONTENT.items()}

@@ -24,7 +24,7 @@ NOT_PREFERRING = [
 @each_endpoint_with_key()
 def test_no_cache_keeps_a_secret_or_a_decision(api, ids, endpoint):
     kept = endpoint.send(api, ids).headers["Cache-Control"]
-    is_told = endpoint.path.startswith(("/v1/api-keys", "/v1/access", "/v1/webhooks"))
+    is_told = endpoint.path.startswith(("/v1/api-keys", "/v1/license-clients", "/v1/access", "/v1/webhooks"))
     assert kept == ("no-store" if is_told else "private, no-cache")
 
 

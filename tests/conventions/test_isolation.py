@@ -10,9 +10,11 @@ KINDS = {
     "key": "key",
     "decision": "dec",
     "entry": "led",
+    "statement": "stm",
     "audit": "aud",
     "event": "evt",
     "webhook": "we",
+    "client": "cli",
 }
 
 
@@ -21,8 +23,7 @@ def same_but_for_the_id(reply, theirs, unknown):
 
 
 @each_with_id()
-def test_another_accounts_resource_is_as_if_it_had_never_been(api, other_account, endpoint):
-    theirs = make_resources(other_account)
+def test_another_accounts_resource_is_as_if_it_had_never_been(api, theirs, endpoint):
     unknown = {kind: f"{prefix}_{'0' * 26}" for kind, prefix in KINDS.items()}
     [kind] = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]
     never_was, other = endpoint.send(api, unknown), endpoint.send(api, theirs)
@@ -37,13 +38,13 @@ def test_another_accounts_resource_is_as_if_it_had_never_been(api, other_account
 
 
 @each_with_id()
-def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_api, other_account, endpoint):
-    theirs = make_resources(other_account)
+def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_api, theirs, endpoint):
     paths = [
         f"/v1/content/{theirs['content']}",
         f"/v1/policies/{theirs['policy']}",
         f"/v1/licenses/{theirs['license']}",
         f"/v1/sites/{theirs['site']}",
+        f"/v1/license-clients/{theirs['client']}",
         f"/v1/api-keys/{theirs['key']}",
         f"/v1/access/decisions/{theirs['decision']}",
         f"/v1/revenue/{theirs['entry']}",

@@ -11,6 +11,8 @@ from accounts.events.models import Event
 from accounts.models import ApiKey, AuditEntry
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.models import AccessEvent, LedgerEntry
+from kit.values.currencies import CURRENCIES
+from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
@@ -35,10 +37,13 @@ def grow(api, ids, path, count):
             api.post(path, {"host": f"site{n}.example"})
         elif path == "/v1/licenses":
             api.post(path, {"requesterId": f"org_{n}", "licenseType": "commercial"})
+        elif path == "/v1/license-clients":
+            api.post(path, {"requesterId": f"org_{n}"})
         elif path == "/v1/access/decisions":
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
-        elif path == "/v1/revenue":
-            api.post(path, {"amount": n + 1, "currency": "USD", "description": f"Sale {n}"})
+        elif path.startswith(("/v1/revenue", "/v1/statements")):
+            currency = CURRENCIES[n] if path == "/v1/statements" else "USD"
+            api.post("/v1/revenue", {"amount": n + 1, "currency": currency, "description": f"Sale {n}"})
         elif path == "/v1/webhooks":
             api.post(path, {"url": f"https://hooks.example/{n}"})
         elif path.endswith("/deliveries"):
@@ -67,9 +72,12 @@ def make_simultaneous(path):
         "/v1/policies/{policy}/versions": PolicyRevision,
         "/v1/sites": Site,
         "/v1/licenses": License,
+        "/v1/license-clients": LicenseClient,
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,
         "/v1/revenue": LedgerEntry,
+        "/v1/statements": LedgerEntry,
+        "/v1/statements/{statement}/lines": LedgerEntry,
         "/v1/audit": AuditEntry,
         "/v1/events": Event,
         "/v1/webhooks": WebhookEndpoint,
@@ -77,8 +85,10 @@ def make_simultaneous(path):
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
+    # A statement is of the month in which its entries were booked.
+    moment = LedgerEntry.objects.latest("created").created if path.startswith("/v1/statements") else MOMENT
     with append_only.unlocked():
-        model.objects.update(**{field: MOMENT})
+        model.objects.update(**{field: moment})
 
 
 def identity(row):

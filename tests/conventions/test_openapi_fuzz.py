@@ -13,11 +13,17 @@ from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
+from schemathesis.specs.openapi.checks import (
+    ignored_auth,
+    negative_data_rejection,
+    positive_data_acceptance,
+    response_schema_conformance,
+)
 
 from config.wsgi import application
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db  # which the fixtures of a test that is made up cannot say
 
@@ -26,16 +32,16 @@ schemathesis.openapi.format("ip-range", st.ip_addresses().map(str) | st.just("20
 schemathesis.openapi.format("uri", st.sampled_from(["https://example.com/a?b=c", "http://localhost:8000"]))
 
 # What no document can foresee: whether a cursor, an id or a version is one that the service has given out, and rules
-# that OpenAPI 3.0 has no words for: the names of further keys, what a public key may do, which URLs have a host, that
+# that JSON Schema has no words for: the names of further keys, what a public key may do, which URLs have a host, that
 # a check of a batch names its item in one way, that a draft needs a dry run, that an adjustment is not 0,
 # that a window ends after it begins, and a licence likewise, that a licence begins in a year from 2000 to 2999, that a
 # file has no pages, what is a host name, and what a pattern of paths, which URLs lead to the public internet, which
-# headers can be set, which types of events there are.
+# headers can be set, which types of events and which currencies there are.
 UNFORESEEABLE = re.compile(
-    r"amount|contentIds\[\d+\]|policyIds\[\d+\]|occurredAt|licenseId|decisionId|requesterId|cursor|policyId|version|permissions\[\d+\]|metadata(\..*)?"
+    r"((price|pricePerAccess)\.)?amount|(policy\.)?rules\[\d+\]\.pricePerAccess\.(amount|currency)|siteId|contentIds\[\d+\]|policyIds\[\d+\]|occurredAt|licenseId|decisionId|requesterId|cursor|fields|policyId|version|permissions\[\d+\]|metadata(\..*)?"
     r"|(checks\[\d+\]\.)?(source|context\.ip|contentId|externalId|requester|policy|startDate|endDate|groupBy|expiresAt)|startsAt"
     r"|host|rules\[\d+\]\.(pattern|policyId)"
-    r"|url|headers(\..*)?|events\[\d+\]|webhookId"
+    r"|(items\[\d+\]\.)?(url|contentId)|headers(\..*)?|events\[\d+\]|webhookId"
 )
 
 DOCUMENTED = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/v1/openapi.json"]
@@ -84,10 +90,13 @@ def foreseeable(reply: Any) -> bool:
     error = reply.json()["error"]
     # A few control characters are white space to the service, and none to the pattern `\S`.
     blank = error["message"] == "Must not be blank."
+    # 87.0 is an integer to JSON Schema, and none to the service, which wants a literal without a fraction.
+    with_fraction = error["message"].startswith("Must be an integer")
     paged_file = error["message"].startswith("A file has everything")
     return not (
         blank
         or paged_file
+        or with_fraction
         or error["code"] == "idempotency_mismatch"
         or UNFORESEEABLE.fullmatch(error.get("param", ""))
     )
@@ -106,7 +115,7 @@ def is_sampled(case: Any) -> bool:
 
 @each(DOCUMENTED)
 @schemathesis.pytest.from_fixture("schema").parametrize()
-@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient):
     if not is_sampled(case):
         return
@@ -119,4 +128,6 @@ def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient
         excluded.append(negative_data_rejection)
     elif case.path == "/v1/content/bulk":  # what is wrong with a row is told of that row
         excluded.append(negative_data_rejection)
+    if "fields" in (case.query or {}):  # such a reply has no more of what its schema requires than was asked for
+        excluded.append(response_schema_conformance)
     case.validate_response(reply, headers=api.headers, excluded_checks=excluded)

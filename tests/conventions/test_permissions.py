@@ -9,6 +9,7 @@ from tests.conventions.endpoints import (
     ENDPOINTS,
     each,
     each_endpoint_with_key,
+    each_endpoint_with_permission,
     each_with_body,
     each_with_id,
     routes,
@@ -40,7 +41,7 @@ def test_the_one_permission_is_enough(account, ids, endpoint):
     assert reply.status == endpoint.status
 
 
-@each_endpoint_with_key()
+@each_endpoint_with_permission()
 def test_all_the_others_are_not(account, ids, endpoint):
     reply = endpoint.send(ApiClient(factories.key_text(account, permissions=but_for(endpoint))), ids)
     assert denied(reply, endpoint)
@@ -54,7 +55,7 @@ def test_one_of_two_permissions_is_not_enough(account, ids, endpoint):
         assert (reply.status, missing in reply.error["message"]) == (403, True)
 
 
-@each_endpoint_with_key()
+@each_endpoint_with_permission()
 def test_without_the_permission_a_refused_write_leaves_everything(api, account, ids, endpoint):
     before = [api.get(path).body for path in ("/v1/content", "/v1/policies", "/v1/access/decisions")]
     endpoint.send(ApiClient(factories.key_text(account, permissions=but_for(endpoint))), ids)
@@ -75,7 +76,7 @@ def test_the_permission_is_asked_for_before_the_resource_is_sought(account, ids,
         assert denied(endpoint.send(holder, dict.fromkeys(ids, unknown)), endpoint)
 
 
-@each_endpoint_with_key()
+@each_endpoint_with_permission()
 def test_the_permission_is_asked_for_before_the_query_is_read(account, ids, endpoint):
     holder = ApiClient(factories.key_text(account, permissions=but_for(endpoint)))
     assert denied(endpoint.send(holder, ids, unknown="1"), endpoint)

@@ -26,7 +26,7 @@ def queries_of(api, path, **query):
 
 @each_read()
 def test_a_retrieval_makes_few_queries(api, ids, endpoint):
-    assert len(queries_of(api, endpoint.filled(ids)[0])) <= MOST
+    assert len(queries_of(api, endpoint.address(ids))) <= MOST
 
 
 @each_list()

@@ -1,5 +1,6 @@
 """What every response carries, and what is answered where there is no endpoint (docs/api-guide.md)."""
 
+import re
 import time
 
 import pytest
@@ -15,6 +16,7 @@ from tests.conventions.endpoints import (
 )
 
 RATE_LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+POLICY = re.compile(r'"minute";q=\d+;w=60(, "day";q=\d+;w=86400)?').fullmatch
 
 
 def complete(reply):
@@ -23,6 +25,9 @@ def complete(reply):
     return (
         0 <= remaining <= limit
         and time.time() - 1 <= reset <= time.time() + 86_401
+        and re.fullmatch(rf'"(minute|day)";r={remaining};t=[1-9]\d*', reply.headers["RateLimit"]) is not None
+        and POLICY(reply.headers["RateLimit-Policy"]) is not None
+        and f";q={limit};" in reply.headers["RateLimit-Policy"]
         and bool(reply.headers["X-Request-Id"])
         and reply.headers["Content-Type"] == "application/json"
     )
@@ -34,7 +39,7 @@ def is_error(reply, status, code):
         complete(reply)
         and (reply.status, error["code"]) == (status, code)
         and set(reply.body) == {"error"}
-        and set(error) <= {"code", "message", "type", "param", "retryAfter"}
+        and set(error) <= {"code", "message", "type", "param", "retryAfter", "errors"}
         and bool(error["message"])
     )
 
@@ -48,8 +53,9 @@ def test_success_carries_the_headers(api, ids, endpoint):
 def test_refusals_carry_the_headers(account, anonymous, ids, endpoint):
     assert is_error(endpoint.send(anonymous, ids), 401, "missing_api_key")
     assert is_error(endpoint.send(ApiClient("nonsense"), ids), 401, "invalid_api_key")
-    powerless = ApiClient(factories.key_text(account, permissions=[]))
-    assert is_error(endpoint.send(powerless, ids), 403, "insufficient_permissions")
+    if endpoint.permission:
+        powerless = ApiClient(factories.key_text(account, permissions=[]))
+        assert is_error(endpoint.send(powerless, ids), 403, "insufficient_permissions")
     elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
     assert is_error(endpoint.send(elsewhere, ids), 403, "ip_not_allowed")
 
@@ -110,11 +116,11 @@ def test_what_is_outside_of_the_api_is_a_404_in_json_too(anonymous, path):
 
 @each_read()
 def test_head_is_answered_as_get_without_the_body(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
+    path = endpoint.address(ids)
     head, get = api.request("HEAD", path), api.get(path)
     assert (head.status, head.content) == (200, b"")
     assert head.headers["Content-Type"] == get.headers["Content-Type"]
-    assert all(name in head.headers for name in (*RATE_LIMIT_HEADERS, "X-Request-Id"))
+    assert all(name in head.headers for name in (*RATE_LIMIT_HEADERS, "RateLimit", "RateLimit-Policy", "X-Request-Id"))
 
 
 @each_read()

@@ -11,6 +11,7 @@ from licensing.policies.decision import CompiledPolicy, decide, trace
 from licensing.policies.facts import Facts
 from licensing.policies.rules import parse_rules
 from tests.decisions import naive
+from tests.examples import examples
 
 # Few values, so that rules and facts meet often.
 LICENSES, REQUESTERS, TAGS = (
@@ -99,7 +100,7 @@ def compiled(rules: list[dict[str, Any]], default_action: str) -> CompiledPolicy
     return CompiledPolicy.of("pol_any", 1, default_action, parse_rules(rules))
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=examples(400), deadline=None, derandomize=True)
 @given(rules=rule_lists(), default_action=st.sampled_from(["allow", "deny"]), known=KNOWN)
 def test_the_decision_agrees_with_the_plain_reading_of_the_rules(
     rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
@@ -111,7 +112,7 @@ def test_the_decision_agrees_with_the_plain_reading_of_the_rules(
     assert seen == naive.expected(rules, default_action, known)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(rules=rule_lists(), default_action=st.sampled_from(["allow", "deny"]), known=KNOWN)
 def test_a_denial_has_exactly_one_reason_and_no_permissions(
     rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
@@ -121,7 +122,7 @@ def test_a_denial_has_exactly_one_reason_and_no_permissions(
     assert decision.allowed or not decision.permissions
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(rules=rule_lists(), known=KNOWN)
 def test_the_trace_names_for_each_rule_a_condition_that_fails_or_none_that_does(
     rules: list[dict[str, Any]], known: dict[str, Any]

@@ -11,6 +11,7 @@ from licensing.policies.decision import CompiledPolicy, decide
 from licensing.policies.facts import ContentType, Facts
 from licensing.policies.lint import CODES, LEVELS, lint
 from licensing.policies.rules import parse_rules
+from tests.examples import examples
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -180,7 +181,7 @@ FACTS = st.builds(
 NEVER = {"unreachable_rule", "duplicate_rule", "contradictory_conditions", "ended"}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     st.lists(DENY | ALLOW, min_size=1, max_size=6),
     st.sampled_from(["allow", "deny"]),

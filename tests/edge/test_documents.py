@@ -16,6 +16,7 @@ from licensing.policies.rules import parse_rules
 from licensing.policies.services import update_policy
 from licensing.sites.patterns import compiled, most_specific, normalize_path
 from tests import factories
+from tests.examples import examples
 
 SEARCH_ONLY = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
 NAMESPACE = "{https://rslstandard.org/rsl}"
@@ -187,7 +188,7 @@ class Ruled:
     st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
     st.lists(POLICIES, max_size=2), PATHS, st.sampled_from(["", "?x=1", "?"]), SEEKERS,
 )  # fmt: skip
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker):
     terms = terms_of(rules, items)
     rule = most_specific([Ruled(*pair) for pair in rules], normalize_path(path))

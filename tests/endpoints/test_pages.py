@@ -64,7 +64,7 @@ def test_the_reference_shows_the_services_own_document(browser: Client):
 
 def test_the_document_needs_no_key(anonymous: ApiClient):
     document = anonymous.get("/v1/openapi.json")
-    assert (document.status, document["openapi"]) == (200, "3.0.3")
+    assert (document.status, document["openapi"]) == (200, "3.1.0")
 
 
 def test_the_document_is_counted_by_client_address(anonymous: ApiClient, clock: Clock):

@@ -17,7 +17,10 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 # What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP or files to the
 # other, so that nothing runs twice.
 ON_ONE_LEG = {
-    False: ["test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py", "test_nginx.py"],
+    False: [
+        *("test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py"),
+        *("test_proxies.py", "test_licence_sdk.py"),
+    ],
     True: ["test_processes.py", "test_outages.py", "test_metrics.py"],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]

@@ -117,7 +117,8 @@ class Deployment:
     def migrate(self) -> None:
         """Makes its tables."""
         if self.postgres:
-            self.ask_shell("manage", "migrate", "--verbosity", "0")
+            with templates.one_at_a_time():
+                templates.fill_on_postgresql(self.postgres.url)
         else:
             templates.copy_of_sqlite(self.directory / "db.sqlite3")
 

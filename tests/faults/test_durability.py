@@ -1,6 +1,6 @@
 """kill -9 under load: every answered decision is stored once, on current facts, and the figures agree.
 
-FAULT_KILLS sets how often the server is killed, and PostgreSQL.
+FAULT_KILLS sets how often the server is killed, and PostgreSQL, in place of what tests.examples says.
 """
 
 import os
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
+from tests.examples import examples
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment, deployed
 from tests.faults.ledger import Ledger
@@ -19,8 +20,8 @@ from tests.services import Postgres, postgres, valkey
 
 pytestmark = pytest.mark.faults
 
-SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or (8 if ON_POSTGRESQL else 3))
-DATABASE_KILLS = int(os.environ.get("FAULT_KILLS") or 4)
+SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or examples(8 if ON_POSTGRESQL else 3))
+DATABASE_KILLS = int(os.environ.get("FAULT_KILLS") or examples(4))
 LOAD_SECONDS = 1.0
 PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 

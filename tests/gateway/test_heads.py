@@ -9,7 +9,8 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from config.server.protocol import MAX_HEAD_BYTES, BoundedProtocol
+from config.server.framing import MAX_HEAD_BYTES
+from config.server.protocol import BoundedProtocol
 from tests.gateway.wire import settled
 
 BODY = bytes(MAX_HEAD_BYTES + 10_000)

@@ -9,7 +9,7 @@ from tests import factories
 from tests.client import ApiClient
 
 PATHS = ["/v1/access/check", "/v1/access/check/batch"]
-OF_THIS_REPLY = {"content-length", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"}
+OF_THIS_REPLY = {"content-length", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit"}
 
 
 @pytest.fixture

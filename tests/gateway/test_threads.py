@@ -1,6 +1,7 @@
 """Threads are shared out: a caller has its share, waits without a thread, and a slow reader does not keep one."""
 
 import asyncio
+from io import BytesIO
 from threading import Semaphore
 
 import pytest
@@ -41,16 +42,13 @@ class Clients:
         self.threads = Threads(self.work, "heavy", 2, **{"share": 1, "patience": 60, **options})
         self.replies = []
 
-    async def receive(self):
-        return {"type": "http.request", "body": b""}
-
     async def send(self, message):
         self.replies.append(message)
 
     def ask(self, caller, *, size=0, left=None):
         left = left or asyncio.get_running_loop().create_future()
         return asyncio.create_task(
-            self.threads.serve({**SCOPE, "path": caller}, self.receive, self.send, caller, size, left)
+            self.threads.serve({**SCOPE, "path": caller}, BytesIO(), self.send, caller, size, left)
         )
 
     async def until_begun(self, count):
@@ -169,7 +167,7 @@ async def test_a_thread_is_given_back_though_its_reply_is_not_read():
         await unread.wait()
 
     left = asyncio.get_running_loop().create_future()
-    first = asyncio.create_task(clients.threads.serve(dict(SCOPE), clients.receive, send, "a", 0, left))
+    first = asyncio.create_task(clients.threads.serve(dict(SCOPE), BytesIO(), send, "a", 0, left))
     await asyncio.wait_for(clients.ask("a"), 60)
     assert not first.done()
     unread.set()

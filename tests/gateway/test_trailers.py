@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.server.protocol import MAX_HEAD_BYTES
+from config.server.framing import MAX_HEAD_BYTES
 from tests.gateway.wire import Echo, chunked, exchanged, post, statuses
 
 TRAILERS = [b"X-Forwarded-For: 10.9.9.9", b"Authorization: Bearer key"]

@@ -11,7 +11,9 @@ from django.conf import settings
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from config.server import threads  # noqa: F401 - it has a metric of its own
+from accounts.webhooks import worker  # noqa: F401 - it has a metric of its own
+from config.server import threads  # noqa: F401 - so have they
+from tests.standing import Unblock
 
 DEPLOY = Path(settings.BASE_DIR) / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
@@ -27,12 +29,14 @@ ADDED = {"up"}
 ADDED_LABELS = {"job", "instance", "le"}
 
 
-@pytest.fixture
-def exposed(db: None) -> dict[str, set[str]]:
+@pytest.fixture(scope="module")
+def exposed(for_the_module: Unblock) -> dict[str, set[str]]:
     """The labels of each metric that a scrape shows, by the name that a query has for it."""
-    Client().get("/livez")
+    with for_the_module():
+        Client().get("/livez")
+        scraped = Client().get("/metrics").content.decode()
     names: dict[str, set[str]] = {}
-    for metric in text_string_to_metric_families(Client().get("/metrics").content.decode()):
+    for metric in text_string_to_metric_families(scraped):
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}.get(metric.type, [""])
         labels = {label for sample in metric.samples for label in sample.labels}
         names.update({metric.name + suffix: labels for suffix in suffixes})

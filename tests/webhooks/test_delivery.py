@@ -14,6 +14,7 @@ from accounts.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndp
 from accounts.webhooks.secrets import Secret
 from accounts.webhooks.sending import request_of, retry_after
 from tests import factories
+from tests.conventions.test_idempotency import everything_stored
 from tests.outbound.receivers import Receiver, receiver
 from tests.webhooks.delivering import answering, attempts, bodies, claim, deliver, parts
 
@@ -195,6 +196,19 @@ def test_each_attempt_can_be_read(api, account):
     assert shown["durationMs"] >= 0
     assert api.get(f"/v1/webhooks/{endpoint.pk}/deliveries", succeeded="true")["data"] == []
     assert len(api.get(f"/v1/webhooks/{endpoint.pk}/deliveries", eventId=event["id"])["data"]) == 1
+
+
+def test_a_receiver_that_repeats_its_headers_has_them_kept_nowhere(account):
+    def repeat(connection, request):
+        connection.sendall(answering(401, body=request.partition(b"\r\n\r\n")[0]))
+
+    with receiver(repeat) as there:
+        endpoint_at(there, account, headers={"Authorization": "Bearer receiver-s3cret", "X-Zone": "eu"})
+        factories.content(account)
+        [result] = deliver()
+    assert b"receiver-s3cret" in there.requests[0]
+    assert "authorization: [hidden]" in result.reply.lower()
+    assert b"receiver-s3cret" not in everything_stored()
 
 
 # --- When it is given up ---------------------------------------------------------------------------------------------

@@ -1,10 +1,15 @@
-"""What docs/webhooks.md says is so: its catalogue, and its two ways to verify a delivery."""
+"""What docs/webhooks.md says is so: its catalogue, and its ways to verify a delivery; the npm library does so, too."""
 
 import json
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from django.utils import timezone
@@ -29,8 +34,8 @@ def test_the_catalogue_is_what_the_table_of_types_says():
 
 def test_the_openapi_document_has_every_type():
     document = openapi_document()
-    assert set(document["x-webhooks"]) == {one.name for one in TYPES}
-    assert document["components"]["schemas"]["Event"]["properties"]["type"]["enum"] == [one.name for one in TYPES]
+    assert set(document["webhooks"]) == {one.name for one in TYPES}
+    assert set(document["components"]["schemas"]["EventType"]["enum"]) == {one.name for one in TYPES}
 
 
 @pytest.fixture
@@ -56,17 +61,55 @@ def in_python(secret, headers, body):
 
 
 def in_javascript(secret, headers, body):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("There is no node on this machine.")
+    return run_by_node(code("js"), secret, headers, body)
+
+
+def by_the_npm_library(secret, headers, body, folder):
+    script = """
+    const { Webhook } = require("standardwebhooks");
+    const verified = (secret, headers, body) => new Webhook(secret).verify(body, headers);
+    """
+    return run_by_node(script, secret, headers, body, cwd=folder)
+
+
+def program(name):
+    return shutil.which(name) or pytest.skip(f"There is no {name} on this machine.")
+
+
+def run_by_node(script, secret, headers, body, **options):
     call = f"verified({json.dumps(secret)}, {json.dumps(headers)}, {json.dumps(body.decode())})"
     told = f"try {{ told = {call} }} catch (error) {{ told = error.message }}"
-    script = f"{code('js')}\nlet told; {told}; console.log(JSON.stringify(told))"
-    done = subprocess.run([node, "-e", script], capture_output=True, check=True, text=True)
+    script = f"{script}\nlet told; {told}; console.log(JSON.stringify(told))"
+    done = subprocess.run([program("node"), "-e", script], capture_output=True, check=True, text=True, **options)
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("verify", [in_python, in_javascript])
+@pytest.fixture(scope="module")
+def npm_packages(request):
+    """A folder with what npm/package-lock.json pins, kept for the next run."""
+    pinned = Path(__file__).parent / "npm"
+    version = sha256((pinned / "package-lock.json").read_bytes()).hexdigest()[:16]
+    folder = request.config.cache.mkdir("npm") / version
+    if not folder.exists():
+        npm = program("npm")
+        with TemporaryDirectory(dir=folder.parent) as made:
+            there = shutil.copytree(pinned, Path(made) / "receiver")
+            command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            done = subprocess.run(command, cwd=there, capture_output=True, check=False, text=True, timeout=300)
+            if done.returncode:
+                pytest.skip(f"npm could not install the library: {done.stderr.strip().splitlines()[-1:]}")
+            with suppress(OSError):  # another worker of the run was first
+                there.rename(folder)
+    return folder
+
+
+@pytest.fixture(params=[in_python, in_javascript, by_the_npm_library])
+def verify(request):
+    if request.param is by_the_npm_library:
+        return partial(by_the_npm_library, folder=request.getfixturevalue("npm_packages"))
+    return request.param
+
+
 def test_a_receiver_takes_what_is_sent_and_nothing_else(delivery, verify):
     secret = generate()
     headers, body = delivery(secret, timezone.now())

@@ -2,10 +2,12 @@
 
 import threading
 from contextlib import suppress
+from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
 
+from accounts.events.clock import Look
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.worker import PLACES, start
 from tests import factories
@@ -78,6 +80,46 @@ def test_a_failing_endpoint_has_one_place(running, settings):
         assert running.room() == {endpoint.pk: 0}
         may_answer.set()
         assert eventually(lambda: there.connections == 11)
+
+
+def test_what_is_queued_in_this_process_wakes_its_worker(running, monkeypatch):
+    monkeypatch.setattr("accounts.webhooks.worker.MOST_PAUSE", 1_000)
+    running.patience = 400
+    assert eventually(lambda: running.patience > 400)  # it would not look for minutes
+    account = factories.account()
+    with receiver() as there:
+        at(there, account)
+        factories.content(account)
+        assert eventually(lambda: there.connections)
+
+
+def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(monkeypatch):
+    def fail():
+        raise RuntimeError
+
+    monkeypatch.setattr("accounts.webhooks.worker.clock.looks", [Look(fail, timedelta(0))])
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    account = factories.account()
+    with receiver() as there:
+        at(there, account)
+        factories.content(account)
+        call_command("deliver_webhooks", "--until-idle")
+        assert there.connections == 1
+
+
+def test_what_an_endpoint_that_begins_to_fail_had_claimed_goes_back(running, settings):
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
+    account = factories.account()
+    replies = iter([answering(200)] + [answering(500)] * (PLACES + 1))
+    with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:
+        at(there, account)
+        factories.content(account)
+        assert eventually(lambda: running.answering)
+        for _ in range(3 * PLACES):
+            factories.content(account)
+        every = WebhookDelivery.objects.exclude(due_at=None)
+        assert eventually(lambda: there.connections >= 3 * PLACES and not every.exists())
+        assert there.connections == 3 * PLACES + 1
 
 
 def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):

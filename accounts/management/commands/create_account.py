@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts import services
@@ -18,11 +16,16 @@ class Command(ServiceCommand):
         parser.add_argument("--requests-per-minute", type=int, help="For the enterprise plan.")
         parser.add_argument("--requests-per-day", type=int, help="For the enterprise plan.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(
+        self,
+        *,
+        name: str,
+        plan: str,
+        requests_per_minute: int | None,
+        requests_per_day: int | None,
+        **_: object,
+    ) -> tuple[str, dict[str, object]]:
         account = services.create_account(
-            options["name"],
-            plan=options["plan"],
-            requests_per_minute=options["requests_per_minute"],
-            requests_per_day=options["requests_per_day"],
+            name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day
         )
         return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data

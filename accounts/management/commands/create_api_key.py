@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts import services
@@ -21,18 +19,28 @@ class Command(ServiceCommand):
         parser.add_argument("--allowed-ip", action="append", metavar="A", help="An address or CIDR range.")
         parser.add_argument("--expires-at", metavar="T", help="ISO 8601 with an offset, or a date.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        account = find(Account.objects.all(), options["account"])
-        given = {
-            "name": options["name"],
-            "type": options["type"],
-            "permissions": options["permission"],
-            "allowedIps": options["allowed_ip"],
-            "expiresAt": options["expires_at"],
+    def perform(
+        self,
+        *,
+        account: str,
+        name: str,
+        type: str,  # noqa: A002 - the option's name
+        permission: list[str] | None,
+        allowed_ip: list[str] | None,
+        expires_at: str | None,
+        **_: object,
+    ) -> tuple[str, dict[str, object]]:
+        owner = find(Account.objects.all(), account)
+        given: dict[str, object] = {
+            "name": name,
+            "type": type,
+            "permissions": permission,
+            "allowedIps": allowed_ip,
+            "expiresAt": expires_at,
         }
         serializer = ApiKeySerializer(data={name: value for name, value in given.items() if value is not None})
         serializer.is_valid(raise_exception=True)
-        key, text = services.create_api_key(account.pk, **serializer.validated_data)
+        key, text = services.create_api_key(owner.pk, **serializer.validated_data)
         return (
             f"Created the {key.type} key {key.pk}. Its text, shown this once:\n{text}",
             CreatedApiKeySerializer(key, context={"key_text": text}).data,

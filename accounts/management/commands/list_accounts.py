@@ -1,5 +1,3 @@
-from typing import Any
-
 from accounts.models import Account
 from accounts.serializers import AccountSerializer
 from kit.commands import ServiceCommand
@@ -8,7 +6,7 @@ from kit.commands import ServiceCommand
 class Command(ServiceCommand):
     help = "Lists the accounts with their ids, plans and names."
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         accounts = list(Account.objects.order_by("created", "pk"))
         lines = [
             f"{one.pk}  {one.plan:<12}  {one.name}{' (suspended)' if one.suspended_at else ''}" for one in accounts

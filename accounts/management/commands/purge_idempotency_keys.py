@@ -1,12 +1,10 @@
-from typing import Any
-
-from accounts import services
+from accounts import idempotency
 from kit.commands import ServiceCommand
 
 
 class Command(ServiceCommand):
-    help = "Deletes idempotency records older than 24 hours. They count no more even before."
+    help = "Deletes idempotency records older than 24 hours. They no longer count even before that."
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        count = services.purge_idempotency_keys()
+    def perform(self, **_: object) -> tuple[str, dict[str, object]]:
+        count = idempotency.purge()
         return f"Deleted {count} idempotency records.", {"deleted": count}

@@ -1,5 +1,4 @@
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
@@ -23,8 +22,8 @@ class Command(ServiceCommand):
             help="Days to keep, instead of the setting.",
         )
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        if not 0 <= options["keep_days"] <= MOST_DAYS:
+    def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
+        if not 0 <= keep_days <= MOST_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
-        count = purge(timezone.now() - timedelta(days=options["keep_days"]))
+        count = purge(timezone.now() - timedelta(days=keep_days))
         return f"Deleted {count} events.", {"deleted": count}

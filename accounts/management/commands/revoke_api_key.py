@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts import services
@@ -16,6 +14,6 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         parser.add_argument("id")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        key = services.revoke_api_key(find(ApiKey.objects.all(), options["id"]))
+    def perform(self, *, id: str, **_: object) -> tuple[str, dict[str, object]]:
+        key = services.revoke_api_key(find(ApiKey.objects.all(), id))
         return f"Revoked {key.pk} ({key.prefix}…).", ApiKeySerializer(key).data

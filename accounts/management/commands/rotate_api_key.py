@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts import services
@@ -17,10 +15,10 @@ class Command(ServiceCommand):
         parser.add_argument("id")
         parser.add_argument("--overlap-seconds", type=int, default=0, help="For how long the old key keeps working.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        rotation = RotationSerializer(data={"overlapSeconds": options["overlap_seconds"]})
+    def perform(self, *, id: str, overlap_seconds: int, **_: object) -> tuple[str, dict[str, object]]:
+        rotation = RotationSerializer(data={"overlapSeconds": overlap_seconds})
         rotation.is_valid(raise_exception=True)
-        old = find(ApiKey.objects.all(), options["id"])
+        old = find(ApiKey.objects.all(), id)
         key, text = services.rotate_api_key(old, **rotation.validated_data)
         return (
             f"Created {key.pk} in place of {old.pk}. Its text, shown this once:\n{text}",

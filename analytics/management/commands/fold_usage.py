@@ -1,5 +1,3 @@
-from typing import Any
-
 from analytics.rollups.roll_up import roll_up
 from kit.commands import ServiceCommand
 
@@ -10,6 +8,6 @@ class Command(ServiceCommand):
         "itself. Figures are exact before and after."
     )
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         rows = roll_up()
         return f"Folded {rows:,} batches.", {"folded": rows}

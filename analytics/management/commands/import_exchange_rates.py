@@ -1,5 +1,4 @@
 import sys
-from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -17,8 +16,8 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         parser.add_argument("file", help="eurofxref-hist.csv, or eurofxref-hist.zip as the bank offers it.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        rates = list(parse_rates(read_text(options["file"])))
+    def perform(self, *, file: str, **_: object) -> tuple[str, dict[str, object]]:
+        rates = list(parse_rates(read_text(file)))
         tally = import_rates(rates, self.show)
         if self.stderr.isatty():
             print(file=sys.stderr)
@@ -27,7 +26,7 @@ class Command(ServiceCommand):
         if len(tally.changed) > SHOWN:
             self.stderr.write(f"… and {len(tally.changed) - SHOWN:,} further changes.")
         days, currencies = {day for _, day, _ in rates}, {currency for currency, _, _ in rates}
-        result = {
+        result: dict[str, object] = {
             "object": "exchange_rate_import",
             "rates": len(rates),
             "currencies": len(currencies),
@@ -44,7 +43,7 @@ class Command(ServiceCommand):
             print(f"\r\x1b[K{done:,} rates written", end="", file=sys.stderr, flush=True)
 
 
-def sentence(result: dict[str, Any], tally: RateImport) -> str:
+def sentence(result: dict[str, object], tally: RateImport) -> str:
     return (
         f"{result['rates']:,} rates of {result['currencies']} currencies from {result['firstDay']} to "
         f"{result['lastDay']}: {tally.created:,} new, {len(tally.changed):,} changed, {tally.unchanged:,} as before."

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.utils import timezone
 
 from analytics.events.partitions import ensure_partitions
@@ -9,6 +7,6 @@ from kit.commands import ServiceCommand
 class Command(ServiceCommand):
     help = "Makes the partitions of the coming months on PostgreSQL. A running service does so by itself, too."
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(self, **_: object) -> tuple[str, dict[str, object]]:
         made = ensure_partitions(timezone.now())
         return f"Made {', '.join(made) or 'none: all are there'}.", {"made": made}

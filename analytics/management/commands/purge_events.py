@@ -1,5 +1,4 @@
 from datetime import timedelta
-from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
@@ -17,10 +16,10 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         parser.add_argument("--keep-days", type=int, required=True, help="At least this many days are kept.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        if not 0 <= options["keep_days"] <= MOST_DAYS:
+    def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
+        if not 0 <= keep_days <= MOST_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
-        purged = purge_events(timezone.now() - timedelta(days=options["keep_days"]))
+        purged = purge_events(timezone.now() - timedelta(days=keep_days))
         if isinstance(purged, int):
             return f"Deleted {purged} decisions.", {"deleted": purged}
         return f"Dropped {', '.join(purged) or 'no partition'}.", {"dropped": purged}

@@ -1,7 +1,6 @@
 import sys
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -24,23 +23,30 @@ class Command(ServiceCommand):
         parser.add_argument("--account", metavar="ID", help="This account alone.")
         parser.add_argument("--since", metavar="YYYY-MM", help="Begin with this month.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         self.differ = False
         super().handle(*args, **options)
         if options["check"] and self.differ:
             sys.exit(1)
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(
+        self,
+        *,
+        account: str | None,
+        since: str | None,
+        check: bool,
+        **_: object,
+    ) -> tuple[str, dict[str, object]]:
         everybody = Account.objects.order_by("pk")
-        accounts = [find(everybody, options["account"]).pk] if options["account"] else [one.pk for one in everybody]
+        accounts = [find(everybody, account).pk] if account else [one.pk for one in everybody]
         try:
-            since = parse_timestamp(f"{options['since']}-01") if options["since"] else None
+            first = parse_timestamp(f"{since}-01") if since else None
         except ValueError:
             raise CommandError("--since takes a month such as 2026-01.") from None
-        self.reached, self.verb = "", "differ" if options["check"] else "corrected"
+        self.reached, self.verb = "", "differ" if check else "corrected"
         self.found_here: list[str] = []
         try:
-            found = rebuild(accounts, since=since, apply=not options["check"], show=self.show)
+            found = rebuild(accounts, since=first, apply=not check, show=self.show)
         except KeyboardInterrupt:
             raise CommandError(
                 f"Interrupted in {self.reached}. What is done stays; run it again for the rest.", returncode=130
@@ -54,12 +60,12 @@ class Command(ServiceCommand):
         if not total:
             sentence = "Everything agrees with the decisions and the ledger."
         else:
-            sentence = f"{total:,} rows {'differ' if options['check'] else 'corrected'}: " + ", ".join(
+            sentence = f"{total:,} rows {'differ' if check else 'corrected'}: " + ", ".join(
                 f"{count:,} of {name}" for name, count in sorted(rows.items())
             )
         return sentence, {
             "object": "usage_rebuild",
-            "check": options["check"],
+            "check": check,
             "rows": total,
             "differences": [asdict(step) for step in found],
         }

@@ -31,7 +31,7 @@ class Command(BaseCommand):
             help="Serve the admin on this port and on no other. By default ADMIN_PORT; without one it is on PORT.",
         )
 
-    def handle(self, *args: Any, admin_port: int, **options: Any) -> None:
+    def handle(self, *args: object, admin_port: int, **options: object) -> None:
         if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
             raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
         # For the middleware of this process, and of those that it starts.

@@ -1,8 +1,9 @@
-"""Django's PostgreSQL backend, with a pool that is over a restart of the server at once, and a bound on statements."""
+"""Django's PostgreSQL backend with a bound on statements, and a pool that recovers at once from a server restart."""
 
-from typing import Any
+from select import POLLIN, poll
 
 from django.db.backends.postgresql import base
+from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
 from kit import statements
@@ -10,16 +11,16 @@ from kit import statements
 
 class DatabaseWrapper(base.DatabaseWrapper):
     @property
-    def pool(self) -> Any:
-        pool = super().pool
+    def pool(self) -> ConnectionPool | None:
+        pool: ConnectionPool | None = super().pool
         if pool is not None:
             pool._check = lambda connection: check(pool, connection)  # Django lets no option choose it
         return pool
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        connection: Any = super().get_new_connection(conn_params)
+    def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
+        connection: Connection = super().get_new_connection(conn_params)
         wanted = statements.milliseconds()
-        # Told only when it changes: most requests have the same bound, and it would cost each a round trip.
+        # Sent only when it changes: most requests have the same bound, and a round trip each would cost too much.
         if getattr(connection, "statement_milliseconds", 0) != wanted:
             try:
                 connection.execute(f"SET statement_timeout = {wanted}")
@@ -27,12 +28,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 if self.pool:
                     self.pool.putconn(connection)
                 raise
-            connection.statement_milliseconds = wanted
+            vars(connection)["statement_milliseconds"] = wanted
         return connection
 
 
-def check(pool: Any, connection: Any) -> None:
-    """Where one connection has ended, the others have too; tried one by one, the pool would wait longer each time."""
+def check(pool: ConnectionPool, connection: Connection) -> None:
+    """Drains the pool when one connection has ended, for the others have too: trying them one by one takes longer.
+
+    A server that ends a connection says so on it. While nothing is there to be read, nothing has to be asked.
+    """
+    said = poll()
+    said.register(connection.fileno(), POLLIN)
+    if not said.poll(0):
+        return
     try:
         ConnectionPool.check_connection(connection)
     except Exception:

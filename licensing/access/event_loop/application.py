@@ -3,49 +3,45 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
+from accounts.authentication import key_header, license_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.limits.limiter import LimitState
+from accounts.idempotency import check_key, fingerprint, seal_reply
 from accounts.limits.throttling import state_for_stranger
+from accounts.limits.windows import LimitState
+from analytics.recording.batch import Reply
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames, told
 from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
 from kit.http.problems import JSON
+from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import render_json
-from kit.rest.views import check_query, check_utf8
+from kit.rest.deprecated import told as told_of_deprecation
 from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
+from kit.values.json_values import JsonObject
+from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
 from licensing.access.decisions import Answer
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
+from licensing.access.event_loop.retries import LeftToDjango
+from licensing.access.license_tokens import presented
 from licensing.access.rendering import present_batch, present_check
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
+KEY_HEADER = b"x-licensing-key"
 MAX_HOST = 300  # characters: a name of 253, and a port
 MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
-# Header lines, as they are sent.
-COMMON_HEADERS = (
-    "content-type: application/json\r\n"
-    "cache-control: no-store\r\n"
-    "x-content-type-options: nosniff\r\n"
-    f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
-    f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
-    "cross-origin-opener-policy: same-origin\r\n"
-    "vary: origin\r\n"
-).encode()
-FOR_OTHER_ORIGINS = (
-    f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
-).encode()
-HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
+Parse = Callable[..., list[Check]]  # what it takes is a body's fields
 
 
 def is_served(host: str) -> bool:
@@ -59,7 +55,7 @@ def is_allowed(host: str) -> bool:
 
 
 def joined(headers: Headers) -> dict[bytes, bytes]:
-    """Of several headers of one name all, as WSGI gives them to Django: both refuse what must not be repeated."""
+    """Repeated headers joined, as WSGI gives them to Django: both ways refuse those that must not be repeated."""
     values: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         values.setdefault(name, []).append(value)
@@ -108,7 +104,11 @@ class Request(Sender):
     """A request for checks: the steps of its admission that take its head and its body."""
 
     def __init__(self, head: Head, receive: Receive, callers: Callers) -> None:
-        super().__init__(callers, head.header(b"authorization"), head.address)
+        authorization = head.header(b"authorization")
+        self.license_token = license_token(authorization)
+        if self.license_token is not None:
+            authorization = key_header(authorization, head.header(KEY_HEADER))
+        super().__init__(callers, authorization, head.address)
         self.head, self.receive = head, receive
 
     def check_query(self) -> None:
@@ -118,6 +118,8 @@ class Request(Sender):
             check_query(parse_qs(query, keep_blank_values=True).items(), frozenset())
 
     async def read_body(self) -> None:
+        key = self.head.headers.get(IDEMPOTENCY_KEY)
+        self.idempotency_key = check_key(None if key is None else key.decode("latin-1"))
         check_media_type(self.head.header(b"content-type"))
         if self.head.body is None:
             self.head.body = await read_body(self.head.scope, self.receive, MAX_BYTES)
@@ -125,7 +127,7 @@ class Request(Sender):
 
 
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
-    """In one write, where the server offers that (config.server); otherwise as any ASGI application."""
+    """Replies in one write if the server offers it (config.server), otherwise as any ASGI application does."""
     at_once = scope.get("extensions", {}).get("respond")
     if at_once is not None and at_once(status, head, body):
         return
@@ -141,16 +143,16 @@ class CheckApplication:
         self.logs_access = settings.ACCESS_LOG
 
     def serves(self, scope: Scope) -> bool:
-        """A check without an Idempotency-Key: its reply need not be kept in the transaction that records it."""
         return (
             scope["type"] == "http"
             and scope["path"] in (CHECK, BATCH)
             and scope["method"] == "POST"
-            and IDEMPOTENCY_KEY not in dict(scope["headers"])
+            and (self.gateway.retries is not None or IDEMPOTENCY_KEY not in dict(scope["headers"]))
         )
 
     @traced(role="request on the loop")
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises LeftToDjango."""
         begun = perf_counter()
         head = Head(scope, self.proxies)
         token = request_id.set(request_id_of(head.header(b"x-request-id")))
@@ -160,27 +162,27 @@ class CheckApplication:
             headers: dict[str, str] = {}
             media_type = JSON
             try:
-                body = render_json(await self.answer(request))
+                body, headers = await self.answer(request)
             except Disconnected:
                 return
+            except LeftToDjango as left:
+                extensions = {**scope.get("extensions", {}), "body": head.body, "limit_state": request.limit_state}
+                left.scope = {**scope, "extensions": extensions}
+                raise
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
                 status, headers = error.status_code, error.headers
                 reply, media_type = told(error, head.header(b"accept"))
                 body = render_json(reply)
                 forget_frames(exc)
+            if settings.DEPRECATIONS:
+                headers = {**headers, **deprecation_of(request)}
             state = request.limit_state or await self.limit_of_address(head.address)
-            lines = b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n" % (
-                *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
-            ) + b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.get().encode("ascii"), len(body))
+            lines = header_lines(state, headers, len(body), is_secure=head.is_secure)
             if media_type != JSON:
                 lines = lines.replace(JSON.encode(), media_type.encode(), 1)
-            if head.is_secure:
-                lines += HSTS
             if b"origin" in head.headers:
                 lines += FOR_OTHER_ORIGINS
-            for name, value in headers.items():
-                lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
             await respond(scope, send, status, lines, body)
             count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:
@@ -189,36 +191,70 @@ class CheckApplication:
             request_id.reset(token)
 
     async def limit_of_address(self, address: Address | None) -> LimitState:
-        """For the headers of what was answered before a limit was known."""
+        """The limit for the headers of a reply that was made before the caller's was known."""
         try:
             return await self.gateway.callers.consume(None, address, cost=0)
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
             return state_for_stranger(address)
 
-    async def answer(self, request: Request) -> Any:
-        """The body of the reply."""
+    async def answer(self, request: Request) -> tuple[bytes, dict[str, str]]:
+        """The body of the reply, and the headers that it has beside those of every reply."""
         if not is_served(request.head.host):
             raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
         return await request.serve(partial(self.decide, request))
 
-    async def decide(self, request: Request) -> Any:
+    async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """The same, once the request is admitted."""
-        is_single = request.head.path == CHECK
-        parse = parse_one if is_single else parse_batch
-        checks = await self.parse(request.grant.account_id, request.head.body or b"", parse)
-        sign = None
-        if any(check.sign for check in checks):  # before anything is recorded: without a key there is no answer
-            sign = (await self.gateway.signers.current()).by(settings.BASE_URL or request.head.base_url)
-        answers = await self.gateway.check(request, checks, timezone.now())
-        count_checks(outcomes_of(answers))
-        if not is_single:
-            return present_batch(answers, checks, sign)
-        [answer], [check] = answers, checks
-        if isinstance(answer, ApiError):
-            raise answer
-        return present_check(answer, check, sign)
+        key, retries = request.idempotency_key, self.gateway.retries
+        if key is None or retries is None:
+            return await self.decide_now(request), {}
+        body = request.head.body or b""
+        if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
+            raise LeftToDjango
+        fields = parse_object(body, exact=True)
+        if has_draft(fields):
+            raise LeftToDjango
+        digest = fingerprint("POST", request.head.path, fields)
+        once = await retries.once(request, key, digest, partial(self.decide_now, request, (key, digest.hex())))
+        return once.body, once.headers
 
-    async def parse(self, account_id: str, body: bytes, parse: Callable[[dict[str, Any]], list[Check]]) -> list[Check]:
+    async def decide_now(self, request: Request, once: tuple[str, str] | None = None) -> bytes:
+        """The body of the reply; kept for `once`, an Idempotency-Key and a fingerprint in hex."""
+        is_single, account_id = request.head.path == CHECK, request.grant.account_id
+        parse: Parse = parse_one if is_single else parse_batch
+        claims = None
+        if request.license_token is not None:
+            claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
+            parse = partial(parse, requester=claims.sub)
+        checks = await self.parse(account_id, request.head.body or b"", parse)
+        if claims is not None:
+            checks = presented(checks, claims)
+        sign = None
+        if any(check.sign for check in checks):
+            sign = (await self.gateway.signers.current()).at(request.head.base_url)
+        now = timezone.now()
+        body = b""
+
+        def present(answers: Sequence[Answer | ApiError]) -> bytes:
+            if not is_single:
+                return render_json(present_batch(answers, checks, sign))
+            [answer], [check] = answers, checks
+            if isinstance(answer, ApiError):
+                raise answer
+            return render_json(present_check(answer, check, sign))
+
+        def keep(answers: Sequence[Answer | ApiError], key: str, digest: str) -> Reply:
+            nonlocal body
+            body = present(answers)
+            sealed = seal_reply(body).decode()
+            return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
+
+        keeping = None if once is None else lambda answers: keep(answers, *once)
+        answers = await self.gateway.check(request, checks, now, keeping)
+        count_checks(outcomes_of(answers))
+        return body or present(answers)
+
+    async def parse(self, account_id: str, body: bytes, parse: Parse) -> list[Check]:
         """The checks of a body: on the event loop if that takes next to nothing, otherwise in a thread."""
         if len(body) <= MAX_QUICK_BYTES:
             fields = parse_object(body)
@@ -227,12 +263,18 @@ class CheckApplication:
         return await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
 
 
-def parse_one(fields: dict[str, Any]) -> list[Check]:
-    return [parse_check(fields)]
+def deprecation_of(request: Request) -> dict[str, str]:
+    head, grant = request.head, getattr(request, "grant", None)
+    names = parse_qs(head.query.decode("latin-1"), keep_blank_values=True)
+    return told_of_deprecation("POST", head.path, names, head.body or b"", grant and grant.account_id)
+
+
+def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
+    return [parse_check(fields, requester)]
 
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """What the metric of checks calls them."""
+    """The outcomes as the metric of checks names them."""
     outcomes: list[str] = []
     for answer in answers:
         if isinstance(answer, ApiError):

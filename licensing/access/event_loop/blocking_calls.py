@@ -1,4 +1,4 @@
-"""What the gateway leaves to threads: blocking calls, each for all that many requests want of it at the time."""
+"""The gateway's blocking calls, which run in threads: each serves all requests that wait for it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from django.db import connection
 from django.utils import timezone
+from jwt import PyJWK
 
 from accounts.authentication import Caller, Grant, find_grant, note_use
 from analytics.recording import recorder
@@ -15,6 +16,7 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
 from licensing.access.decisions import Answer
+from licensing.access.license_tokens import find_key
 from licensing.access.lookup import (
     Found,
     Selector,
@@ -92,11 +94,18 @@ def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
 
 @on_own_connection
 def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
-    """One for all."""
+    """One signer for all who ask."""
     try:
         return [current_signer()] * len(many)
     except ApiError as error:
         return [error] * len(many)
+
+
+@on_own_connection
+def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
+    """The keys that licence tokens verify with."""
+    found = {kid: find_key(kid) for kid in set(kids)}
+    return [found[kid] for kid in kids]
 
 
 @on_own_connection
@@ -108,7 +117,7 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 
 @on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
-    """One commit for all."""
+    """One commit for all requests."""
     return recorder.commit(entries)
 
 
@@ -118,7 +127,7 @@ def check_now(many: Sequence[SlowPath]) -> list[list[Answer | ApiError] | ApiErr
 
 
 def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
-    """Or why none of them was decided: a failure is nobody else's."""
+    """The answers, or the error that kept this request's checks from being decided; other requests go on."""
     try:
         return check_access(caller.grant.account_id, checks, now, caller)
     except ApiError as error:
@@ -129,7 +138,7 @@ def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[An
 
 
 def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
-    """Bodies that take long to parse, or what is wrong with each."""
+    """The checks of bodies that take long to parse, or the error of each."""
     parsed: list[list[Check] | ApiError] = []
     for parse in many:
         try:

@@ -1,25 +1,27 @@
-"""Who asks for checks on the event loop: keys and plan limits, and the steps by which a request is admitted."""
+"""Callers of checks on the event loop: their keys and plan limits, and the steps of a request's admission."""
 
 import logging
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from accounts import keytext
 from accounts.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
-from accounts.limits.limiter import Consume, LimitState, limiter
+from accounts.limits.limiter import limiter
 from accounts.limits.limiter_async import AsyncLimiter
 from accounts.limits.throttling import consume_of, refuse_beyond
+from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
+from licensing.access.event_loop.keys import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 
@@ -40,7 +42,10 @@ class Callers:
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL:
             self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).consume_many)
-        self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(InThread("keys", find_grants_now))
+        on_postgresql = connection.vendor == "postgresql"
+        self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(
+            AsyncKeys().find if on_postgresql else InThread("keys", find_grants_now)
+        )
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
 
     def cached_grant(self, text: str) -> Grant | None:
@@ -65,13 +70,24 @@ class Callers:
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
         return limiter.consume(wanted) if self.limits is None else await self.limits.submit(wanted)
 
+    async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, Any]:
+        """What Django need not do any more to admit a request to an endpoint that asks for a key: to read the grant,
+        and to count it. Nothing of a request that is refused before it counts: that is Django's to say."""
+        try:
+            grant = await self.read_grant(bearer_token(authorization))
+            grant.check(timezone.now())
+            grant.check_address(address)
+            return {"grant": grant, "limit_state": await self.consume(grant, address)}
+        except (ApiError, OperationalError, InterfaceError):
+            return {}
+
     def note_use(self, grant: Grant, now: datetime) -> None:
         if uses_to_note(grant, now):
             self.uses.submit(grant).add_done_callback(log_failure)
 
 
 class Sender(GrantSteps):
-    """Who sent a request, and what admitted it. `authorization` is the header.
+    """The sender of a request, and what admitted it. `authorization` is the header.
 
     A request counts once, however often it is admitted; then it has to fit the limits of the day's plan.
     """
@@ -85,7 +101,7 @@ class Sender(GrantSteps):
         self.is_confirmed = False  # its key was read from the database since it came
 
     async def serve(self, act: Callable[[], Awaitable[R]]) -> R:
-        """What `act` returns, once the request is admitted; both again if a key refused that has changed since."""
+        """Admits the request and returns what `act` does; once more if the key that refused it has changed since."""
         try:
             try:
                 await admit(self)

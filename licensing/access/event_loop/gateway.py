@@ -13,7 +13,7 @@ from time import perf_counter
 from django.db import connection
 
 from accounts.authentication import Caller, Grant
-from analytics.recording.batch import Entry, Outcome, conflicts
+from analytics.recording.batch import Entry, Outcome, Reply, conflicts
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError
@@ -31,12 +31,16 @@ from licensing.access.event_loop.blocking_calls import (
     record_now,
 )
 from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.license_keys import LicenseKeys
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
+from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
 from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
 from licensing.access.subjects import RequesterSnapshot
+
+Keep = Callable[[Sequence[Answer | ApiError]], Reply]
 
 MAX_ATTEMPTS = 2  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
@@ -68,7 +72,8 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
-        self.signers = Signers()
+        self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
+        self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
 
     # --- What is asked -----------------------------------------------------------------------------------------------
@@ -81,8 +86,13 @@ class Gateway:
             raise parsed
         return parsed
 
-    async def check(self, sender: Sender, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+    async def check(
+        self, sender: Sender, checks: Sequence[Check], now: datetime, keep: Keep | None = None
+    ) -> list[Answer | ApiError]:
         """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk.
+
+        `keep` makes of the answers the reply that is kept with their record. Raises Taken, and LeftToDjango where the
+        reply is not known before the commit, or where there is no record.
 
         The request has been admitted. What admits it and what decides it are of one epoch, which the record confirms:
         a key that has ended, or may no longer do this, gets no decision, however long its body took to arrive.
@@ -97,14 +107,20 @@ class Gateway:
                     if found.epoch != sender.grant.epoch:
                         continue
                 batch = self.decide(sender.grant, checks, found, now)
-                if not batch.entries:
+                if not batch.entries or (keep is not None and batch.claims):
                     break
+                if keep is not None:
+                    batch.keep(keep(batch.answers))
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
+                if any(outcome.taken for outcome in outcomes):
+                    raise Taken
                 if not any(outcome.stale for outcome in outcomes):
                     return batch.settle(outcomes)
                 if not all(outcome.retry for outcome in outcomes if outcome.stale):
                     self.snapshot.advance(account_id, found.epoch + 1)
+        if keep is not None:
+            raise LeftToDjango
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
         # than its checks are decided makes them wait for each other.
         await sender.confirm()

@@ -1,13 +1,19 @@
-"""What a process has cached of its accounts: bounded in memory, and valid for one epoch of the account each."""
+"""A process's cache of its accounts' items, requesters and grants: bounded in memory, each valid for one epoch."""
 
-from typing import Any
+from typing import overload
 
 from accounts.authentication import Grant
 from licensing.access.lookup import compiled_policies
+from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
 # In kibibytes, about: an item takes 540 bytes and more, a requester 360, a grant with many addresses more.
 MAX_WEIGHT = 200_000
+
+
+Selector = tuple[str, str]  # of an item: `contentId`, `externalId`, `source` or `page`, and its name
+Key = Selector | str  # of an item, or of a requester: its id
+Known = Item | RequesterSnapshot
 
 
 class Snapshot:
@@ -19,23 +25,26 @@ class Snapshot:
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.epochs: dict[str, int] = {}
-        self.entries: dict[tuple[str, Any], tuple[int, Any]] = {}
+        self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
         self.grants: dict[bytes, Grant] = {}  # by the digest of the key's text
         self.max_weight = max_weight
         self.weight = self.grants_weight = 0
         self.dropped = dropped_elsewhere()
 
     def advance(self, account_id: str, epoch: int) -> None:
-        """Notes that the account has reached this epoch; what was read before it counts no more."""
+        """Notes that the account has reached this epoch; what was read at earlier ones no longer counts."""
         if epoch > self.epochs.get(account_id, -1):
             self.epochs[account_id] = epoch
 
-    def get(self, account_id: str, key: Any) -> Any:
+    @overload
+    def get(self, account_id: str, key: Selector) -> Item | None: ...
+    @overload
+    def get(self, account_id: str, key: str) -> RequesterSnapshot | None: ...
+    def get(self, account_id: str, key: Key) -> Known | None:
         entry = self.entries.get((account_id, key))
         return entry[1] if entry is not None and entry[0] == self.epochs[account_id] else None
 
-    def put(self, account_id: str, epoch: int, key: Any, value: Any) -> None:
-        """`value` is an Item or a RequesterSnapshot."""
+    def put(self, account_id: str, epoch: int, key: Key, value: Known) -> None:
         self.advance(account_id, epoch)
         if self.dropped != (dropped := dropped_elsewhere()):
             self.dropped, self.weight = dropped, 0
@@ -48,13 +57,13 @@ class Snapshot:
             if self.weight > self.max_weight:
                 self.make_room()
 
-    def drop(self, name: tuple[str, Any]) -> None:
+    def drop(self, name: tuple[str, Key]) -> None:
         former = self.entries.pop(name, None)
         if former is not None:
             self.weight -= former[1].weight
 
     def make_room(self) -> None:
-        """Drops what was read longest ago, until a tenth is free."""
+        """Drops the oldest entries until a tenth is free."""
         while self.weight > self.max_weight * 0.9:
             self.drop(next(iter(self.entries)))
 
@@ -80,5 +89,5 @@ def dropped_elsewhere() -> int:
     return compiled_policies.cached.dropped + compiled_licenses.cached.dropped
 
 
-def is_kept(compiled: Any) -> bool:
+def is_kept(compiled: object) -> bool:
     return compiled is None or compiled_policies.cached.keeps(compiled) or compiled_licenses.cached.keeps(compiled)

@@ -1,7 +1,8 @@
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TypedDict, Unpack
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -14,6 +15,17 @@ from licensing.imports.rows import FORMATS, open_rows
 from licensing.policies.facts import ContentType
 
 SHOW_EVERY = 0.5  # seconds
+
+
+class Options(TypedDict):
+    file: str
+    account: str
+    format: str | None
+    map: list[str] | None
+    default: list[str]
+    type: str | None
+    allow_duplicates: bool
+    dry_run: bool
 
 
 class Command(ServiceCommand):
@@ -41,13 +53,13 @@ class Command(ServiceCommand):
         parser.add_argument("--allow-duplicates", action="store_true", help="Take rows without an externalId.")
         parser.add_argument("--dry-run", action="store_true", help="Check and count everything, and write nothing.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         self.tally = ImportTotals()
         super().handle(*args, **options)
         if self.tally.failed and self.tally.failed == self.tally.rows:
             raise CommandError("No row could be loaded.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(self, **options: Unpack[Options]) -> tuple[str, dict[str, object]]:
         account = find(Account.objects.all(), options["account"])
         columns = None if options["map"] is None else parse_pairs("--map", options["map"])
         defaults = parse_pairs("--default", options["default"])
@@ -86,7 +98,7 @@ class Command(ServiceCommand):
         """What wipes the progress off a terminal's line."""
         return "\r\x1b[K" if self.stderr.isatty() else ""
 
-    def progress(self, rows: int) -> Any:
+    def progress(self, rows: int) -> Callable[[ImportTotals], None]:
         began = shown = time.monotonic()
 
         def show(tally: ImportTotals) -> None:

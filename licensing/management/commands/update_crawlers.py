@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
@@ -17,10 +16,10 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         parser.add_argument("file")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def perform(self, *, file: str, **_: object) -> tuple[str, dict[str, object]]:
         try:
-            table = keep_table(Path(options["file"]).read_bytes())
+            table = keep_table(Path(file).read_bytes())
         except (OSError, ValueError) as error:
-            raise ValidationError(f"{options['file']}: {error}") from None
+            raise ValidationError(f"{file}: {error}") from None
         count, date = len(table.crawlers), table.date.isoformat()
         return f"{count} crawlers, as of {date}.", {"crawlers": count, "date": date}

@@ -1,0 +1,49 @@
+"""Events of limits that are used up, or nearly so: what requests have noted (accounts.limits.reached), told once."""
+
+from datetime import UTC, datetime
+
+from django.db import connection, transaction
+
+from accounts.events import recording
+from accounts.events.models import LimitNotice
+from accounts.events.types import LIMIT_REACHED
+from accounts.limits.reached import Reached, waiting
+from accounts.models import Account
+from kit.storage.sqlite_turns import turn_to_write
+
+CHUNK = 500
+
+
+def tell() -> int:
+    """Writes the events of what this process has noted; returns how many. What fails waits for the next time."""
+    told = 0
+    while noted := [waiting.popleft() for _ in range(min(len(waiting), CHUNK))]:
+        try:
+            told += tell_of(noted)
+        except BaseException:
+            waiting.extendleft(reversed(noted))
+            raise
+    return told
+
+
+def tell_of(noted: list[Reached]) -> int:
+    with turn_to_write(), transaction.atomic():
+        known = set(Account.objects.filter(pk__in={one.account_id for one in noted}).values_list("pk", flat=True))
+        new = [one for one in noted if one.account_id in known and keep(one)]
+        recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, one.data) for one in new])
+    return len(new)
+
+
+def keep(one: Reached) -> bool:
+    """Notes that it is announced; False if some process has announced it already."""
+    ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(one.ends, UTC))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO accounts_limitnotice (key, ends_at) VALUES (%s, %s) ON CONFLICT DO NOTHING", [one.key, ends]
+        )
+        return cursor.rowcount == 1
+
+
+def forget(before: datetime) -> None:
+    """Drops the notices of windows that are over."""
+    LimitNotice.objects.filter(ends_at__lt=before).delete()

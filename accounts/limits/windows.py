@@ -1,0 +1,48 @@
+"""Windows of limits, and what is left of them."""
+
+from msgspec import Struct
+
+MINUTE, DAY = 60, 86_400
+
+
+class Window(Struct, frozen=True, gc=False):
+    """`limit` requests in each span of `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
+
+    limit: int
+    seconds: int
+
+
+class LimitState(Struct, frozen=True, gc=False):
+    """What the rate-limit headers say: of the window that has the least left."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: int  # Unix seconds
+    retry_after: int | None  # seconds, if refused
+    windows: tuple[Window, ...]
+    seconds: int  # of the window that it is about
+    seconds_left: int
+    is_near: bool  # at least four fifths of a window are used
+
+    @classmethod
+    def of(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
+        remaining, window, is_near = -1, windows[0], False
+        for one, count in zip(windows, used, strict=True):
+            left = max(one.limit - count, 0)
+            is_near |= left * 5 <= one.limit
+            # Of two that are used up, the longer one says when to come back; it stands last.
+            if remaining < 0 or left < remaining or left == 0:
+                remaining, window = left, one
+        reset = (now // window.seconds + 1) * window.seconds
+        left = reset - now
+        retry_after = None if allowed else left
+        return cls(allowed, window.limit, remaining, reset, retry_after, windows, window.seconds, left, is_near)
+
+
+class Consume(Struct, frozen=True, gc=False):
+    """An order to count `cost` requests in a bucket; 0 only checks that the count is within the limits."""
+
+    bucket: str
+    windows: tuple[Window, ...]
+    cost: int = 1

@@ -1,0 +1,117 @@
+"""Decisions told to the webhook endpoints that ask for them: of each minute a sum for each requester and reason.
+
+Answers wait for none of it: whoever delivers webhooks reads the recorded decisions of a minute once it is over.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Max, Min, QuerySet
+from django.utils import timezone
+
+from accounts.events import recording
+from accounts.events.models import Event
+from accounts.webhooks.models import EndpointStatus, WebhookEndpoint
+from analytics.models import AccessEvent
+from kit.storage.sqlite_turns import turn_to_write
+from kit.values.timestamps import render_timestamp
+
+MINUTE = timedelta(minutes=1)
+EVERY = timedelta(seconds=5)
+GRACE = timedelta(seconds=10)  # after a minute, for decisions that are still being recorded
+CATCH_UP = timedelta(hours=24)  # what nobody looked at for longer is left out
+MINUTES_AT_A_TIME = 60  # of an endpoint; the next look goes on
+MOST = 1_000  # events of an endpoint and a minute; what they leave over is told in one more of each type
+DENIED, ALLOWED = "access.denied", "access.allowed"
+# By the names of `accessFilter`.
+FILTERS = {"policyIds": "policy_id__in", "requesterIds": "requester__requester_id__in", "reasons": "reason__in"}
+EXAMPLE: dict[str, object] = {
+    "object": "access_summary",
+    "webhookId": "we_01kd9x0f3t5v7x9z1c3e5g7j9m",
+    "allowed": False,
+    "reason": "no_license",
+    "requester": {"id": "org_acme", "name": "Acme"},
+    "minute": "2026-02-14T16:44:00.000000Z",
+    "count": 37,
+    "first": "2026-02-14T16:44:01.250000Z",
+    "last": "2026-02-14T16:44:58.000000Z",
+}
+
+
+def tell() -> int:
+    """Writes the events of the minutes that are over; returns how many."""
+    told = 0
+    until = timezone.now() - GRACE - MINUTE
+    waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
+    for endpoint in waiting.order_by("access_told_until"):
+        begin = max(endpoint.access_told_until or until, (until - CATCH_UP).replace(second=0, microsecond=0))
+        for _ in range(MINUTES_AT_A_TIME):
+            if begin > until:
+                break
+            told += tell_minute(endpoint, begin)
+            begin += MINUTE
+    return told
+
+
+def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
+    """Reads before it locks: what is recorded of a minute that is over changes no more."""
+    events = summaries(endpoint, begin)
+    with turn_to_write(), transaction.atomic():
+        known = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
+        told_until = known.values_list("access_told_until", flat=True).first()
+        if told_until is None or told_until > begin:  # it has gone, asks no more, or another process was first
+            return 0
+        recording.write(events, only=endpoint)
+        known.update(access_told_until=begin + MINUTE)
+    return len(events)
+
+
+def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
+    """The events of a minute, not yet written."""
+    wanted = [outcome == ALLOWED for outcome in (DENIED, ALLOWED) if endpoint.hears_of(outcome)]
+    decisions = AccessEvent.objects.filter(
+        account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=wanted
+    )
+    for name, values in (endpoint.access_filter or {}).items():
+        decisions = decisions.filter(**{FILTERS[name]: values})
+    groups = decisions.values("allowed", "reason", "requester__requester_id", "requester__name").annotate(
+        count=Count("id"), first=Min("created"), last=Max("created")
+    )
+    largest = list(groups.order_by("-count", "requester__requester_id")[: MOST + 1])
+    events = [summary(endpoint, begin, group) for group in largest[:MOST]]
+    if len(largest) > MOST:
+        events += left_over(endpoint, begin, decisions, largest[:MOST])
+    return events
+
+
+def left_over(
+    endpoint: WebhookEndpoint, begin: datetime, decisions: QuerySet[AccessEvent], told: Sequence[Mapping[str, Any]]
+) -> list[Event]:
+    """What the greatest sums leave over, without requester and reason."""
+    totals = decisions.values("allowed").order_by("allowed")
+    events = []
+    for total in totals.annotate(count=Count("id"), first=Min("created"), last=Max("created")):
+        count = total["count"] - sum(group["count"] for group in told if group["allowed"] == total["allowed"])
+        if count:
+            events.append(summary(endpoint, begin, {**total, "count": count}))
+    return events
+
+
+def summary(endpoint: WebhookEndpoint, begin: datetime, group: Mapping[str, Any]) -> Event:
+    requester = None
+    if "requester__requester_id" in group:
+        requester = {"id": group["requester__requester_id"], "name": group["requester__name"]}
+    data = {
+        "object": "access_summary",
+        "webhookId": endpoint.pk,
+        "allowed": group["allowed"],
+        "reason": group.get("reason"),
+        "requester": requester,
+        "minute": render_timestamp(begin),
+        "count": group["count"],
+        "first": render_timestamp(group["first"]),
+        "last": render_timestamp(group["last"]),
+    }
+    return recording.make(endpoint.account_id, ALLOWED if group["allowed"] else DENIED, endpoint.pk, data)

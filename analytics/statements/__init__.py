@@ -1,0 +1,1 @@
+"""Statements: the ledger by requester, month and currency, closed a month at a time."""

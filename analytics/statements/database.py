@@ -1,0 +1,104 @@
+"""The views behind Statement and StatementLine: closed months from their tables, open ones added up from the ledger.
+
+They are dropped before migrations run and made again afterwards, so that a migration may rebuild any table that they
+read: SQLite cannot rename a table that a view refers to, PostgreSQL cannot change its columns.
+"""
+
+from typing import Any
+
+from django.db import connections
+
+LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
+  entries, description, occurred_at, created, latest"""
+STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, usage, adjustments, total,
+  closing, decisions, lines"""
+TABLES = {"accounts_account", "analytics_ledgerentry", "analytics_statementbook", "analytics_closedstatement"}
+NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
+
+# What differs: a ledger entry's least id, its month, the beginning of time, and a statement's id from its parts.
+PARTS = {
+    "postgresql": {
+        "first_id": 'min(entry.id::text COLLATE "C")::uuid',
+        "month": "(date_trunc('month', entry.created, 'UTC') AT TIME ZONE 'UTC')::date",
+        "never": "'-infinity'::timestamptz",
+        "count": "::bigint",
+        "null_moment": "NULL::timestamptz",
+        "statement_id": """(lpad(to_hex((extract(year FROM month) * 12 + extract(month FROM month) - 1)::int), 4, '0')
+    || encode(convert_to(currency, 'UTF8'), 'hex') || '000000'
+    || coalesce(lpad(to_hex(requester_id), 16, '0'), right(replace(account_id::text, '-', ''), 16)))::uuid""",
+    },
+    "sqlite": {
+        "first_id": "min(entry.id)",
+        "month": "substr(entry.created, 1, 7) || '-01'",
+        "never": "''",
+        "count": "",
+        "null_moment": "NULL",
+        "statement_id": """lower(printf('%04x', substr(month, 1, 4) * 12 + substr(month, 6, 2) - 1) || hex(currency)
+    || '000000' || CASE WHEN requester_id IS NULL THEN hex(substr(account_id, 9)) ELSE printf('%016x', requester_id)
+    END)""",
+    },
+}
+# Bounds of `created` by account, for the index ledger_newest_first.
+OPEN_LINES = """
+CREATE VIEW analytics_openline AS
+SELECT {first_id} AS id, account.id AS account_id, entry.requester_id, {month} AS month, entry.currency, entry.type,
+  entry.license_id, entry.license_type, entry.content_id, sum(entry.amount) AS amount, count(*) AS entries,
+  min(entry.description) AS description, min(entry.occurred_at) AS occurred_at, min(entry.created) AS created,
+  max(entry.created) AS latest
+FROM accounts_account account
+LEFT JOIN analytics_statementbook book ON book.account_id = account.id
+JOIN analytics_ledgerentry entry
+  ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
+GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
+  entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
+OPEN_STATEMENTS = """
+CREATE VIEW analytics_openstatement AS
+SELECT {statement_id} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, usage,
+  adjustments, total, before + earlier + total AS closing, decisions, lines
+FROM (
+  SELECT figures.*,
+    coalesce((
+      SELECT closing FROM analytics_closedstatement former
+      WHERE former.account_id = figures.account_id AND former.currency = figures.currency
+        AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
+      ORDER BY former.month DESC LIMIT 1), 0) AS before,
+    sum(total) OVER (PARTITION BY account_id, requester_id, currency ORDER BY month) - total AS earlier
+  FROM (
+    SELECT account_id, requester_id, month, currency,
+      coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
+      coalesce(sum(amount) FILTER (WHERE type = 'usage'), 0) AS usage,
+      coalesce(sum(amount) FILTER (WHERE type = 'adjustment'), 0) AS adjustments,
+      sum(amount) AS total,
+      coalesce(sum(entries) FILTER (WHERE type = 'usage'), 0){count} AS decisions,
+      count(*) AS lines
+    FROM analytics_openline GROUP BY account_id, requester_id, month, currency
+  ) figures
+) balanced"""
+LINES = f"""
+CREATE VIEW analytics_statementline AS
+SELECT {LINE_COLUMNS} FROM analytics_closedline
+UNION ALL SELECT {LINE_COLUMNS} FROM analytics_openline"""  # noqa: S608 - made of constants
+STATEMENTS = f"""
+CREATE VIEW analytics_statement AS
+SELECT {STATEMENT_COLUMNS}, closed_at FROM analytics_closedstatement
+UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstatement"""  # noqa: S608
+
+
+def drop_views(using: str = "default", plan: Any = None, **options: Any) -> None:
+    """Before migrations, where there are any to run."""
+    if plan == []:
+        return
+    with connections[using].cursor() as cursor:
+        for name in NAMES:
+            cursor.execute(f"DROP VIEW IF EXISTS {name}")
+
+
+def make_views(using: str = "default", **options: Any) -> None:
+    """After migrations, unless they have taken the tables away."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        there = {one.name for one in connection.introspection.get_table_list(cursor)}
+        if "analytics_statement" in there or not there >= TABLES:
+            return
+        for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS):
+            cursor.execute(view.format(**PARTS[connection.vendor]))

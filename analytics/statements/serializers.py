@@ -1,0 +1,88 @@
+"""Statements on the wire."""
+
+from typing import Any
+
+from analytics.models import EntryType, Statement, StatementLine
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.rest.money import Amount
+from kit.values.amounts import render_amount
+from kit.values.timestamps import render_timestamp
+
+
+class StatementSerializer(StrictSerializer):
+    """What the ledger says of a requester, a month and a currency. All amounts are in the currency."""
+
+    id = Id("stm")
+    object = Choice(choices=["statement"])
+    requesterId = Text(allow_null=True, help_text="Null for entries that name no requester.")
+    requesterName = Text(allow_null=True)
+    month = Text(help_text="The UTC month in which the entries were booked, as in `2026-01`.")
+    currency = Text(help_text="ISO 4217.")
+    status = Choice(choices=["open", "closed"], help_text="A closed statement never changes.")
+    opening = Amount(help_text="What all earlier months add up to.")
+    licenses = Amount(help_text="Prices of licences.")
+    usage = Amount(help_text="Charged checks.")
+    adjustments = Amount(help_text="Refunds, and sales made elsewhere.")
+    total = Amount(help_text="Of the month: `licenses`, `usage` and `adjustments`.")
+    closing = Amount(help_text="`opening` and `total`.")
+    decisions = Integer(min_value=0, help_text="How many checks were charged.")
+    lines = Integer(min_value=1, help_text="How many lines the statement has.")
+    closedAt = Timestamp(allow_null=True, help_text="When the month was closed; null while it is open.")
+
+    def to_representation(self, statement: Statement) -> dict[str, Any]:
+        requester = statement.requester
+        return {
+            "id": statement.pk,
+            "object": "statement",
+            "requesterId": requester.requester_id if requester else None,
+            "requesterName": requester.name if requester else None,
+            "month": f"{statement.month:%Y-%m}",
+            "currency": statement.currency,
+            "status": statement.status,
+            "opening": render_amount(statement.opening),
+            "licenses": render_amount(statement.licenses),
+            "usage": render_amount(statement.usage),
+            "adjustments": render_amount(statement.adjustments),
+            "total": render_amount(statement.total),
+            "closing": render_amount(statement.closing),
+            "decisions": statement.decisions,
+            "lines": statement.lines,
+            "closedAt": render_timestamp(statement.closed_at),
+        }
+
+
+class StatementLineSerializer(StrictSerializer):
+    """A licence's price, an adjustment, or all charges of the month by one licence for one item."""
+
+    id = Id("led", help_text="The line's ledger entry; of charges the first one.")
+    object = Choice(choices=["statement_line"])
+    type = Choice(choices=EntryType.choices)
+    amount = Amount()
+    currency = Text()
+    decisions = Integer(min_value=0, help_text="How many checks were charged; 0 for other types.")
+    licenseId = Text(allow_null=True)
+    licenseType = Text(allow_null=True)
+    contentId = Text(allow_null=True)
+    contentTitle = Text(allow_null=True, help_text="As it is now; null for an item that is gone.")
+    description = Text(allow_null=True)
+    occurredAt = Timestamp(help_text="When reports count it; of charges the first one.")
+    created = Timestamp(help_text="When it was booked; of charges the first one.")
+    latest = Timestamp(help_text="When the last of its entries was booked.")
+
+    def to_representation(self, line: StatementLine) -> dict[str, Any]:
+        return {
+            "id": line.pk,
+            "object": "statement_line",
+            "type": line.type,
+            "amount": render_amount(line.amount),
+            "currency": line.currency,
+            "decisions": line.entries if line.type == EntryType.USAGE else 0,
+            "licenseId": line.license_id,
+            "licenseType": line.license_type,
+            "contentId": line.content_id,
+            "contentTitle": line.content.title if line.content else None,
+            "description": line.description,
+            "occurredAt": render_timestamp(line.occurred_at),
+            "created": render_timestamp(line.created),
+            "latest": render_timestamp(line.latest),
+        }

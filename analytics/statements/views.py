@@ -1,0 +1,65 @@
+"""/v1/statements: what was charged to whom, by month. Nothing here writes."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+
+from accounts.viewsets import AccountViewSet
+from analytics.models import ClosedStatement, Statement
+from analytics.models.statements import is_of_this_month
+from analytics.statements.filters import StatementFilters
+from analytics.statements.lines import lines_of
+from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from kit.http.errors import NotFound
+from kit.rest.pagination import Days, KeysetPagination, Order
+from kit.rest.resources import find
+
+
+class LatestMonthFirst(KeysetPagination):
+    orders = {"created": Order("month", Days)}
+
+
+class StatementViewSet(AccountViewSet):
+    permissions_required = dict.fromkeys(("list", "retrieve", "lines"), "revenue:read")
+    listing = frozenset({"list", "lines"})
+    exportable = {"list": "statements", "lines": "statement"}
+    heavy = frozenset({"list", "retrieve", "lines"})
+    serializer_class: Any = StatementSerializer
+    filterset_class: Any = StatementFilters
+    pagination_class: Any = LatestMonthFirst
+    queryset = Statement.objects.select_related("requester")
+
+    def get_object(self) -> Any:
+        """From the table of closed ones, if it can be there: what is open is added up from the ledger."""
+        if not is_of_this_month(self.kwargs["id"]):
+            closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester")
+            try:
+                return find(closed, self.kwargs["id"])
+            except NotFound:
+                pass  # its month is over, and not closed yet
+        return super().get_object()
+
+    @extend_schema(summary="List statements", responses=StatementSerializer(many=True))
+    def list(self, request: Request) -> HttpResponseBase:
+        """One for each requester, month and currency in which something was booked, the latest month first.
+
+        An hour after its end a month is closed. Until then its statements are `open`, and grow with the ledger.
+        """
+        return self.page()
+
+    @extend_schema(summary="Get a statement")
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        """Its figures; a statement keeps its id when its month is closed."""
+        return self.answer(self.get_object())
+
+    @extend_schema(summary="List a statement's lines", responses=StatementLineSerializer(many=True))
+    @action(
+        detail=True, serializer_class=StatementLineSerializer, filterset_class=None, pagination_class=KeysetPagination
+    )
+    def lines(self, request: Request, id: str) -> HttpResponseBase:
+        """Licence prices and adjustments one by one, charged checks by licence and item; the latest first."""
+        return self.page(lines_of(self.get_object()))

@@ -1,0 +1,31 @@
+"""The client of the Content Access Licensing API. `types` has the shapes of all that is sent and answered."""
+
+from content_access_licensing.client import AsyncClient, Client
+from content_access_licensing.errors import (
+    ApiError,
+    AuthenticationError,
+    AuthorizationError,
+    ConflictError,
+    FieldError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    ValidationError,
+)
+from content_access_licensing.webhooks import InvalidSignature, verify
+
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "AuthenticationError",
+    "AuthorizationError",
+    "Client",
+    "ConflictError",
+    "FieldError",
+    "InvalidSignature",
+    "NotFoundError",
+    "RateLimitError",
+    "ServiceError",
+    "ValidationError",
+    "verify",
+]

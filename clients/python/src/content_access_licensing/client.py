@@ -1,0 +1,114 @@
+"""The clients: what each operation of the API is called, with retries and auto-paging."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self
+
+import httpx
+
+from content_access_licensing.operations import AsyncOperations, Operations
+from content_access_licensing.protocol import Call, Query, error_of, parsed, request, wait_after
+
+
+class Client(Operations):
+    """`http` replaces the httpx client, for settings of your own; `retries` come after a first attempt."""
+
+    def __init__(
+        self, api_key: str, base_url: str, *, retries: int = 3, timeout: float = 30, http: httpx.Client | None = None
+    ) -> None:
+        self.http = http or httpx.Client(timeout=timeout)
+        self.http.base_url = httpx.URL(base_url)
+        self.http.headers["Authorization"] = f"Bearer {api_key}"
+        self.retries = retries
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def send(self, call: Call) -> Any:
+        """The reply's body; `list_…` and all other operations come through here. Raises ApiError, httpx.HTTPError."""
+        for attempt in range(self.retries + 1):
+            failed: httpx.Response | httpx.TransportError
+            try:
+                failed = reply = self.http.send(request(self.http, call))
+                if reply.is_success:
+                    return parsed(reply.content, call.answer)
+            except httpx.TransportError as error:
+                failed = error
+            wait = wait_after(call, attempt, failed) if attempt < self.retries else None
+            if wait is None:
+                break
+            time.sleep(wait)
+        raise failed if isinstance(failed, httpx.TransportError) else error_of(failed)
+
+    def pages(self, call: Call) -> Iterator[Any]:
+        """All that matches, page by page."""
+        while True:
+            page = self.send(call)
+            yield from page["data"]
+            if "nextCursor" not in page:
+                return
+            call.query = {**(call.query or {}), "cursor": page["nextCursor"]}
+
+    def export(self, path: str, query: Query | None = None, *, form: str = "csv") -> Iterator[bytes]:
+        """A list or report as a file (`csv` or `jsonl`), streamed: `client.export("/v1/revenue")`."""
+        made = request(self.http, Call("GET", path, {**(query or {}), "format": form}))
+        reply = self.http.send(made, stream=True)
+        try:
+            if not reply.is_success:
+                reply.read()
+                raise error_of(reply)
+            yield from reply.iter_bytes()
+        finally:
+            reply.close()
+
+
+class AsyncClient(AsyncOperations):
+    """The same with `await` and `async for`."""
+
+    def __init__(
+        self,
+        api_key: str,
+        base_url: str,
+        *,
+        retries: int = 3,
+        timeout: float = 30,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self.http = http or httpx.AsyncClient(timeout=timeout)
+        self.http.base_url = httpx.URL(base_url)
+        self.http.headers["Authorization"] = f"Bearer {api_key}"
+        self.retries = retries
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.http.aclose()
+
+    async def send(self, call: Call) -> Any:
+        for attempt in range(self.retries + 1):
+            failed: httpx.Response | httpx.TransportError
+            try:
+                failed = reply = await self.http.send(request(self.http, call))
+                if reply.is_success:
+                    return parsed(reply.content, call.answer)
+            except httpx.TransportError as error:
+                failed = error
+            wait = wait_after(call, attempt, failed) if attempt < self.retries else None
+            if wait is None:
+                break
+            await asyncio.sleep(wait)
+        raise failed if isinstance(failed, httpx.TransportError) else error_of(failed)
+
+    async def pages(self, call: Call) -> AsyncIterator[Any]:
+        while True:
+            page = await self.send(call)
+            for one in page["data"]:
+                yield one
+            if "nextCursor" not in page:
+                return
+            call.query = {**(call.query or {}), "cursor": page["nextCursor"]}

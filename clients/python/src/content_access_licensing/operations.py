@@ -1,0 +1,1035 @@
+"""Every operation of the API as a method. Generated. See tests/clients."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from content_access_licensing.protocol import Call, Query, call
+
+if TYPE_CHECKING:
+    from content_access_licensing import types
+
+
+class Operations:
+    def send(self, call: Call) -> Any:
+        raise NotImplementedError
+
+    def pages(self, call: Call) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def check_access(self, body: types.Check, *, idempotency_key: str | None = None) -> types.Decision:
+        """Check access."""
+        return cast(
+            "types.Decision",
+            self.send(call("POST", "/v1/access/check", body=body, answer="Decision", idempotency_key=idempotency_key)),
+        )
+
+    def check_access_batch(self, body: types.Batch, *, idempotency_key: str | None = None) -> types.DecisionBatch:
+        """Check access to many items."""
+        return cast(
+            "types.DecisionBatch",
+            self.send(
+                call(
+                    "POST",
+                    "/v1/access/check/batch",
+                    body=body,
+                    answer="DecisionBatch",
+                    idempotency_key=idempotency_key,
+                )
+            ),
+        )
+
+    def list_decisions(self, query: Query | None = None) -> Iterator[types.Decision]:
+        """List decisions."""
+        return self.pages(call("GET", "/v1/access/decisions", query=query, answer="Decision"))
+
+    def get_decision(self, id: str, query: Query | None = None) -> types.Decision:
+        """Get a decision."""
+        return cast(
+            "types.Decision",
+            self.send(call("GET", f"/v1/access/decisions/{quote(id, safe='')}", query=query, answer="Decision")),
+        )
+
+    def get_offers(self, query: Query | None = None) -> types.AccessOffer:
+        """Get the offers for an access."""
+        return cast(
+            "types.AccessOffer", self.send(call("GET", "/v1/access/offers", query=query, answer="AccessOffer"))
+        )
+
+    def get_offers_batch(
+        self, body: types.OfferBatchRequest, *, idempotency_key: str | None = None
+    ) -> types.OfferList:
+        """Get the offers for many accesses."""
+        return cast(
+            "types.OfferList",
+            self.send(
+                call("POST", "/v1/access/offers/batch", body=body, answer="OfferList", idempotency_key=idempotency_key)
+            ),
+        )
+
+    def get_own_account(self) -> types.OwnAccount:
+        """Get the account of the key."""
+        return cast("types.OwnAccount", self.send(call("GET", "/v1/accounts/me")))
+
+    def get_observed(self, query: Query | None = None) -> types.ObservedReport:
+        """Get what would have been refused."""
+        return cast(
+            "types.ObservedReport",
+            self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
+        )
+
+    def get_revenue_report(self, query: Query | None = None) -> types.RevenueReport:
+        """Get revenue analytics."""
+        return cast(
+            "types.RevenueReport", self.send(call("GET", "/v1/analytics/revenue", query=query, answer="RevenueReport"))
+        )
+
+    def get_usage_report(self, query: Query | None = None) -> types.UsageReport:
+        """Get usage analytics."""
+        return cast("types.UsageReport", self.send(call("GET", "/v1/analytics/usage", query=query)))
+
+    def list_api_keys(self, query: Query | None = None) -> Iterator[types.ApiKey]:
+        """List API keys."""
+        return self.pages(call("GET", "/v1/api-keys", query=query))
+
+    def create_api_key(self, body: types.ApiKeyRequest, *, idempotency_key: str | None = None) -> types.CreatedApiKey:
+        """Create an API key."""
+        return cast(
+            "types.CreatedApiKey",
+            self.send(call("POST", "/v1/api-keys", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_api_key(self, id: str, query: Query | None = None) -> types.ApiKey:
+        """Get an API key."""
+        return cast("types.ApiKey", self.send(call("GET", f"/v1/api-keys/{quote(id, safe='')}", query=query)))
+
+    def update_api_key(
+        self, id: str, body: types.PatchedApiKeyChangeRequest, *, if_match: str | None = None
+    ) -> types.ApiKey:
+        """Change an API key."""
+        return cast(
+            "types.ApiKey",
+            self.send(call("PATCH", f"/v1/api-keys/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    def revoke_api_key(self, id: str, *, if_match: str | None = None) -> types.ApiKey:
+        """Revoke an API key."""
+        return cast("types.ApiKey", self.send(call("DELETE", f"/v1/api-keys/{quote(id, safe='')}", if_match=if_match)))
+
+    def rotate_api_key(
+        self, id: str, body: types.RotationRequest, *, idempotency_key: str | None = None
+    ) -> types.CreatedApiKey:
+        """Rotate an API key."""
+        return cast(
+            "types.CreatedApiKey",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/api-keys/{quote(id, safe='')}/rotate",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_audit_entries(self, query: Query | None = None) -> Iterator[types.AuditEntry]:
+        """List changes."""
+        return self.pages(call("GET", "/v1/audit", query=query))
+
+    def get_audit_entry(self, id: str, query: Query | None = None) -> types.AuditEntry:
+        """Get a change."""
+        return cast("types.AuditEntry", self.send(call("GET", f"/v1/audit/{quote(id, safe='')}", query=query)))
+
+    def list_content(self, query: Query | None = None) -> Iterator[types.Content]:
+        """List content."""
+        return self.pages(call("GET", "/v1/content", query=query))
+
+    def create_content(self, body: types.ContentRequest, *, idempotency_key: str | None = None) -> types.Content:
+        """Create content."""
+        return cast(
+            "types.Content",
+            self.send(call("POST", "/v1/content", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_content(self, id: str, query: Query | None = None) -> types.Content:
+        """Get content."""
+        return cast("types.Content", self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query)))
+
+    def update_content(
+        self, id: str, body: types.PatchedContentRequest, *, if_match: str | None = None
+    ) -> types.Content:
+        """Update content."""
+        return cast(
+            "types.Content",
+            self.send(call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    def delete_content(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete content."""
+        return cast("types.Deleted", self.send(call("DELETE", f"/v1/content/{quote(id, safe='')}", if_match=if_match)))
+
+    def upsert_content(self, body: types.BulkRequest, *, idempotency_key: str | None = None) -> types.BulkOutcomes:
+        """Create and update content in bulk."""
+        return cast(
+            "types.BulkOutcomes",
+            self.send(call("POST", "/v1/content/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def list_crawlers(self) -> types.CrawlerTable:
+        """List known crawlers."""
+        return cast("types.CrawlerTable", self.send(call("GET", "/v1/crawlers")))
+
+    def list_events(self, query: Query | None = None) -> Iterator[types.Event]:
+        """List events."""
+        return self.pages(call("GET", "/v1/events", query=query))
+
+    def get_event(self, id: str, query: Query | None = None) -> types.Event:
+        """Get an event."""
+        return cast("types.Event", self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query)))
+
+    def redeliver_event(
+        self, id: str, body: types.RedeliveryRequest, *, idempotency_key: str | None = None
+    ) -> types.Event:
+        """Deliver an event once more."""
+        return cast(
+            "types.Event",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/events/{quote(id, safe='')}/redeliver",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_license_clients(self, query: Query | None = None) -> Iterator[types.LicenseClient]:
+        """List licence clients."""
+        return self.pages(call("GET", "/v1/license-clients", query=query))
+
+    def create_license_client(
+        self, body: types.LicenseClientRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseClientWithSecret:
+        """Create a licence client."""
+        return cast(
+            "types.LicenseClientWithSecret",
+            self.send(call("POST", "/v1/license-clients", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_license_client(self, id: str, query: Query | None = None) -> types.LicenseClient:
+        """Get a licence client."""
+        return cast(
+            "types.LicenseClient", self.send(call("GET", f"/v1/license-clients/{quote(id, safe='')}", query=query))
+        )
+
+    def revoke_license_client(self, id: str, *, if_match: str | None = None) -> types.LicenseClient:
+        """Revoke a licence client."""
+        return cast(
+            "types.LicenseClient",
+            self.send(call("DELETE", f"/v1/license-clients/{quote(id, safe='')}", if_match=if_match)),
+        )
+
+    def rotate_license_client(
+        self, id: str, body: types.SecretRotationRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseClientWithSecret:
+        """Rotate a licence client's secret."""
+        return cast(
+            "types.LicenseClientWithSecret",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/license-clients/{quote(id, safe='')}/rotate",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_licenses(self, query: Query | None = None) -> Iterator[types.License]:
+        """List licences."""
+        return self.pages(call("GET", "/v1/licenses", query=query, answer="License"))
+
+    def create_license(self, body: types.LicenseRequest, *, idempotency_key: str | None = None) -> types.License:
+        """Issue a licence."""
+        return cast(
+            "types.License",
+            self.send(
+                call("POST", "/v1/licenses", body=body, answer="License", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    def get_license(self, id: str, query: Query | None = None) -> types.License:
+        """Get a licence."""
+        return cast(
+            "types.License",
+            self.send(call("GET", f"/v1/licenses/{quote(id, safe='')}", query=query, answer="License")),
+        )
+
+    def update_license(
+        self, id: str, body: types.PatchedLicenseRequest, *, if_match: str | None = None
+    ) -> types.License:
+        """Change a licence."""
+        return cast(
+            "types.License",
+            self.send(
+                call("PATCH", f"/v1/licenses/{quote(id, safe='')}", body=body, answer="License", if_match=if_match)
+            ),
+        )
+
+    def revoke_license(
+        self, id: str, *, idempotency_key: str | None = None, if_match: str | None = None
+    ) -> types.License:
+        """Revoke a licence."""
+        return cast(
+            "types.License",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/licenses/{quote(id, safe='')}/revoke",
+                    answer="License",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                    if_match=if_match,
+                )
+            ),
+        )
+
+    def list_policies(self, query: Query | None = None) -> Iterator[types.Policy]:
+        """List policies."""
+        return self.pages(call("GET", "/v1/policies", query=query))
+
+    def create_policy(self, body: types.PolicyRequest, *, idempotency_key: str | None = None) -> types.Policy:
+        """Create a policy."""
+        return cast(
+            "types.Policy",
+            self.send(call("POST", "/v1/policies", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_policy(self, id: str, query: Query | None = None) -> types.Policy:
+        """Get a policy."""
+        return cast("types.Policy", self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query)))
+
+    def update_policy(self, id: str, body: types.PatchedPolicyRequest, *, if_match: str | None = None) -> types.Policy:
+        """Update a policy."""
+        return cast(
+            "types.Policy",
+            self.send(call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    def delete_policy(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete a policy."""
+        return cast(
+            "types.Deleted", self.send(call("DELETE", f"/v1/policies/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    def rollback_policy(
+        self, id: str, body: types.RollbackRequest, *, idempotency_key: str | None = None, if_match: str | None = None
+    ) -> types.Policy:
+        """Roll a policy back."""
+        return cast(
+            "types.Policy",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/policies/{quote(id, safe='')}/rollback",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                    if_match=if_match,
+                )
+            ),
+        )
+
+    def simulate_policy(
+        self, id: str, body: types.SimulationBodyRequest, *, idempotency_key: str | None = None
+    ) -> types.Simulation:
+        """Simulate a policy."""
+        return cast(
+            "types.Simulation",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/policies/{quote(id, safe='')}/simulate",
+                    body=body,
+                    answer="Simulation",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_policy_versions(self, id: str, query: Query | None = None) -> Iterator[types.PolicyRevision]:
+        """List a policy's versions."""
+        return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
+
+    def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
+        """Lint a policy."""
+        return cast(
+            "types.Lint",
+            self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def list_ledger_entries(self, query: Query | None = None) -> Iterator[types.LedgerEntry]:
+        """List ledger entries."""
+        return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
+
+    def create_ledger_entry(
+        self, body: types.AdjustmentRequest, *, idempotency_key: str | None = None
+    ) -> types.LedgerEntry:
+        """Add an adjustment."""
+        return cast(
+            "types.LedgerEntry",
+            self.send(
+                call(
+                    "POST", "/v1/revenue", body=body, answer="LedgerEntry", idempotency_key=idempotency_key, keyed=True
+                )
+            ),
+        )
+
+    def get_ledger_entry(self, id: str, query: Query | None = None) -> types.LedgerEntry:
+        """Get a ledger entry."""
+        return cast(
+            "types.LedgerEntry",
+            self.send(call("GET", f"/v1/revenue/{quote(id, safe='')}", query=query, answer="LedgerEntry")),
+        )
+
+    def list_sites(self, query: Query | None = None) -> Iterator[types.Site]:
+        """List sites."""
+        return self.pages(call("GET", "/v1/sites", query=query))
+
+    def create_site(self, body: types.SiteRequest, *, idempotency_key: str | None = None) -> types.Site:
+        """Create a site."""
+        return cast(
+            "types.Site", self.send(call("POST", "/v1/sites", body=body, idempotency_key=idempotency_key, keyed=True))
+        )
+
+    def get_site(self, id: str, query: Query | None = None) -> types.Site:
+        """Get a site."""
+        return cast("types.Site", self.send(call("GET", f"/v1/sites/{quote(id, safe='')}", query=query)))
+
+    def update_site(self, id: str, body: types.PatchedSiteRequest, *, if_match: str | None = None) -> types.Site:
+        """Update a site."""
+        return cast(
+            "types.Site", self.send(call("PATCH", f"/v1/sites/{quote(id, safe='')}", body=body, if_match=if_match))
+        )
+
+    def delete_site(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete a site."""
+        return cast("types.Deleted", self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match)))
+
+    def list_statements(self, query: Query | None = None) -> Iterator[types.Statement]:
+        """List statements."""
+        return self.pages(call("GET", "/v1/statements", query=query, answer="Statement"))
+
+    def get_statement(self, id: str, query: Query | None = None) -> types.Statement:
+        """Get a statement."""
+        return cast(
+            "types.Statement",
+            self.send(call("GET", f"/v1/statements/{quote(id, safe='')}", query=query, answer="Statement")),
+        )
+
+    def list_statement_lines(self, id: str, query: Query | None = None) -> Iterator[types.StatementLine]:
+        """List a statement's lines."""
+        return self.pages(
+            call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
+        )
+
+    def list_webhooks(self, query: Query | None = None) -> Iterator[types.WebhookEndpoint]:
+        """List webhook endpoints."""
+        return self.pages(call("GET", "/v1/webhooks", query=query))
+
+    def create_webhook(
+        self, body: types.WebhookEndpointRequest, *, idempotency_key: str | None = None
+    ) -> types.Secret:
+        """Create a webhook endpoint."""
+        return cast(
+            "types.Secret",
+            self.send(call("POST", "/v1/webhooks", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_webhook(self, id: str, query: Query | None = None) -> types.WebhookEndpoint:
+        """Get a webhook endpoint."""
+        return cast("types.WebhookEndpoint", self.send(call("GET", f"/v1/webhooks/{quote(id, safe='')}", query=query)))
+
+    def update_webhook(
+        self, id: str, body: types.PatchedWebhookEndpointRequest, *, if_match: str | None = None
+    ) -> types.WebhookEndpoint:
+        """Update a webhook endpoint."""
+        return cast(
+            "types.WebhookEndpoint",
+            self.send(call("PATCH", f"/v1/webhooks/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    def delete_webhook(self, id: str, *, if_match: str | None = None) -> types.DeletedEndpoint:
+        """Delete a webhook endpoint."""
+        return cast(
+            "types.DeletedEndpoint", self.send(call("DELETE", f"/v1/webhooks/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> Iterator[types.WebhookAttempt]:
+        """List a webhook endpoint's deliveries."""
+        return self.pages(call("GET", f"/v1/webhooks/{quote(id, safe='')}/deliveries", query=query))
+
+    def ping_webhook(self, id: str, *, idempotency_key: str | None = None) -> types.Event:
+        """Ping a webhook endpoint."""
+        return cast(
+            "types.Event",
+            self.send(
+                call("POST", f"/v1/webhooks/{quote(id, safe='')}/ping", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    def recover_webhook(
+        self, id: str, body: types.RecoveryRequest, *, idempotency_key: str | None = None
+    ) -> types.Recovered:
+        """Recover a webhook endpoint's events."""
+        return cast(
+            "types.Recovered",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/webhooks/{quote(id, safe='')}/recover",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def rotate_webhook(self, id: str, *, idempotency_key: str | None = None) -> types.Secret:
+        """Rotate a webhook endpoint's secret."""
+        return cast(
+            "types.Secret",
+            self.send(
+                call("POST", f"/v1/webhooks/{quote(id, safe='')}/rotate", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+
+class AsyncOperations:
+    async def send(self, call: Call) -> Any:
+        raise NotImplementedError
+
+    def pages(self, call: Call) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+    async def check_access(self, body: types.Check, *, idempotency_key: str | None = None) -> types.Decision:
+        """Check access."""
+        return cast(
+            "types.Decision",
+            await self.send(
+                call("POST", "/v1/access/check", body=body, answer="Decision", idempotency_key=idempotency_key)
+            ),
+        )
+
+    async def check_access_batch(
+        self, body: types.Batch, *, idempotency_key: str | None = None
+    ) -> types.DecisionBatch:
+        """Check access to many items."""
+        return cast(
+            "types.DecisionBatch",
+            await self.send(
+                call(
+                    "POST",
+                    "/v1/access/check/batch",
+                    body=body,
+                    answer="DecisionBatch",
+                    idempotency_key=idempotency_key,
+                )
+            ),
+        )
+
+    def list_decisions(self, query: Query | None = None) -> AsyncIterator[types.Decision]:
+        """List decisions."""
+        return self.pages(call("GET", "/v1/access/decisions", query=query, answer="Decision"))
+
+    async def get_decision(self, id: str, query: Query | None = None) -> types.Decision:
+        """Get a decision."""
+        return cast(
+            "types.Decision",
+            await self.send(call("GET", f"/v1/access/decisions/{quote(id, safe='')}", query=query, answer="Decision")),
+        )
+
+    async def get_offers(self, query: Query | None = None) -> types.AccessOffer:
+        """Get the offers for an access."""
+        return cast(
+            "types.AccessOffer", await self.send(call("GET", "/v1/access/offers", query=query, answer="AccessOffer"))
+        )
+
+    async def get_offers_batch(
+        self, body: types.OfferBatchRequest, *, idempotency_key: str | None = None
+    ) -> types.OfferList:
+        """Get the offers for many accesses."""
+        return cast(
+            "types.OfferList",
+            await self.send(
+                call("POST", "/v1/access/offers/batch", body=body, answer="OfferList", idempotency_key=idempotency_key)
+            ),
+        )
+
+    async def get_own_account(self) -> types.OwnAccount:
+        """Get the account of the key."""
+        return cast("types.OwnAccount", await self.send(call("GET", "/v1/accounts/me")))
+
+    async def get_observed(self, query: Query | None = None) -> types.ObservedReport:
+        """Get what would have been refused."""
+        return cast(
+            "types.ObservedReport",
+            await self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
+        )
+
+    async def get_revenue_report(self, query: Query | None = None) -> types.RevenueReport:
+        """Get revenue analytics."""
+        return cast(
+            "types.RevenueReport",
+            await self.send(call("GET", "/v1/analytics/revenue", query=query, answer="RevenueReport")),
+        )
+
+    async def get_usage_report(self, query: Query | None = None) -> types.UsageReport:
+        """Get usage analytics."""
+        return cast("types.UsageReport", await self.send(call("GET", "/v1/analytics/usage", query=query)))
+
+    def list_api_keys(self, query: Query | None = None) -> AsyncIterator[types.ApiKey]:
+        """List API keys."""
+        return self.pages(call("GET", "/v1/api-keys", query=query))
+
+    async def create_api_key(
+        self, body: types.ApiKeyRequest, *, idempotency_key: str | None = None
+    ) -> types.CreatedApiKey:
+        """Create an API key."""
+        return cast(
+            "types.CreatedApiKey",
+            await self.send(call("POST", "/v1/api-keys", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_api_key(self, id: str, query: Query | None = None) -> types.ApiKey:
+        """Get an API key."""
+        return cast("types.ApiKey", await self.send(call("GET", f"/v1/api-keys/{quote(id, safe='')}", query=query)))
+
+    async def update_api_key(
+        self, id: str, body: types.PatchedApiKeyChangeRequest, *, if_match: str | None = None
+    ) -> types.ApiKey:
+        """Change an API key."""
+        return cast(
+            "types.ApiKey",
+            await self.send(call("PATCH", f"/v1/api-keys/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def revoke_api_key(self, id: str, *, if_match: str | None = None) -> types.ApiKey:
+        """Revoke an API key."""
+        return cast(
+            "types.ApiKey", await self.send(call("DELETE", f"/v1/api-keys/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def rotate_api_key(
+        self, id: str, body: types.RotationRequest, *, idempotency_key: str | None = None
+    ) -> types.CreatedApiKey:
+        """Rotate an API key."""
+        return cast(
+            "types.CreatedApiKey",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/api-keys/{quote(id, safe='')}/rotate",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_audit_entries(self, query: Query | None = None) -> AsyncIterator[types.AuditEntry]:
+        """List changes."""
+        return self.pages(call("GET", "/v1/audit", query=query))
+
+    async def get_audit_entry(self, id: str, query: Query | None = None) -> types.AuditEntry:
+        """Get a change."""
+        return cast("types.AuditEntry", await self.send(call("GET", f"/v1/audit/{quote(id, safe='')}", query=query)))
+
+    def list_content(self, query: Query | None = None) -> AsyncIterator[types.Content]:
+        """List content."""
+        return self.pages(call("GET", "/v1/content", query=query))
+
+    async def create_content(self, body: types.ContentRequest, *, idempotency_key: str | None = None) -> types.Content:
+        """Create content."""
+        return cast(
+            "types.Content",
+            await self.send(call("POST", "/v1/content", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_content(self, id: str, query: Query | None = None) -> types.Content:
+        """Get content."""
+        return cast("types.Content", await self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query)))
+
+    async def update_content(
+        self, id: str, body: types.PatchedContentRequest, *, if_match: str | None = None
+    ) -> types.Content:
+        """Update content."""
+        return cast(
+            "types.Content",
+            await self.send(call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def delete_content(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete content."""
+        return cast(
+            "types.Deleted", await self.send(call("DELETE", f"/v1/content/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def upsert_content(
+        self, body: types.BulkRequest, *, idempotency_key: str | None = None
+    ) -> types.BulkOutcomes:
+        """Create and update content in bulk."""
+        return cast(
+            "types.BulkOutcomes",
+            await self.send(call("POST", "/v1/content/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def list_crawlers(self) -> types.CrawlerTable:
+        """List known crawlers."""
+        return cast("types.CrawlerTable", await self.send(call("GET", "/v1/crawlers")))
+
+    def list_events(self, query: Query | None = None) -> AsyncIterator[types.Event]:
+        """List events."""
+        return self.pages(call("GET", "/v1/events", query=query))
+
+    async def get_event(self, id: str, query: Query | None = None) -> types.Event:
+        """Get an event."""
+        return cast("types.Event", await self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query)))
+
+    async def redeliver_event(
+        self, id: str, body: types.RedeliveryRequest, *, idempotency_key: str | None = None
+    ) -> types.Event:
+        """Deliver an event once more."""
+        return cast(
+            "types.Event",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/events/{quote(id, safe='')}/redeliver",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_license_clients(self, query: Query | None = None) -> AsyncIterator[types.LicenseClient]:
+        """List licence clients."""
+        return self.pages(call("GET", "/v1/license-clients", query=query))
+
+    async def create_license_client(
+        self, body: types.LicenseClientRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseClientWithSecret:
+        """Create a licence client."""
+        return cast(
+            "types.LicenseClientWithSecret",
+            await self.send(
+                call("POST", "/v1/license-clients", body=body, idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    async def get_license_client(self, id: str, query: Query | None = None) -> types.LicenseClient:
+        """Get a licence client."""
+        return cast(
+            "types.LicenseClient",
+            await self.send(call("GET", f"/v1/license-clients/{quote(id, safe='')}", query=query)),
+        )
+
+    async def revoke_license_client(self, id: str, *, if_match: str | None = None) -> types.LicenseClient:
+        """Revoke a licence client."""
+        return cast(
+            "types.LicenseClient",
+            await self.send(call("DELETE", f"/v1/license-clients/{quote(id, safe='')}", if_match=if_match)),
+        )
+
+    async def rotate_license_client(
+        self, id: str, body: types.SecretRotationRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseClientWithSecret:
+        """Rotate a licence client's secret."""
+        return cast(
+            "types.LicenseClientWithSecret",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/license-clients/{quote(id, safe='')}/rotate",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_licenses(self, query: Query | None = None) -> AsyncIterator[types.License]:
+        """List licences."""
+        return self.pages(call("GET", "/v1/licenses", query=query, answer="License"))
+
+    async def create_license(self, body: types.LicenseRequest, *, idempotency_key: str | None = None) -> types.License:
+        """Issue a licence."""
+        return cast(
+            "types.License",
+            await self.send(
+                call("POST", "/v1/licenses", body=body, answer="License", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    async def get_license(self, id: str, query: Query | None = None) -> types.License:
+        """Get a licence."""
+        return cast(
+            "types.License",
+            await self.send(call("GET", f"/v1/licenses/{quote(id, safe='')}", query=query, answer="License")),
+        )
+
+    async def update_license(
+        self, id: str, body: types.PatchedLicenseRequest, *, if_match: str | None = None
+    ) -> types.License:
+        """Change a licence."""
+        return cast(
+            "types.License",
+            await self.send(
+                call("PATCH", f"/v1/licenses/{quote(id, safe='')}", body=body, answer="License", if_match=if_match)
+            ),
+        )
+
+    async def revoke_license(
+        self, id: str, *, idempotency_key: str | None = None, if_match: str | None = None
+    ) -> types.License:
+        """Revoke a licence."""
+        return cast(
+            "types.License",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/licenses/{quote(id, safe='')}/revoke",
+                    answer="License",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                    if_match=if_match,
+                )
+            ),
+        )
+
+    def list_policies(self, query: Query | None = None) -> AsyncIterator[types.Policy]:
+        """List policies."""
+        return self.pages(call("GET", "/v1/policies", query=query))
+
+    async def create_policy(self, body: types.PolicyRequest, *, idempotency_key: str | None = None) -> types.Policy:
+        """Create a policy."""
+        return cast(
+            "types.Policy",
+            await self.send(call("POST", "/v1/policies", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_policy(self, id: str, query: Query | None = None) -> types.Policy:
+        """Get a policy."""
+        return cast("types.Policy", await self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query)))
+
+    async def update_policy(
+        self, id: str, body: types.PatchedPolicyRequest, *, if_match: str | None = None
+    ) -> types.Policy:
+        """Update a policy."""
+        return cast(
+            "types.Policy",
+            await self.send(call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def delete_policy(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete a policy."""
+        return cast(
+            "types.Deleted", await self.send(call("DELETE", f"/v1/policies/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def rollback_policy(
+        self, id: str, body: types.RollbackRequest, *, idempotency_key: str | None = None, if_match: str | None = None
+    ) -> types.Policy:
+        """Roll a policy back."""
+        return cast(
+            "types.Policy",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/policies/{quote(id, safe='')}/rollback",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                    if_match=if_match,
+                )
+            ),
+        )
+
+    async def simulate_policy(
+        self, id: str, body: types.SimulationBodyRequest, *, idempotency_key: str | None = None
+    ) -> types.Simulation:
+        """Simulate a policy."""
+        return cast(
+            "types.Simulation",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/policies/{quote(id, safe='')}/simulate",
+                    body=body,
+                    answer="Simulation",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def list_policy_versions(self, id: str, query: Query | None = None) -> AsyncIterator[types.PolicyRevision]:
+        """List a policy's versions."""
+        return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
+
+    async def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
+        """Lint a policy."""
+        return cast(
+            "types.Lint",
+            await self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def list_ledger_entries(self, query: Query | None = None) -> AsyncIterator[types.LedgerEntry]:
+        """List ledger entries."""
+        return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
+
+    async def create_ledger_entry(
+        self, body: types.AdjustmentRequest, *, idempotency_key: str | None = None
+    ) -> types.LedgerEntry:
+        """Add an adjustment."""
+        return cast(
+            "types.LedgerEntry",
+            await self.send(
+                call(
+                    "POST", "/v1/revenue", body=body, answer="LedgerEntry", idempotency_key=idempotency_key, keyed=True
+                )
+            ),
+        )
+
+    async def get_ledger_entry(self, id: str, query: Query | None = None) -> types.LedgerEntry:
+        """Get a ledger entry."""
+        return cast(
+            "types.LedgerEntry",
+            await self.send(call("GET", f"/v1/revenue/{quote(id, safe='')}", query=query, answer="LedgerEntry")),
+        )
+
+    def list_sites(self, query: Query | None = None) -> AsyncIterator[types.Site]:
+        """List sites."""
+        return self.pages(call("GET", "/v1/sites", query=query))
+
+    async def create_site(self, body: types.SiteRequest, *, idempotency_key: str | None = None) -> types.Site:
+        """Create a site."""
+        return cast(
+            "types.Site",
+            await self.send(call("POST", "/v1/sites", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_site(self, id: str, query: Query | None = None) -> types.Site:
+        """Get a site."""
+        return cast("types.Site", await self.send(call("GET", f"/v1/sites/{quote(id, safe='')}", query=query)))
+
+    async def update_site(self, id: str, body: types.PatchedSiteRequest, *, if_match: str | None = None) -> types.Site:
+        """Update a site."""
+        return cast(
+            "types.Site",
+            await self.send(call("PATCH", f"/v1/sites/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def delete_site(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Delete a site."""
+        return cast(
+            "types.Deleted", await self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    def list_statements(self, query: Query | None = None) -> AsyncIterator[types.Statement]:
+        """List statements."""
+        return self.pages(call("GET", "/v1/statements", query=query, answer="Statement"))
+
+    async def get_statement(self, id: str, query: Query | None = None) -> types.Statement:
+        """Get a statement."""
+        return cast(
+            "types.Statement",
+            await self.send(call("GET", f"/v1/statements/{quote(id, safe='')}", query=query, answer="Statement")),
+        )
+
+    def list_statement_lines(self, id: str, query: Query | None = None) -> AsyncIterator[types.StatementLine]:
+        """List a statement's lines."""
+        return self.pages(
+            call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
+        )
+
+    def list_webhooks(self, query: Query | None = None) -> AsyncIterator[types.WebhookEndpoint]:
+        """List webhook endpoints."""
+        return self.pages(call("GET", "/v1/webhooks", query=query))
+
+    async def create_webhook(
+        self, body: types.WebhookEndpointRequest, *, idempotency_key: str | None = None
+    ) -> types.Secret:
+        """Create a webhook endpoint."""
+        return cast(
+            "types.Secret",
+            await self.send(call("POST", "/v1/webhooks", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_webhook(self, id: str, query: Query | None = None) -> types.WebhookEndpoint:
+        """Get a webhook endpoint."""
+        return cast(
+            "types.WebhookEndpoint", await self.send(call("GET", f"/v1/webhooks/{quote(id, safe='')}", query=query))
+        )
+
+    async def update_webhook(
+        self, id: str, body: types.PatchedWebhookEndpointRequest, *, if_match: str | None = None
+    ) -> types.WebhookEndpoint:
+        """Update a webhook endpoint."""
+        return cast(
+            "types.WebhookEndpoint",
+            await self.send(call("PATCH", f"/v1/webhooks/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def delete_webhook(self, id: str, *, if_match: str | None = None) -> types.DeletedEndpoint:
+        """Delete a webhook endpoint."""
+        return cast(
+            "types.DeletedEndpoint",
+            await self.send(call("DELETE", f"/v1/webhooks/{quote(id, safe='')}", if_match=if_match)),
+        )
+
+    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> AsyncIterator[types.WebhookAttempt]:
+        """List a webhook endpoint's deliveries."""
+        return self.pages(call("GET", f"/v1/webhooks/{quote(id, safe='')}/deliveries", query=query))
+
+    async def ping_webhook(self, id: str, *, idempotency_key: str | None = None) -> types.Event:
+        """Ping a webhook endpoint."""
+        return cast(
+            "types.Event",
+            await self.send(
+                call("POST", f"/v1/webhooks/{quote(id, safe='')}/ping", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    async def recover_webhook(
+        self, id: str, body: types.RecoveryRequest, *, idempotency_key: str | None = None
+    ) -> types.Recovered:
+        """Recover a webhook endpoint's events."""
+        return cast(
+            "types.Recovered",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/webhooks/{quote(id, safe='')}/recover",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    async def rotate_webhook(self, id: str, *, idempotency_key: str | None = None) -> types.Secret:
+        """Rotate a webhook endpoint's secret."""
+        return cast(
+            "types.Secret",
+            await self.send(
+                call("POST", f"/v1/webhooks/{quote(id, safe='')}/rotate", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )

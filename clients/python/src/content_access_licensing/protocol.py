@@ -1,0 +1,125 @@
+"""What both clients do alike, without input and output: requests, replies, and when to try again."""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from content_access_licensing.amounts import AMOUNTS
+from content_access_licensing.errors import BY_TYPE, ApiError, FieldError, ServiceError
+
+Query = Mapping[str, Any]
+NONE: frozenset[str] = frozenset()
+LONGEST_WAIT = 60.0  # seconds; who is told to wait longer gets the error
+
+
+@dataclass
+class Call:
+    """A request to make. A POST with an Idempotency-Key is safe to repeat, as a GET is."""
+
+    method: str
+    path: str
+    query: Query | None = None
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    answer: str = ""  # the type of the reply, or of the members of a list, if it has money in it
+
+    @property
+    def is_safe_to_repeat(self) -> bool:
+        return self.method == "GET" or "Idempotency-Key" in self.headers or "If-Match" in self.headers
+
+
+def call(
+    method: str,
+    path: str,
+    *,
+    query: Query | None = None,
+    body: Any = None,
+    idempotency_key: str | None = None,
+    if_match: str | None = None,
+    keyed: bool = False,
+    answer: str = "",
+) -> Call:
+    key = idempotency_key or (str(uuid4()) if keyed else None)
+    given = {"Idempotency-Key": key, "If-Match": if_match}
+    headers = {name: value for name, value in given.items() if value is not None}
+    return Call(method, path, query, body, headers, answer)
+
+
+def request(client: httpx.Client | httpx.AsyncClient, made: Call) -> httpx.Request:
+    body = None if made.body is None else json.dumps(made.body, default=str).encode()  # decimals as strings: exact
+    headers = made.headers | ({"Content-Type": "application/json"} if body is not None else {})
+    query = {name: parameter(value) for name, value in (made.query or {}).items()}
+    return client.build_request(made.method, made.path, params=query, content=body, headers=headers)
+
+
+def parameter(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def parsed(raw: bytes, answer: str) -> Any:
+    """JSON with its amounts of money as Decimal, and all other numbers as they are."""
+    return worded(json.loads(raw, parse_float=Decimal), AMOUNTS.get(answer, NONE), is_money=False)
+
+
+def worded(value: Any, amounts: frozenset[str], *, is_money: bool) -> Any:
+    match value:
+        case dict():
+            return {
+                # Metadata are the publisher's own, whatever their names.
+                name: worded(member, NONE, is_money=False)
+                if name == "metadata"
+                else worded(member, amounts, is_money=is_money or name in amounts)
+                for name, member in value.items()
+            }
+        case list():
+            return [worded(member, amounts, is_money=is_money) for member in value]
+        case bool():
+            return value
+        case int() | Decimal() if is_money:
+            return Decimal(value)
+        case Decimal():
+            return float(value)
+    return value
+
+
+def error_of(reply: httpx.Response) -> ApiError:
+    request_id = reply.headers.get("X-Request-Id")
+    try:
+        told = reply.json()["error"]
+        kind = BY_TYPE.get(told["type"], ApiError)
+        return kind(
+            reply.status_code,
+            told["code"],
+            told["message"],
+            told.get("param"),
+            told.get("retryAfter"),
+            request_id,
+            [FieldError(one["code"], one["message"], one.get("param")) for one in told.get("errors", [])],
+        )
+    except (ValueError, KeyError, TypeError):  # not from the service, but from something before it
+        return ServiceError(reply.status_code, "unreadable_reply", reply.text[:200], request_id=request_id)
+
+
+def wait_after(made: Call, attempt: int, failed: httpx.Response | httpx.TransportError) -> float | None:
+    """Seconds until the call can be made again; None where it cannot.
+
+    What is not safe to repeat is repeated only where it was surely not carried out.
+    """
+    if isinstance(failed, httpx.TransportError):
+        if not (made.is_safe_to_repeat or isinstance(failed, httpx.ConnectError | httpx.ConnectTimeout)):
+            return None
+    elif failed.status_code == 429:
+        pass
+    elif not made.is_safe_to_repeat or not (failed.status_code >= 500 or "Retry-After" in failed.headers):
+        return None
+    told = "" if isinstance(failed, httpx.TransportError) else failed.headers.get("Retry-After", "")
+    wait = float(told) if told.isdecimal() else 0.25 * 2**attempt * random.uniform(1, 2)  # noqa: S311 - no secret
+    return wait if wait <= LONGEST_WAIT else None

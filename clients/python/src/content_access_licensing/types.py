@@ -1,0 +1,1871 @@
+# Shapes: ca319019045f8614
+# Generated. See tests/clients.
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+PolicyId: TypeAlias = str
+
+
+RequesterId: TypeAlias = str
+
+
+class AccessFilter(TypedDict):
+    """
+    Which decisions it hears of; each list that is given has to have the decision's own.
+    """
+
+    policyIds: NotRequired[list[PolicyId]]
+    requesterIds: NotRequired[list[RequesterId]]
+    reasons: NotRequired[list[str]]
+
+
+class AccessFilterRequest(TypedDict):
+    """
+    Which decisions it hears of; each list that is given has to have the decision's own.
+    """
+
+    policyIds: NotRequired[list[PolicyId]]
+    requesterIds: NotRequired[list[RequesterId]]
+    reasons: NotRequired[list[str]]
+
+
+class ActiveRequester(TypedDict):
+    id: str
+    name: str | None
+    requests: int
+
+
+ActorType: TypeAlias = Literal["command", "key", "operator", "system"]
+
+
+Permission: TypeAlias = str
+
+
+class PricePerAccess(TypedDict):
+    """
+    What an access costs whoever holds no licence that the rule allows.
+    """
+
+    amount: float | str
+    currency: str
+
+
+ApiKeyPermission: TypeAlias = Literal[
+    "content:read",
+    "content:write",
+    "policies:read",
+    "policies:write",
+    "access:check",
+    "analytics:read",
+    "webhooks:manage",
+    "api_keys:manage",
+    "licenses:read",
+    "licenses:write",
+    "revenue:read",
+    "revenue:write",
+    "audit:read",
+    "*",
+]
+
+
+class AuditEntry(TypedDict):
+    """
+    Who changed what, and when. Names and titles are as they were then.
+    """
+
+    id: str
+    object: Literal["audit_entry"]
+    action: str
+    actorType: ActorType
+    actorId: str | None
+    actorName: str | None
+    resourceType: str
+    resourceId: str
+    resourceTitle: str
+    changes: dict[str, list[Any]]
+    requestId: str | None
+    address: str | None
+    created: str
+
+
+Tag: TypeAlias = str
+
+
+class Metadata(TypedDict):
+    """
+    Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+    """
+
+    author: NotRequired[str | None]
+    publishedAt: NotRequired[str | None]
+    category: NotRequired[str | None]
+    tags: NotRequired[list[Tag] | None]
+    wordCount: NotRequired[int | None]
+
+
+class ChargeShown(TypedDict):
+    amount: Decimal
+    currency: str
+
+
+LicenseTypeItem: TypeAlias = str
+
+
+RequesterIdItem: TypeAlias = str
+
+
+CategoryItem: TypeAlias = str
+
+
+PermissionItem: TypeAlias = str
+
+
+class Metadata1(TypedDict):
+    """
+    Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+    """
+
+    author: NotRequired[str | None]
+    publishedAt: NotRequired[str | None]
+    category: NotRequired[str | None]
+    tags: NotRequired[list[Tag] | None]
+    wordCount: NotRequired[int | None]
+
+
+class Metadata2(TypedDict):
+    """
+    Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+    """
+
+    author: NotRequired[str | None]
+    publishedAt: NotRequired[str | None]
+    category: NotRequired[str | None]
+    tags: NotRequired[list[Tag] | None]
+    wordCount: NotRequired[int | None]
+
+
+ContentStatus: TypeAlias = Literal["active", "archived"]
+
+
+ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
+
+
+class Context(TypedDict):
+    ip: NotRequired[str | None]
+    userAgent: NotRequired[str | None]
+
+
+class ContextShown(TypedDict):
+    ip: NotRequired[str]
+    userAgent: NotRequired[str]
+
+
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
+
+
+Currency: TypeAlias = Literal[
+    "AED",
+    "AFN",
+    "ALL",
+    "AMD",
+    "AOA",
+    "ARS",
+    "AUD",
+    "AWG",
+    "AZN",
+    "BAM",
+    "BBD",
+    "BDT",
+    "BHD",
+    "BIF",
+    "BMD",
+    "BND",
+    "BOB",
+    "BOV",
+    "BRL",
+    "BSD",
+    "BTN",
+    "BWP",
+    "BYN",
+    "BZD",
+    "CAD",
+    "CDF",
+    "CHE",
+    "CHF",
+    "CHW",
+    "CLF",
+    "CLP",
+    "CNY",
+    "COP",
+    "COU",
+    "CRC",
+    "CUP",
+    "CVE",
+    "CZK",
+    "DJF",
+    "DKK",
+    "DOP",
+    "DZD",
+    "EGP",
+    "ERN",
+    "ETB",
+    "EUR",
+    "FJD",
+    "FKP",
+    "GBP",
+    "GEL",
+    "GHS",
+    "GIP",
+    "GMD",
+    "GNF",
+    "GTQ",
+    "GYD",
+    "HKD",
+    "HNL",
+    "HTG",
+    "HUF",
+    "IDR",
+    "ILS",
+    "INR",
+    "IQD",
+    "IRR",
+    "ISK",
+    "JMD",
+    "JOD",
+    "JPY",
+    "KES",
+    "KGS",
+    "KHR",
+    "KMF",
+    "KPW",
+    "KRW",
+    "KWD",
+    "KYD",
+    "KZT",
+    "LAK",
+    "LBP",
+    "LKR",
+    "LRD",
+    "LSL",
+    "LYD",
+    "MAD",
+    "MDL",
+    "MGA",
+    "MKD",
+    "MMK",
+    "MNT",
+    "MOP",
+    "MRU",
+    "MUR",
+    "MVR",
+    "MWK",
+    "MXN",
+    "MXV",
+    "MYR",
+    "MZN",
+    "NAD",
+    "NGN",
+    "NIO",
+    "NOK",
+    "NPR",
+    "NZD",
+    "OMR",
+    "PAB",
+    "PEN",
+    "PGK",
+    "PHP",
+    "PKR",
+    "PLN",
+    "PYG",
+    "QAR",
+    "RON",
+    "RSD",
+    "RUB",
+    "RWF",
+    "SAR",
+    "SBD",
+    "SCR",
+    "SDG",
+    "SEK",
+    "SGD",
+    "SHP",
+    "SLE",
+    "SOS",
+    "SRD",
+    "SSP",
+    "STN",
+    "SVC",
+    "SYP",
+    "SZL",
+    "THB",
+    "TJS",
+    "TMT",
+    "TND",
+    "TOP",
+    "TRY",
+    "TTD",
+    "TWD",
+    "TZS",
+    "UAH",
+    "UGX",
+    "USD",
+    "USN",
+    "UYI",
+    "UYU",
+    "UYW",
+    "UZS",
+    "VED",
+    "VES",
+    "VND",
+    "VUV",
+    "WST",
+    "XAD",
+    "XAF",
+    "XCD",
+    "XCG",
+    "XOF",
+    "XPF",
+    "YER",
+    "ZAR",
+    "ZMW",
+    "ZWG",
+]
+
+
+class Deleted(TypedDict):
+    id: str
+    object: Literal["content", "policy", "site"]
+    deleted: bool
+
+
+class DeletedEndpoint(TypedDict):
+    id: str
+    object: Literal["webhook_endpoint"]
+    deleted: bool
+
+
+class DenialReason(TypedDict):
+    reason: str
+    count: int
+
+
+class EarningContent(TypedDict):
+    id: str
+    title: str
+    revenue: Decimal
+
+
+EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
+
+
+ErrorCode: TypeAlias = Literal[
+    "idempotency_conflict",
+    "idempotency_mismatch",
+    "insufficient_permissions",
+    "insufficient_scope",
+    "internal_error",
+    "invalid_api_key",
+    "invalid_request",
+    "invalid_token",
+    "ip_not_allowed",
+    "method_not_allowed",
+    "missing_api_key",
+    "precondition_failed",
+    "rate_limit_exceeded",
+    "request_too_large",
+    "resource_already_exists",
+    "resource_in_use",
+    "resource_not_found",
+    "resource_revoked",
+    "service_unavailable",
+    "unsupported_media_type",
+]
+
+
+EventType: TypeAlias = Literal[
+    "access.allowed",
+    "access.denied",
+    "api_key.created",
+    "api_key.expiring",
+    "api_key.revoked",
+    "api_key.rotated",
+    "api_key.updated",
+    "content.archived",
+    "content.created",
+    "content.deleted",
+    "content.updated",
+    "import.finished",
+    "license.created",
+    "license.expired",
+    "license.expiring",
+    "license.revoked",
+    "license.updated",
+    "limit.reached",
+    "ping",
+    "policy.created",
+    "policy.deleted",
+    "policy.rolled_back",
+    "policy.updated",
+    "revenue.adjusted",
+    "webhook_endpoint.disabled",
+]
+
+
+class FailedCondition(TypedDict):
+    condition: str
+    wanted: Any
+    saw: Any
+
+
+class FieldError(TypedDict):
+    """
+    What is wrong with one field.
+    """
+
+    code: ErrorCode
+    message: str
+    param: NotRequired[str]
+
+
+class FieldErrorShown(TypedDict):
+    """
+    What is wrong with one field.
+    """
+
+    code: str
+    message: str
+    param: NotRequired[str]
+
+
+class FindingShown(TypedDict):
+    level: Literal["warning", "info"]
+    code: Literal[
+        "duplicate_rule",
+        "unreachable_rule",
+        "contradictory_conditions",
+        "ended",
+        "permission_never_granted",
+        "never_allows",
+        "unknown_license_type",
+        "allow_without_license",
+        "default_allows",
+        "allow_by_name_alone",
+        "license_may_have_lapsed",
+        "grants_nothing",
+        "begun",
+    ]
+    path: str
+    message: str
+
+
+KeyType: TypeAlias = Literal["secret", "public"]
+
+
+class LedgerEntry(TypedDict):
+    """
+    An amount earned, or given back if negative.
+    """
+
+    id: str
+    object: Literal["ledger_entry"]
+    type: EntryType
+    amount: Decimal
+    currency: str
+    occurredAt: str | None
+    licenseId: str | None
+    licenseType: str | None
+    decisionId: str | None
+    contentId: str | None
+    requesterId: str | None
+    description: str | None
+    created: str
+
+
+ContentId: TypeAlias = str
+
+
+class LicenseBehind(TypedDict):
+    id: str | None
+    licenseType: str | None
+    expiresAt: str | None
+    source: Literal["service", "caller", "offer"]
+
+
+class LicenseClient(TypedDict):
+    """
+    A requester's credentials at the licence server: `id` is the client_id.
+    """
+
+    id: str
+    object: Literal["license_client"]
+    requesterId: str
+    requesterName: str | None
+    name: str
+    prefix: str
+    formerSecretUntil: str | None
+    revokedAt: str | None
+    lastUsedAt: str | None
+    created: str
+
+
+class LicenseClientRequest(TypedDict):
+    """
+    A requester's credentials at the licence server: `id` is the client_id.
+    """
+
+    requesterId: str
+    requesterName: NotRequired[str | None]
+    name: NotRequired[str]
+
+
+class LicenseClientWithSecret(TypedDict):
+    """
+    A requester's credentials at the licence server: `id` is the client_id.
+    """
+
+    id: str
+    object: Literal["license_client"]
+    requesterId: str
+    requesterName: str | None
+    name: str
+    prefix: str
+    formerSecretUntil: str | None
+    revokedAt: str | None
+    lastUsedAt: str | None
+    created: str
+    secret: str
+
+
+LicenseStatus: TypeAlias = Literal["active", "expired", "revoked"]
+
+
+class Lint(TypedDict):
+    """
+    What a policy says that its author may not have meant.
+    """
+
+    object: Literal["policy_lint"]
+    findings: list[FindingShown]
+    truncated: NotRequired[bool]
+
+
+Mode: TypeAlias = Literal["disabled", "enforce", "observe"]
+
+
+class Money(TypedDict):
+    """
+    An amount in a currency.
+    """
+
+    amount: Decimal
+    currency: str
+
+
+class MoneyRequest(TypedDict):
+    """
+    An amount in a currency.
+    """
+
+    amount: Decimal | str
+    currency: Currency
+
+
+class MovedContent(TypedDict):
+    id: str
+    title: str
+    total: int
+    allowedToDenied: int
+    deniedToAllowed: int
+
+
+class MovedRequester(TypedDict):
+    id: str
+    name: str | None
+    total: int
+    allowedToDenied: int
+    deniedToAllowed: int
+
+
+class ObservedContent(TypedDict):
+    id: str
+    title: str
+    requests: int
+
+
+class ObservedRequester(TypedDict):
+    id: str
+    name: str | None
+    requests: int
+    revenueAtStake: list[ChargeShown]
+
+
+class Offer(TypedDict):
+    """
+    Access at a price, without a licence.
+    """
+
+    licenseType: str | None
+    permissions: list[str]
+    pricePerAccess: ChargeShown
+
+
+class OwnKey(TypedDict):
+    """
+    The key that asks.
+    """
+
+    id: str
+    name: str
+    type: KeyType
+    permissions: list[str]
+    expiresAt: str | None
+
+
+class PageOrItemRequest(TypedDict):
+    """
+    One of the two.
+    """
+
+    url: NotRequired[str]
+    contentId: NotRequired[str]
+
+
+class PaginatedAuditEntryList(TypedDict):
+    object: Literal["list"]
+    data: list[AuditEntry]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedLedgerEntryList(TypedDict):
+    object: Literal["list"]
+    data: list[LedgerEntry]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedLicenseClientList(TypedDict):
+    object: Literal["list"]
+    data: list[LicenseClient]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PatchedApiKeyChangeRequest(TypedDict):
+    """
+    What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are.
+    """
+
+    name: NotRequired[str]
+    type: NotRequired[KeyType]
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[str]]
+    expiresAt: NotRequired[str | str | None]
+
+
+class Metadata3(TypedDict):
+    """
+    Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+    """
+
+    author: NotRequired[str | None]
+    publishedAt: NotRequired[str | None]
+    category: NotRequired[str | None]
+    tags: NotRequired[list[Tag] | None]
+    wordCount: NotRequired[int | None]
+
+
+class PatchedContentRequest(TypedDict):
+    """
+    An item that a publisher owns.
+    """
+
+    externalId: NotRequired[str | None]
+    title: NotRequired[str]
+    type: NotRequired[ContentType]
+    source: NotRequired[str | None]
+    policyId: NotRequired[str | None]
+    metadata: NotRequired[Metadata3 | None]
+    tags: NotRequired[list[Tag] | None]
+    status: NotRequired[ContentStatus]
+
+
+class PatchedLicenseRequest(TypedDict):
+    """
+    What a requester has been granted, for what, from when to when, and at which price.
+    """
+
+    requesterId: NotRequired[str]
+    requesterName: NotRequired[str | None]
+    licenseType: NotRequired[str]
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
+
+
+Event1: TypeAlias = str
+
+
+class PayingRequester(TypedDict):
+    id: str
+    name: str | None
+    revenue: Decimal
+
+
+RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]
+
+
+Reason: TypeAlias = Literal[
+    "content_archived",
+    "license_expired",
+    "no_license",
+    "no_policy",
+    "permission_not_granted",
+    "policy_denied",
+    "rate_limit_exceeded",
+]
+
+
+class ReasonCount(TypedDict):
+    reason: Reason
+    before: int
+    after: int
+
+
+class Recovered(TypedDict):
+    object: Literal["webhook_recovery"]
+    webhookId: str
+    since: str
+    events: int
+
+
+class RecoveryRequest(TypedDict):
+    """
+    From when on.
+    """
+
+    since: str
+
+
+class RedeliveryRequest(TypedDict):
+    """
+    Where to.
+    """
+
+    webhookId: str
+
+
+class Requester(TypedDict):
+    id: str
+    name: NotRequired[str | None]
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+
+
+class RequesterShown(TypedDict):
+    id: str
+    name: str | None
+
+
+class RevenueBucket(TypedDict):
+    date: str
+    revenue: Decimal
+
+
+class RevenueSummary(TypedDict):
+    total: Decimal
+    currency: str
+    changePercent: Decimal | None
+    projectedMonthly: Decimal
+
+
+class RollbackRequest(TypedDict):
+    """
+    A former version of the policy.
+    """
+
+    version: int
+
+
+class RotationRequest(TypedDict):
+    """
+    How the old key ends.
+    """
+
+    overlapSeconds: NotRequired[int]
+
+
+RuleAction: TypeAlias = Literal["allow", "deny"]
+
+
+class RuleRateLimit(TypedDict):
+    requests: int
+    period: RateLimitPeriod
+    remaining: int
+    reset: int
+    retryAfter: int | None
+
+
+class SecretRotationRequest(TypedDict):
+    """
+    How the former secret ends.
+    """
+
+    overlapSeconds: NotRequired[int]
+
+
+class SimulatedVerdict(TypedDict):
+    allowed: bool
+    reason: Reason | None
+    matchedRule: int | None
+
+
+class SiteRule(TypedDict):
+    """
+    Which policy the pages of a pattern have.
+    """
+
+    pattern: str
+    policyId: str | None
+
+
+class SiteRuleRequest(TypedDict):
+    """
+    Which policy the pages of a pattern have.
+    """
+
+    pattern: str
+    policyId: NotRequired[str | None]
+
+
+class Statement(TypedDict):
+    """
+    What the ledger says of a requester, a month and a currency. All amounts are in the currency.
+    """
+
+    id: str
+    object: Literal["statement"]
+    requesterId: str | None
+    requesterName: str | None
+    month: str
+    currency: str
+    status: Literal["open", "closed"]
+    opening: Decimal
+    licenses: Decimal
+    usage: Decimal
+    adjustments: Decimal
+    total: Decimal
+    closing: Decimal
+    decisions: int
+    lines: int
+    closedAt: str | None
+
+
+class StatementLine(TypedDict):
+    """
+    A licence's price, an adjustment, or all charges of the month by one licence for one item.
+    """
+
+    id: str
+    object: Literal["statement_line"]
+    type: EntryType
+    amount: Decimal
+    currency: str
+    decisions: int
+    licenseId: str | None
+    licenseType: str | None
+    contentId: str | None
+    contentTitle: str | None
+    description: str | None
+    occurredAt: str
+    created: str
+    latest: str
+
+
+class Stats(TypedDict):
+    """
+    Every decision that was answered for the item.
+    """
+
+    totalRequests: int
+    allowedRequests: int
+    deniedRequests: int
+
+
+class TraceStep(TypedDict):
+    index: int
+    priority: int | None
+    action: RuleAction
+    matched: bool
+    decisive: bool
+    failed: FailedCondition | None
+
+
+class UsageBucket(TypedDict):
+    date: str
+    requests: int
+    allowed: int
+    denied: int
+
+
+class UsageSummary(TypedDict):
+    totalRequests: int
+    allowed: int
+    denied: int
+    uniqueRequesters: int
+    uniqueContent: int
+
+
+class UsedContent(TypedDict):
+    id: str
+    title: str | None
+    requests: int
+
+
+class Verdict(TypedDict):
+    allowed: bool
+    reason: Reason | None
+
+
+class WebhookAttempt(TypedDict):
+    """
+    One attempt to deliver an event.
+    """
+
+    id: str
+    object: Literal["webhook_delivery"]
+    webhookId: str
+    eventId: str
+    eventType: str
+    attempt: int
+    succeeded: bool
+    status: int | None
+    error: str | None
+    response: str
+    durationMs: int
+    nextAttempt: str | None
+    created: str
+
+
+WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
+
+
+class Window(TypedDict):
+    """
+    One of the two windows of the plan: the UTC minute or the UTC day.
+    """
+
+    limit: int
+    used: int
+    remaining: int
+    reset: int
+
+
+class SentEvent(TypedDict):
+    """
+    An event as endpoints get it.
+    """
+
+    id: str
+    object: Literal["event"]
+    type: EventType
+    created: str
+    data: dict[str, Any]
+    previous: NotRequired[dict[str, Any]]
+    timestamp: str
+
+
+class AccessOffer(TypedDict):
+    """
+    What an access would come to now, and by which offers of the policy it could be bought.
+    """
+
+    object: Literal["access_offer"]
+    url: str | None
+    contentId: str
+    requesterId: str | None
+    permission: str | None
+    allowed: bool
+    reason: Reason | None
+    charge: ChargeShown | None
+    policyId: str | None
+    policyVersion: int | None
+    offers: list[Offer]
+
+
+class AdjustmentRequest(TypedDict):
+    """
+    An entry to be added.
+    """
+
+    amount: Decimal | str
+    currency: Currency
+    occurredAt: NotRequired[str | str | None]
+    licenseId: NotRequired[str | None]
+    licenseType: NotRequired[str | None]
+    decisionId: NotRequired[str | None]
+    contentId: NotRequired[str | None]
+    requesterId: NotRequired[str | None]
+    description: NotRequired[str | None]
+
+
+class ApiKey(TypedDict):
+    """
+    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[str]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+
+
+class ApiKeyRequest(TypedDict):
+    """
+    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    """
+
+    name: str
+    type: KeyType
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[str]]
+    expiresAt: NotRequired[str | str | None]
+
+
+class BulkRowRequest(TypedDict):
+    """
+    A new item, or what changes of the one that `id` or `externalId` names.
+    """
+
+    id: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    title: NotRequired[str]
+    type: NotRequired[ContentType]
+    source: NotRequired[str | None]
+    policyId: NotRequired[str | None]
+    metadata: NotRequired[Metadata | None]
+    tags: NotRequired[list[Tag] | None]
+    status: NotRequired[ContentStatus]
+
+
+class ChangedDecision(TypedDict):
+    decisionId: str
+    contentId: str
+    requesterId: str
+    created: str
+    before: Verdict
+    after: SimulatedVerdict
+
+
+class Conditions(TypedDict):
+    """
+    All must hold; of several values any. What is not known matches nothing.
+    """
+
+    licenseType: NotRequired[str | list[LicenseTypeItem]]
+    hasValidLicense: NotRequired[bool]
+    default: NotRequired[Literal[True]]
+    requesterId: NotRequired[str | list[RequesterIdItem]]
+    contentType: NotRequired[ContentType | list[ContentType]]
+    tags: NotRequired[str | list[Tag]]
+    category: NotRequired[str | list[CategoryItem]]
+    permission: NotRequired[str | list[PermissionItem]]
+    ip: NotRequired[str | list[str]]
+    before: NotRequired[str]
+    after: NotRequired[str]
+
+
+class ContentRequest(TypedDict):
+    """
+    An item that a publisher owns.
+    """
+
+    externalId: NotRequired[str | None]
+    title: str
+    type: NotRequired[ContentType]
+    source: NotRequired[str | None]
+    policyId: NotRequired[str | None]
+    metadata: NotRequired[Metadata2 | None]
+    tags: NotRequired[list[Tag] | None]
+    status: NotRequired[ContentStatus]
+
+
+class CreatedApiKey(TypedDict):
+    """
+    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[str]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: str
+
+
+class DenyRule(TypedDict):
+    action: Literal["deny"]
+    priority: NotRequired[int]
+    conditions: Conditions
+    message: NotRequired[str]
+
+
+class ErrorDetail(TypedDict):
+    """
+    What is wrong.
+    """
+
+    code: ErrorCode
+    message: str
+    type: Literal[
+        "api_error",
+        "authentication_error",
+        "authorization_error",
+        "conflict_error",
+        "idempotency_error",
+        "invalid_request_error",
+        "not_found_error",
+        "rate_limit_error",
+        "validation_error",
+    ]
+    param: NotRequired[str]
+    retryAfter: NotRequired[int]
+    errors: NotRequired[list[FieldError]]
+
+
+class ErrorShown(TypedDict):
+    """
+    An error of a part of the request, in a reply that is a success as a whole.
+    """
+
+    code: str
+    message: str
+    type: str
+    param: NotRequired[str]
+    retryAfter: NotRequired[int]
+    errors: NotRequired[list[FieldErrorShown]]
+
+
+class Event(TypedDict):
+    """
+    What happened to one of the account's resources.
+    """
+
+    id: str
+    object: Literal["event"]
+    type: EventType
+    created: str
+    data: dict[str, Any]
+    previous: NotRequired[dict[str, Any]]
+
+
+class License(TypedDict):
+    """
+    What a requester has been granted, for what, from when to when, and at which price.
+    """
+
+    id: str
+    object: Literal["license"]
+    requesterId: str
+    requesterName: str | None
+    licenseType: str
+    contentIds: list[ContentId]
+    tags: list[Tag]
+    policyIds: list[PolicyId]
+    startsAt: str
+    expiresAt: str | None
+    price: Money | None
+    pricePerAccess: Money | None
+    status: LicenseStatus
+    revokedAt: str | None
+    created: str
+    updated: str
+
+
+class LicenseRequest(TypedDict):
+    """
+    What a requester has been granted, for what, from when to when, and at which price.
+    """
+
+    requesterId: str
+    requesterName: NotRequired[str | None]
+    licenseType: str
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
+
+
+class Limits(TypedDict):
+    """
+    What the plan has, and what is used of it.
+    """
+
+    minute: Window
+    day: Window
+
+
+class MatchedRule(TypedDict):
+    index: int
+    priority: int | None
+    action: RuleAction
+
+
+class ObservedDenial(TypedDict):
+    """
+    What a decision would have been, if its policy and its site were enforced.
+    """
+
+    allowed: bool
+    reason: Reason
+
+
+class ObservedReason(TypedDict):
+    reason: Reason
+    count: int
+
+
+class ObservedReport(TypedDict):
+    """
+    What would have been refused, were it enforced.
+    """
+
+    object: Literal["observed_report"]
+    siteId: str | None
+    startDate: str
+    endDate: str
+    total: int
+    truncated: bool
+    byReason: list[ObservedReason]
+    byRequester: list[ObservedRequester]
+    byContent: list[ObservedContent]
+    revenueAtStake: list[ChargeShown]
+
+
+class OfferBatchRequest(TypedDict):
+    """
+    Pages and items, and the requester whose licences count.
+    """
+
+    items: list[PageOrItemRequest]
+    requesterId: NotRequired[str | None]
+    permission: NotRequired[str | None]
+
+
+class OwnAccount(TypedDict):
+    """
+    The account of the key that asks.
+    """
+
+    id: str
+    object: Literal["account"]
+    name: str
+    plan: Literal["starter", "professional", "enterprise"]
+    limits: Limits
+    key: OwnKey
+    created: str
+
+
+class PaginatedApiKeyList(TypedDict):
+    object: Literal["list"]
+    data: list[ApiKey]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedEventList(TypedDict):
+    object: Literal["list"]
+    data: list[Event]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedLicenseList(TypedDict):
+    object: Literal["list"]
+    data: list[License]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedStatementLineList(TypedDict):
+    object: Literal["list"]
+    data: list[StatementLine]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedStatementList(TypedDict):
+    object: Literal["list"]
+    data: list[Statement]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedWebhookAttemptList(TypedDict):
+    object: Literal["list"]
+    data: list[WebhookAttempt]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PatchedSiteRequest(TypedDict):
+    """
+    A host whose pages are decided at the edge.
+    """
+
+    host: NotRequired[str]
+    mode: NotRequired[Mode]
+    unknown: NotRequired[RuleAction]
+    rules: NotRequired[list[SiteRuleRequest]]
+
+
+class PatchedWebhookEndpointRequest(TypedDict):
+    """
+    A URL that hears of the account's events.
+    """
+
+    url: NotRequired[str]
+    events: NotRequired[list[Event1]]
+    description: NotRequired[str | None]
+    accessFilter: NotRequired[AccessFilterRequest | None]
+    status: NotRequired[WebhookStatus]
+    headers: NotRequired[dict[str, Any] | None]
+
+
+class RateLimit(TypedDict):
+    """
+    How often the rule allows, for each requester.
+    """
+
+    requests: int
+    period: RateLimitPeriod
+
+
+class RevenueReport(TypedDict):
+    """
+    Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit.
+    """
+
+    summary: RevenueSummary
+    timeSeries: list[RevenueBucket]
+    byLicenseType: dict[str, Decimal]
+    byRequester: list[PayingRequester]
+    byContent: list[EarningContent]
+
+
+class Secret(TypedDict):
+    """
+    A URL that hears of the account's events.
+    """
+
+    id: str
+    object: Literal["webhook_endpoint"]
+    url: str
+    events: list[Event1]
+    description: str | None
+    accessFilter: AccessFilter | None
+    status: WebhookStatus
+    disabledReason: str | None
+    headerNames: list[str]
+    failingSince: str | None
+    created: str
+    updated: str
+    secret: str
+
+
+class Simulation(TypedDict):
+    """
+    What recorded decisions would have been.
+    """
+
+    object: Literal["policy_simulation"]
+    policyId: str
+    policyVersion: int | None
+    startDate: str
+    endDate: str
+    since: str | None
+    truncated: bool
+    total: int
+    unchanged: int
+    allowedToDenied: int
+    deniedToAllowed: int
+    reasonChanged: int
+    byReason: list[ReasonCount]
+    byRequester: list[MovedRequester]
+    byContent: list[MovedContent]
+    revenueAtStake: list[Money]
+    examples: list[ChangedDecision]
+
+
+class Site(TypedDict):
+    """
+    A host whose pages are decided at the edge.
+    """
+
+    id: str
+    object: Literal["site"]
+    host: str
+    mode: Mode
+    unknown: RuleAction
+    rules: list[SiteRule]
+    created: str
+    updated: str
+
+
+class SiteRequest(TypedDict):
+    """
+    A host whose pages are decided at the edge.
+    """
+
+    host: str
+    mode: NotRequired[Mode]
+    unknown: NotRequired[RuleAction]
+    rules: NotRequired[list[SiteRuleRequest]]
+
+
+class UsageReport(TypedDict):
+    summary: UsageSummary
+    timeSeries: list[UsageBucket]
+    topContent: list[UsedContent]
+    topRequesters: list[ActiveRequester]
+    byDenialReason: list[DenialReason]
+
+
+class WebhookEndpoint(TypedDict):
+    """
+    A URL that hears of the account's events.
+    """
+
+    id: str
+    object: Literal["webhook_endpoint"]
+    url: str
+    events: list[Event1]
+    description: str | None
+    accessFilter: AccessFilter | None
+    status: WebhookStatus
+    disabledReason: str | None
+    headerNames: list[str]
+    failingSince: str | None
+    created: str
+    updated: str
+
+
+class WebhookEndpointRequest(TypedDict):
+    """
+    A URL that hears of the account's events.
+    """
+
+    url: str
+    events: NotRequired[list[Event1]]
+    description: NotRequired[str | None]
+    accessFilter: NotRequired[AccessFilterRequest | None]
+    status: NotRequired[WebhookStatus]
+    headers: NotRequired[dict[str, Any] | None]
+
+
+class AllowRule(TypedDict):
+    action: Literal["allow"]
+    priority: NotRequired[int]
+    conditions: Conditions
+    message: NotRequired[str]
+    permissions: NotRequired[list[Permission]]
+    rateLimit: NotRequired[RateLimit]
+    pricePerAccess: NotRequired[PricePerAccess]
+
+
+class BatchedDecision(TypedDict):
+    """
+    A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`.
+    """
+
+    object: Literal["access_decision"]
+    id: NotRequired[str | None]
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    message: NotRequired[str | None]
+    contentId: NotRequired[str]
+    requester: NotRequired[RequesterShown]
+    permission: NotRequired[str | None]
+    permissions: NotRequired[list[str]]
+    policyId: NotRequired[str | None]
+    policyVersion: NotRequired[int | None]
+    matchedRule: NotRequired[MatchedRule | None]
+    license: NotRequired[LicenseBehind | None]
+    rateLimit: NotRequired[RuleRateLimit | None]
+    charge: NotRequired[ChargeShown | None]
+    cacheFor: NotRequired[int]
+    dryRun: NotRequired[bool]
+    created: NotRequired[str]
+    context: NotRequired[ContextShown]
+    observed: NotRequired[ObservedDenial]
+    token: NotRequired[str]
+    trace: NotRequired[list[TraceStep]]
+    traceTruncated: NotRequired[bool]
+    correlationId: NotRequired[str]
+    error: NotRequired[ErrorShown]
+
+
+class BatchedOffer(TypedDict):
+    """
+    An offer of a batch; of an item that there is not `object` and `error` alone.
+    """
+
+    object: Literal["access_offer"]
+    url: NotRequired[str | None]
+    contentId: NotRequired[str]
+    requesterId: NotRequired[str | None]
+    permission: NotRequired[str | None]
+    allowed: NotRequired[bool]
+    reason: NotRequired[Reason | None]
+    charge: NotRequired[ChargeShown | None]
+    policyId: NotRequired[str | None]
+    policyVersion: NotRequired[int | None]
+    offers: NotRequired[list[Offer]]
+    error: NotRequired[ErrorShown]
+
+
+class BulkRequest(TypedDict):
+    """
+    Many items at once.
+    """
+
+    items: list[BulkRowRequest]
+
+
+class Decision(TypedDict):
+    """
+    What was decided, and why.
+    """
+
+    object: Literal["access_decision"]
+    id: str | None
+    allowed: bool
+    reason: Reason | None
+    message: str | None
+    contentId: str
+    requester: RequesterShown
+    permission: str | None
+    permissions: list[str]
+    policyId: str | None
+    policyVersion: int | None
+    matchedRule: MatchedRule | None
+    license: LicenseBehind | None
+    rateLimit: RuleRateLimit | None
+    charge: ChargeShown | None
+    cacheFor: int
+    dryRun: bool
+    created: str
+    context: NotRequired[ContextShown]
+    observed: NotRequired[ObservedDenial]
+    token: NotRequired[str]
+    trace: NotRequired[list[TraceStep]]
+    traceTruncated: NotRequired[bool]
+
+
+class DecisionBatch(TypedDict):
+    object: Literal["list"]
+    data: list[BatchedDecision]
+    hasMore: bool
+    totalCount: int
+
+
+class Error(TypedDict):
+    """
+    Why a request was refused.
+    """
+
+    error: ErrorDetail
+
+
+class OfferList(TypedDict):
+    """
+    What many accesses would cost, in the order in which they were asked for.
+    """
+
+    object: Literal["list"]
+    data: list[BatchedOffer]
+    hasMore: bool
+    totalCount: int
+
+
+class PaginatedDecisionList(TypedDict):
+    object: Literal["list"]
+    data: list[Decision]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedSiteList(TypedDict):
+    object: Literal["list"]
+    data: list[Site]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedWebhookEndpointList(TypedDict):
+    object: Literal["list"]
+    data: list[WebhookEndpoint]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+Rule: TypeAlias = AllowRule | DenyRule
+
+
+class SimulationBodyRequest(TypedDict):
+    """
+    What is absent of the draft is taken from the saved policy.
+    """
+
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+    period: NotRequired[Literal["7d", "30d", "90d", "year", "all"]]
+    startDate: NotRequired[str]
+    endDate: NotRequired[str]
+    limit: NotRequired[int]
+
+
+class Draft(TypedDict):
+    """
+    With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one.
+    """
+
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+
+
+class DraftRequest(TypedDict):
+    """
+    The fields of a policy that decide.
+    """
+
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+
+
+class PatchedPolicyRequest(TypedDict):
+    """
+    Who may use what is linked to it, and on which terms.
+    """
+
+    name: NotRequired[str]
+    description: NotRequired[str | None]
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+    mode: NotRequired[Mode]
+
+
+class Policy(TypedDict):
+    """
+    Who may use what is linked to it, and on which terms.
+    """
+
+    id: str
+    object: Literal["policy"]
+    name: str
+    description: str | None
+    rules: list[Rule]
+    defaultAction: RuleAction
+    mode: Mode
+    version: int
+    created: str
+    updated: NotRequired[str]
+
+
+class PolicyRequest(TypedDict):
+    """
+    Who may use what is linked to it, and on which terms.
+    """
+
+    name: str
+    description: NotRequired[str | None]
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+    mode: NotRequired[Mode]
+
+
+class PolicyRevision(TypedDict):
+    """
+    A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+    """
+
+    id: str
+    object: Literal["policy"]
+    name: str
+    description: str | None
+    rules: list[Rule]
+    defaultAction: RuleAction
+    mode: Mode
+    version: int
+    created: str
+    updated: NotRequired[str]
+
+
+class BatchItem(TypedDict):
+    contentId: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    source: NotRequired[str | None]
+    requester: NotRequired[str | Requester | None]
+    permission: NotRequired[str | None]
+    context: NotRequired[Context | None]
+    dryRun: NotRequired[bool | None]
+    explain: NotRequired[bool | None]
+    sign: NotRequired[bool | None]
+    policy: NotRequired[Draft | None]
+    correlationId: NotRequired[str | None]
+
+
+class Check(TypedDict):
+    """
+    May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it.
+    """
+
+    contentId: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    source: NotRequired[str | None]
+    requester: str | Requester
+    permission: NotRequired[str | None]
+    context: NotRequired[Context | None]
+    dryRun: NotRequired[bool | None]
+    explain: NotRequired[bool | None]
+    sign: NotRequired[bool | None]
+    policy: NotRequired[Draft | None]
+
+
+class Content(TypedDict):
+    """
+    An item that a publisher owns.
+    """
+
+    id: str
+    object: Literal["content"]
+    externalId: str | None
+    title: str
+    type: ContentType
+    source: str | None
+    policyId: str | None
+    policy: NotRequired[Policy | None]
+    metadata: Metadata1
+    tags: list[Tag]
+    status: ContentStatus
+    stats: NotRequired[Stats]
+    created: str
+    updated: str
+
+
+class PaginatedContentList(TypedDict):
+    object: Literal["list"]
+    data: list[Content]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedPolicyList(TypedDict):
+    object: Literal["list"]
+    data: list[Policy]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedPolicyRevisionList(TypedDict):
+    object: Literal["list"]
+    data: list[PolicyRevision]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class Batch(TypedDict):
+    """
+    Up to 100 checks; the other fields are defaults for those that do not give their own.
+    """
+
+    contentId: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    source: NotRequired[str | None]
+    requester: NotRequired[str | Requester | None]
+    permission: NotRequired[str | None]
+    context: NotRequired[Context | None]
+    dryRun: NotRequired[bool | None]
+    explain: NotRequired[bool | None]
+    sign: NotRequired[bool | None]
+    policy: NotRequired[Draft | None]
+    checks: list[BatchItem]
+
+
+class BulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: Literal[200, 201, 409, 422]
+    content: Content | None
+    error: ErrorShown | None
+
+
+class BulkOutcomes(TypedDict):
+    object: Literal["list"]
+    data: list[BulkOutcome]
+    hasMore: bool
+    totalCount: int

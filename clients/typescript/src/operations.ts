@@ -1,0 +1,360 @@
+// Every operation of the API as a method. Generated. See tests/clients.
+import type { Call, Query } from "./protocol.js";
+import type { components } from "./schema.js";
+
+export type Schemas = components["schemas"];
+/** Where money is, by the type of an answer: the names of amounts, and of objects of amounts. */
+export const AMOUNTS: Record<string, string[]> = {
+  AccessOffer: ["amount"],
+  Decision: ["amount"],
+  DecisionBatch: ["amount"],
+  LedgerEntry: ["amount"],
+  License: ["amount"],
+  ObservedReport: ["amount"],
+  OfferList: ["amount"],
+  RevenueReport: ["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"],
+  SentEvent: ["adjustments", "amount", "byLicenseType", "changePercent", "closing", "licenses", "opening", "projectedMonthly", "revenue", "usage"],
+  Simulation: ["amount"],
+  Statement: ["adjustments", "closing", "licenses", "opening", "total", "usage"],
+  StatementLine: ["amount"],
+};
+
+export abstract class Operations {
+  abstract send<T>(call: Call): Promise<T>;
+  abstract pages<T>(call: Call): AsyncGenerator<T>;
+
+  /** Check access. */
+  checkAccess(body: Schemas["Check"], options?: { idempotencyKey?: string }): Promise<Schemas["Decision"]> {
+    return this.send({ method: "POST", path: `/v1/access/check`, body, answer: "Decision", ...options });
+  }
+
+  /** Check access to many items. */
+  checkAccessBatch(body: Schemas["Batch"], options?: { idempotencyKey?: string }): Promise<Schemas["DecisionBatch"]> {
+    return this.send({ method: "POST", path: `/v1/access/check/batch`, body, answer: "DecisionBatch", ...options });
+  }
+
+  /** List decisions. */
+  listDecisions(query?: Query): AsyncGenerator<Schemas["Decision"]> {
+    return this.pages({ method: "GET", path: `/v1/access/decisions`, query, answer: "Decision" });
+  }
+
+  /** Get a decision. */
+  getDecision(id: string, query?: Query): Promise<Schemas["Decision"]> {
+    return this.send({ method: "GET", path: `/v1/access/decisions/${encodeURIComponent(id)}`, query, answer: "Decision" });
+  }
+
+  /** Get the offers for an access. */
+  getOffers(query?: Query): Promise<Schemas["AccessOffer"]> {
+    return this.send({ method: "GET", path: `/v1/access/offers`, query, answer: "AccessOffer" });
+  }
+
+  /** Get the offers for many accesses. */
+  getOffersBatch(body: Schemas["OfferBatchRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["OfferList"]> {
+    return this.send({ method: "POST", path: `/v1/access/offers/batch`, body, answer: "OfferList", ...options });
+  }
+
+  /** Get the account of the key. */
+  getOwnAccount(): Promise<Schemas["OwnAccount"]> {
+    return this.send({ method: "GET", path: `/v1/accounts/me` });
+  }
+
+  /** Get what would have been refused. */
+  getObserved(query?: Query): Promise<Schemas["ObservedReport"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/observed`, query, answer: "ObservedReport" });
+  }
+
+  /** Get revenue analytics. */
+  getRevenueReport(query?: Query): Promise<Schemas["RevenueReport"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/revenue`, query, answer: "RevenueReport" });
+  }
+
+  /** Get usage analytics. */
+  getUsageReport(query?: Query): Promise<Schemas["UsageReport"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/usage`, query });
+  }
+
+  /** List API keys. */
+  listApiKeys(query?: Query): AsyncGenerator<Schemas["ApiKey"]> {
+    return this.pages({ method: "GET", path: `/v1/api-keys`, query });
+  }
+
+  /** Create an API key. */
+  createApiKey(body: Schemas["ApiKeyRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["CreatedApiKey"]> {
+    return this.send({ method: "POST", path: `/v1/api-keys`, body, keyed: true, ...options });
+  }
+
+  /** Get an API key. */
+  getApiKey(id: string, query?: Query): Promise<Schemas["ApiKey"]> {
+    return this.send({ method: "GET", path: `/v1/api-keys/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Change an API key. */
+  updateApiKey(id: string, body: Schemas["PatchedApiKeyChangeRequest"], options?: { ifMatch?: string }): Promise<Schemas["ApiKey"]> {
+    return this.send({ method: "PATCH", path: `/v1/api-keys/${encodeURIComponent(id)}`, body, ...options });
+  }
+
+  /** Revoke an API key. */
+  revokeApiKey(id: string, options?: { ifMatch?: string }): Promise<Schemas["ApiKey"]> {
+    return this.send({ method: "DELETE", path: `/v1/api-keys/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Rotate an API key. */
+  rotateApiKey(id: string, body: Schemas["RotationRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["CreatedApiKey"]> {
+    return this.send({ method: "POST", path: `/v1/api-keys/${encodeURIComponent(id)}/rotate`, body, keyed: true, ...options });
+  }
+
+  /** List changes. */
+  listAuditEntries(query?: Query): AsyncGenerator<Schemas["AuditEntry"]> {
+    return this.pages({ method: "GET", path: `/v1/audit`, query });
+  }
+
+  /** Get a change. */
+  getAuditEntry(id: string, query?: Query): Promise<Schemas["AuditEntry"]> {
+    return this.send({ method: "GET", path: `/v1/audit/${encodeURIComponent(id)}`, query });
+  }
+
+  /** List content. */
+  listContent(query?: Query): AsyncGenerator<Schemas["Content"]> {
+    return this.pages({ method: "GET", path: `/v1/content`, query });
+  }
+
+  /** Create content. */
+  createContent(body: Schemas["ContentRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Content"]> {
+    return this.send({ method: "POST", path: `/v1/content`, body, keyed: true, ...options });
+  }
+
+  /** Get content. */
+  getContent(id: string, query?: Query): Promise<Schemas["Content"]> {
+    return this.send({ method: "GET", path: `/v1/content/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Update content. */
+  updateContent(id: string, body: Schemas["PatchedContentRequest"], options?: { ifMatch?: string }): Promise<Schemas["Content"]> {
+    return this.send({ method: "PATCH", path: `/v1/content/${encodeURIComponent(id)}`, body, ...options });
+  }
+
+  /** Delete content. */
+  deleteContent(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+    return this.send({ method: "DELETE", path: `/v1/content/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Create and update content in bulk. */
+  upsertContent(body: Schemas["BulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["BulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/content/bulk`, body, keyed: true, ...options });
+  }
+
+  /** List known crawlers. */
+  listCrawlers(): Promise<Schemas["CrawlerTable"]> {
+    return this.send({ method: "GET", path: `/v1/crawlers` });
+  }
+
+  /** List events. */
+  listEvents(query?: Query): AsyncGenerator<Schemas["Event"]> {
+    return this.pages({ method: "GET", path: `/v1/events`, query });
+  }
+
+  /** Get an event. */
+  getEvent(id: string, query?: Query): Promise<Schemas["Event"]> {
+    return this.send({ method: "GET", path: `/v1/events/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Deliver an event once more. */
+  redeliverEvent(id: string, body: Schemas["RedeliveryRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Event"]> {
+    return this.send({ method: "POST", path: `/v1/events/${encodeURIComponent(id)}/redeliver`, body, keyed: true, ...options });
+  }
+
+  /** List licence clients. */
+  listLicenseClients(query?: Query): AsyncGenerator<Schemas["LicenseClient"]> {
+    return this.pages({ method: "GET", path: `/v1/license-clients`, query });
+  }
+
+  /** Create a licence client. */
+  createLicenseClient(body: Schemas["LicenseClientRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LicenseClientWithSecret"]> {
+    return this.send({ method: "POST", path: `/v1/license-clients`, body, keyed: true, ...options });
+  }
+
+  /** Get a licence client. */
+  getLicenseClient(id: string, query?: Query): Promise<Schemas["LicenseClient"]> {
+    return this.send({ method: "GET", path: `/v1/license-clients/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Revoke a licence client. */
+  revokeLicenseClient(id: string, options?: { ifMatch?: string }): Promise<Schemas["LicenseClient"]> {
+    return this.send({ method: "DELETE", path: `/v1/license-clients/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Rotate a licence client's secret. */
+  rotateLicenseClient(id: string, body: Schemas["SecretRotationRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LicenseClientWithSecret"]> {
+    return this.send({ method: "POST", path: `/v1/license-clients/${encodeURIComponent(id)}/rotate`, body, keyed: true, ...options });
+  }
+
+  /** List licences. */
+  listLicenses(query?: Query): AsyncGenerator<Schemas["License"]> {
+    return this.pages({ method: "GET", path: `/v1/licenses`, query, answer: "License" });
+  }
+
+  /** Issue a licence. */
+  createLicense(body: Schemas["LicenseRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["License"]> {
+    return this.send({ method: "POST", path: `/v1/licenses`, body, keyed: true, answer: "License", ...options });
+  }
+
+  /** Get a licence. */
+  getLicense(id: string, query?: Query): Promise<Schemas["License"]> {
+    return this.send({ method: "GET", path: `/v1/licenses/${encodeURIComponent(id)}`, query, answer: "License" });
+  }
+
+  /** Change a licence. */
+  updateLicense(id: string, body: Schemas["PatchedLicenseRequest"], options?: { ifMatch?: string }): Promise<Schemas["License"]> {
+    return this.send({ method: "PATCH", path: `/v1/licenses/${encodeURIComponent(id)}`, body, answer: "License", ...options });
+  }
+
+  /** Revoke a licence. */
+  revokeLicense(id: string, options?: { idempotencyKey?: string; ifMatch?: string }): Promise<Schemas["License"]> {
+    return this.send({ method: "POST", path: `/v1/licenses/${encodeURIComponent(id)}/revoke`, keyed: true, answer: "License", ...options });
+  }
+
+  /** List policies. */
+  listPolicies(query?: Query): AsyncGenerator<Schemas["Policy"]> {
+    return this.pages({ method: "GET", path: `/v1/policies`, query });
+  }
+
+  /** Create a policy. */
+  createPolicy(body: Schemas["PolicyRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Policy"]> {
+    return this.send({ method: "POST", path: `/v1/policies`, body, keyed: true, ...options });
+  }
+
+  /** Get a policy. */
+  getPolicy(id: string, query?: Query): Promise<Schemas["Policy"]> {
+    return this.send({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Update a policy. */
+  updatePolicy(id: string, body: Schemas["PatchedPolicyRequest"], options?: { ifMatch?: string }): Promise<Schemas["Policy"]> {
+    return this.send({ method: "PATCH", path: `/v1/policies/${encodeURIComponent(id)}`, body, ...options });
+  }
+
+  /** Delete a policy. */
+  deletePolicy(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+    return this.send({ method: "DELETE", path: `/v1/policies/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Roll a policy back. */
+  rollbackPolicy(id: string, body: Schemas["RollbackRequest"], options?: { idempotencyKey?: string; ifMatch?: string }): Promise<Schemas["Policy"]> {
+    return this.send({ method: "POST", path: `/v1/policies/${encodeURIComponent(id)}/rollback`, body, keyed: true, ...options });
+  }
+
+  /** Simulate a policy. */
+  simulatePolicy(id: string, body: Schemas["SimulationBodyRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Simulation"]> {
+    return this.send({ method: "POST", path: `/v1/policies/${encodeURIComponent(id)}/simulate`, body, keyed: true, answer: "Simulation", ...options });
+  }
+
+  /** List a policy's versions. */
+  listPolicyVersions(id: string, query?: Query): AsyncGenerator<Schemas["PolicyRevision"]> {
+    return this.pages({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}/versions`, query });
+  }
+
+  /** Lint a policy. */
+  lintPolicy(body: Schemas["DraftRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Lint"]> {
+    return this.send({ method: "POST", path: `/v1/policies/lint`, body, keyed: true, ...options });
+  }
+
+  /** List ledger entries. */
+  listLedgerEntries(query?: Query): AsyncGenerator<Schemas["LedgerEntry"]> {
+    return this.pages({ method: "GET", path: `/v1/revenue`, query, answer: "LedgerEntry" });
+  }
+
+  /** Add an adjustment. */
+  createLedgerEntry(body: Schemas["AdjustmentRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LedgerEntry"]> {
+    return this.send({ method: "POST", path: `/v1/revenue`, body, keyed: true, answer: "LedgerEntry", ...options });
+  }
+
+  /** Get a ledger entry. */
+  getLedgerEntry(id: string, query?: Query): Promise<Schemas["LedgerEntry"]> {
+    return this.send({ method: "GET", path: `/v1/revenue/${encodeURIComponent(id)}`, query, answer: "LedgerEntry" });
+  }
+
+  /** List sites. */
+  listSites(query?: Query): AsyncGenerator<Schemas["Site"]> {
+    return this.pages({ method: "GET", path: `/v1/sites`, query });
+  }
+
+  /** Create a site. */
+  createSite(body: Schemas["SiteRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Site"]> {
+    return this.send({ method: "POST", path: `/v1/sites`, body, keyed: true, ...options });
+  }
+
+  /** Get a site. */
+  getSite(id: string, query?: Query): Promise<Schemas["Site"]> {
+    return this.send({ method: "GET", path: `/v1/sites/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Update a site. */
+  updateSite(id: string, body: Schemas["PatchedSiteRequest"], options?: { ifMatch?: string }): Promise<Schemas["Site"]> {
+    return this.send({ method: "PATCH", path: `/v1/sites/${encodeURIComponent(id)}`, body, ...options });
+  }
+
+  /** Delete a site. */
+  deleteSite(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+    return this.send({ method: "DELETE", path: `/v1/sites/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** List statements. */
+  listStatements(query?: Query): AsyncGenerator<Schemas["Statement"]> {
+    return this.pages({ method: "GET", path: `/v1/statements`, query, answer: "Statement" });
+  }
+
+  /** Get a statement. */
+  getStatement(id: string, query?: Query): Promise<Schemas["Statement"]> {
+    return this.send({ method: "GET", path: `/v1/statements/${encodeURIComponent(id)}`, query, answer: "Statement" });
+  }
+
+  /** List a statement's lines. */
+  listStatementLines(id: string, query?: Query): AsyncGenerator<Schemas["StatementLine"]> {
+    return this.pages({ method: "GET", path: `/v1/statements/${encodeURIComponent(id)}/lines`, query, answer: "StatementLine" });
+  }
+
+  /** List webhook endpoints. */
+  listWebhooks(query?: Query): AsyncGenerator<Schemas["WebhookEndpoint"]> {
+    return this.pages({ method: "GET", path: `/v1/webhooks`, query });
+  }
+
+  /** Create a webhook endpoint. */
+  createWebhook(body: Schemas["WebhookEndpointRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Secret"]> {
+    return this.send({ method: "POST", path: `/v1/webhooks`, body, keyed: true, ...options });
+  }
+
+  /** Get a webhook endpoint. */
+  getWebhook(id: string, query?: Query): Promise<Schemas["WebhookEndpoint"]> {
+    return this.send({ method: "GET", path: `/v1/webhooks/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Update a webhook endpoint. */
+  updateWebhook(id: string, body: Schemas["PatchedWebhookEndpointRequest"], options?: { ifMatch?: string }): Promise<Schemas["WebhookEndpoint"]> {
+    return this.send({ method: "PATCH", path: `/v1/webhooks/${encodeURIComponent(id)}`, body, ...options });
+  }
+
+  /** Delete a webhook endpoint. */
+  deleteWebhook(id: string, options?: { ifMatch?: string }): Promise<Schemas["DeletedEndpoint"]> {
+    return this.send({ method: "DELETE", path: `/v1/webhooks/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** List a webhook endpoint's deliveries. */
+  listWebhookDeliveries(id: string, query?: Query): AsyncGenerator<Schemas["WebhookAttempt"]> {
+    return this.pages({ method: "GET", path: `/v1/webhooks/${encodeURIComponent(id)}/deliveries`, query });
+  }
+
+  /** Ping a webhook endpoint. */
+  pingWebhook(id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Event"]> {
+    return this.send({ method: "POST", path: `/v1/webhooks/${encodeURIComponent(id)}/ping`, keyed: true, ...options });
+  }
+
+  /** Recover a webhook endpoint's events. */
+  recoverWebhook(id: string, body: Schemas["RecoveryRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Recovered"]> {
+    return this.send({ method: "POST", path: `/v1/webhooks/${encodeURIComponent(id)}/recover`, body, keyed: true, ...options });
+  }
+
+  /** Rotate a webhook endpoint's secret. */
+  rotateWebhook(id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Secret"]> {
+    return this.send({ method: "POST", path: `/v1/webhooks/${encodeURIComponent(id)}/rotate`, keyed: true, ...options });
+  }
+}

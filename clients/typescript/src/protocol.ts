@@ -1,0 +1,76 @@
+import { ApiError } from "./errors.js";
+import { AMOUNTS } from "./operations.js";
+
+/** The parameters of a list: `{ "type[in]": ["article", "report"], limit: 100 }`. */
+export type Query = Record<string, string | number | boolean | readonly (string | number)[] | undefined>;
+
+export interface Call {
+  method: string;
+  path: string;
+  query?: Query;
+  body?: unknown;
+  idempotencyKey?: string;
+  ifMatch?: string;
+  /** Whether it gets an Idempotency-Key where none is given. */
+  keyed?: boolean;
+  /** The type of the reply, or of the members of a list, if it has money in it. */
+  answer?: string;
+}
+
+export const LONGEST_WAIT = 60; // seconds; who is told to wait longer gets the error
+
+export function requestOf(call: Call, baseUrl: string, apiKey: string): Request {
+  const url = new URL(call.path, baseUrl);
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value)); // an array is joined by commas
+  }
+  const headers = new Headers({ authorization: `Bearer ${apiKey}` });
+  const key = call.idempotencyKey ?? (call.keyed ? crypto.randomUUID() : undefined);
+  if (key) headers.set("idempotency-key", key);
+  if (call.ifMatch) headers.set("if-match", call.ifMatch);
+  if (call.body !== undefined) headers.set("content-type", "application/json");
+  return new Request(url, { method: call.method, headers, body: JSON.stringify(call.body) });
+}
+
+/** Seconds until the request can be made again; undefined where it cannot. What is not safe to repeat is repeated only
+ * where it was surely not carried out. */
+export function waitAfter(request: Request, attempt: number, reply?: Response): number | undefined {
+  const safe = request.method === "GET" || request.headers.has("idempotency-key") || request.headers.has("if-match");
+  const told = reply?.headers.get("retry-after") ?? null;
+  if (reply?.status !== 429 && !(safe && (!reply || reply.status >= 500 || told !== null))) return undefined;
+  const wait = told !== null && /^\d+$/.test(told) ? Number(told) : 0.25 * 2 ** attempt * (1 + Math.random());
+  return wait <= LONGEST_WAIT ? wait : undefined;
+}
+
+export async function resultOf<T>(reply: Response, answer?: string): Promise<T> {
+  const text = await reply.text();
+  if (reply.ok) return parsed(text, answer) as T;
+  let told = {};
+  try {
+    told = (JSON.parse(text) as { error?: object }).error ?? {};
+  } catch {
+    // not from the service, but from something before it: ApiError says so
+  }
+  throw new ApiError(reply.status, told, reply.headers.get("x-request-id"));
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MARK = "\u0000"; // no text of the API holds it
+
+/** JSON with amounts of money as decimal strings, and all other numbers as they are. */
+export function parsed(text: string, answer = ""): unknown {
+  const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? token : `"\\u0000${token}"`));
+  return worded(JSON.parse(marked), AMOUNTS[answer] ?? [], false);
+}
+
+function worded(value: unknown, amounts: string[], isMoney: boolean): unknown {
+  if (typeof value === "string" && value.startsWith(MARK)) return isMoney ? value.slice(1) : Number(value.slice(1));
+  if (Array.isArray(value)) return value.map((member) => worded(member, amounts, isMoney));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      if (name === "metadata") return [name, worded(member, [], false)]; // the publisher's own, whatever their names
+      return [name, worded(member, amounts, isMoney || amounts.includes(name))];
+    }),
+  );
+}

@@ -1,0 +1,2833 @@
+// Shapes: ca319019045f8614
+// Generated. See tests/clients.
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description Which decisions it hears of; each list that is given has to have the decision's own. */
+        AccessFilter: {
+            /** @description Of the policies that decided. */
+            policyIds?: string[];
+            /** @description The caller's own ids of who asked. */
+            requesterIds?: string[];
+            /** @description Of denials. What is allowed has none, and is left out by it. */
+            reasons?: string[];
+        };
+        /** @description Which decisions it hears of; each list that is given has to have the decision's own. */
+        AccessFilterRequest: {
+            /** @description Of the policies that decided. */
+            policyIds?: string[];
+            /** @description The caller's own ids of who asked. */
+            requesterIds?: string[];
+            /** @description Of denials. What is allowed has none, and is left out by it. */
+            reasons?: string[];
+        };
+        /** @description What an access would come to now, and by which offers of the policy it could be bought. */
+        AccessOffer: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "access_offer";
+            /** @description As it was asked for. */
+            url: string | null;
+            /** @description The content item's id. */
+            contentId: string;
+            /** @description Null: anybody. */
+            requesterId: string | null;
+            /** @description What the requester wants to do. */
+            permission: string | null;
+            /** @description Whether it would be allowed as it is. */
+            allowed: boolean;
+            /** @description Why access was denied. */
+            reason: components["schemas"]["Reason"] | null;
+            /** @description What it would cost by the requester's licence; null if nothing. */
+            charge: components["schemas"]["ChargeShown"] | null;
+            /** @description The policy's id. */
+            policyId: string | null;
+            /** @description The version of the policy that decided. */
+            policyVersion: number | null;
+            /** @description In the order of the rules; the edge asks for the first. */
+            offers: components["schemas"]["Offer"][];
+        };
+        ActiveRequester: {
+            /** @description The requester's id as the caller gives it. */
+            id: string;
+            /** @description A name for people. */
+            name: string | null;
+            /** @description How many requests. */
+            requests: number;
+        };
+        /** @enum {string} */
+        ActorType: "command" | "key" | "operator" | "system";
+        /** @description An entry to be added. */
+        AdjustmentRequest: {
+            /** @description Negative for what is given back, and not 0. */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: components["schemas"]["Currency"];
+            /** @description Reports count it on this day and convert it at this day's rate. Now, unless given. */
+            occurredAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description The licence's id. */
+            licenseId?: string | null;
+            /** @description The tier of the licence. */
+            licenseType?: string | null;
+            /** @description The decision's id. */
+            decisionId?: string | null;
+            /** @description The content item's id. */
+            contentId?: string | null;
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId?: string | null;
+            /** @description What for. */
+            description?: string | null;
+        };
+        AllowRule: {
+            /**
+             * @description What is done: allowed or denied, or in the audit log what was changed. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            action: "allow";
+            /** @description Lower ones are tried first; a missing one last. */
+            priority?: number;
+            conditions: components["schemas"]["Conditions"];
+            /** @description Comes with the decision. */
+            message?: string;
+            /** @description What the rule grants; `full_access` grants all. */
+            permissions?: string[];
+            rateLimit?: components["schemas"]["RateLimit"];
+            /** @description What an access costs whoever holds no licence that the rule allows. */
+            pricePerAccess?: {
+                /** @description More than 0, at most 1,000,000, with at most six places. */
+                amount: number | string;
+                /** @description ISO 4217, such as `EUR`. */
+                currency: string;
+            };
+        };
+        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        ApiKey: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @default api_key
+             * @enum {string}
+             */
+            readonly object: "api_key";
+            /** @description A label for people. */
+            name: string;
+            /** @description `public` keys only ever read. */
+            type: components["schemas"]["KeyType"];
+            /** @description The beginning of the key, to recognise it by. */
+            readonly prefix: string;
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps: string[];
+            /**
+             * Format: date-time
+             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             */
+            expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly createdAt: string;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null, or when the key was revoked.
+             */
+            readonly revokedAt: string | null;
+        };
+        /** @enum {string} */
+        ApiKeyPermission: "content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*";
+        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        ApiKeyRequest: {
+            /** @description A label for people. */
+            name: string;
+            /** @description `public` keys only ever read. */
+            type: components["schemas"]["KeyType"];
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions?: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps?: string[];
+            /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+        };
+        /** @description Who changed what, and when. Names and titles are as they were then. */
+        AuditEntry: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "audit_entry";
+            /** @description The kind of resource and what was done, as in `content.updated`. */
+            action: string;
+            actorType: components["schemas"]["ActorType"];
+            /** @description A key's id, an operator's number, a command's name; null for the service itself. */
+            actorId: string | null;
+            /** @description A key's name and prefix, an operator's name, or who ran the command. */
+            actorName: string | null;
+            /** @description As in `content`, `policy`, `api_key`, `account`. */
+            resourceType: string;
+            /** @description The id of what was changed. */
+            resourceId: string;
+            /** @description The title or name that the resource had then. */
+            resourceTitle: string;
+            /** @description Of each field that changed its value before and after; null where there was none. */
+            changes: {
+                [key: string]: unknown[];
+            };
+            /** @description The `X-Request-Id` of the request that did it. */
+            requestId: string | null;
+            /** @description The client's address. */
+            address: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+        };
+        /** @description Up to 100 checks; the other fields are defaults for those that do not give their own. */
+        Batch: {
+            /** @description The item by its id, */
+            contentId?: string | null;
+            /** @description by the publisher's own id, */
+            externalId?: string | null;
+            /**
+             * Format: uri
+             * @description or by its URL.
+             */
+            source?: string | null;
+            /** @description Who asks: an object, or just the id. */
+            requester?: string | components["schemas"]["Requester"] | null;
+            /** @description What the requester wants to do. */
+            permission?: string | null;
+            /** @description From where the requester asks. */
+            context?: components["schemas"]["Context"] | null;
+            /** @description Decide, and record and count nothing. */
+            dryRun?: boolean | null;
+            /** @description Add the `trace` of the rules. */
+            explain?: boolean | null;
+            /** @description Add `token`, the decision as a signed JWS. */
+            sign?: boolean | null;
+            /** @description With `dryRun`: decides instead of the item's own. */
+            policy?: components["schemas"]["Draft"] | null;
+            /** @description The checks, in the order of the reply. */
+            checks: components["schemas"]["BatchItem"][];
+        };
+        BatchItem: {
+            /** @description The item by its id, */
+            contentId?: string | null;
+            /** @description by the publisher's own id, */
+            externalId?: string | null;
+            /**
+             * Format: uri
+             * @description or by its URL.
+             */
+            source?: string | null;
+            /** @description Who asks: an object, or just the id. */
+            requester?: string | components["schemas"]["Requester"] | null;
+            /** @description What the requester wants to do. */
+            permission?: string | null;
+            /** @description From where the requester asks. */
+            context?: components["schemas"]["Context"] | null;
+            /** @description Decide, and record and count nothing. */
+            dryRun?: boolean | null;
+            /** @description Add the `trace` of the rules. */
+            explain?: boolean | null;
+            /** @description Add `token`, the decision as a signed JWS. */
+            sign?: boolean | null;
+            /** @description With `dryRun`: decides instead of the item's own. */
+            policy?: components["schemas"]["Draft"] | null;
+            /** @description Comes back with the decision. */
+            correlationId?: string | null;
+        };
+        /** @description A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`. */
+        BatchedDecision: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "access_decision";
+            /** @description Null for a dry run, which leaves no record. */
+            id?: string | null;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Null if allowed. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description The rule's. */
+            message?: string | null;
+            /** @description The content item's id. */
+            contentId?: string;
+            requester?: components["schemas"]["RequesterShown"];
+            /** @description The one asked for, if any. */
+            permission?: string | null;
+            /** @description What is granted. */
+            permissions?: string[];
+            /** @description The policy's id. */
+            policyId?: string | null;
+            /** @description The version of the policy that decided. */
+            policyVersion?: number | null;
+            /** @description Null for the default action. */
+            matchedRule?: components["schemas"]["MatchedRule"] | null;
+            /** @description The licence behind the decision; null for none. */
+            license?: components["schemas"]["LicenseBehind"] | null;
+            /** @description The limit of the rule that matched; null for none. */
+            rateLimit?: components["schemas"]["RuleRateLimit"] | null;
+            /** @description What the access costs; null if nothing. */
+            charge?: components["schemas"]["ChargeShown"] | null;
+            /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
+            cacheFor?: number;
+            /** @description Whether the decision was only rehearsed. */
+            dryRun?: boolean;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created?: string;
+            /** @description Of a recorded decision: what was given of the requester. */
+            context?: components["schemas"]["ContextShown"];
+            /** @description What it would have been, if it would have been denied. */
+            observed?: components["schemas"]["ObservedDenial"];
+            /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
+            token?: string;
+            /** @description With `explain`, and of a recorded decision. */
+            trace?: components["schemas"]["TraceStep"][];
+            /** @description True where the trace had too little room for all rules that were tried. */
+            traceTruncated?: boolean;
+            /** @description The caller's own name for the check. */
+            correlationId?: string;
+            error?: components["schemas"]["ErrorShown"];
+        };
+        /** @description An offer of a batch; of an item that there is not `object` and `error` alone. */
+        BatchedOffer: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "access_offer";
+            /** @description As it was asked for. */
+            url?: string | null;
+            /** @description The content item's id. */
+            contentId?: string;
+            /** @description Null: anybody. */
+            requesterId?: string | null;
+            /** @description What the requester wants to do. */
+            permission?: string | null;
+            /** @description Whether it would be allowed as it is. */
+            allowed?: boolean;
+            /** @description Why access was denied. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description What it would cost by the requester's licence; null if nothing. */
+            charge?: components["schemas"]["ChargeShown"] | null;
+            /** @description The policy's id. */
+            policyId?: string | null;
+            /** @description The version of the policy that decided. */
+            policyVersion?: number | null;
+            /** @description In the order of the rules; the edge asks for the first. */
+            offers?: components["schemas"]["Offer"][];
+            error?: components["schemas"]["ErrorShown"];
+        };
+        /** @description What became of a row. */
+        BulkOutcome: {
+            /** @description Its place in `items`. */
+            index: number;
+            /**
+             * @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.
+             * @enum {integer}
+             */
+            status: 200 | 201 | 409 | 422;
+            /** @description The item, without `stats`; null where there is an error. */
+            content: components["schemas"]["Content"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        BulkOutcomes: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["BulkOutcome"][];
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description How many rows were sent. */
+            totalCount: number;
+        };
+        /** @description Many items at once. */
+        BulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["BulkRowRequest"][];
+        };
+        /** @description A new item, or what changes of the one that `id` or `externalId` names. */
+        BulkRowRequest: {
+            /** @description The item to change, as by PATCH. */
+            id?: string | null;
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId?: string | null;
+            /** @description Required of a new item. */
+            title?: string;
+            type?: components["schemas"]["ContentType"];
+            /**
+             * Format: uri
+             * @description The item's URL; of a licence, who vouches for it.
+             */
+            source?: string | null;
+            /** @description The policy's id. */
+            policyId?: string | null;
+            /**
+             * @description Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+             * @example {
+             *       "author": "Ada Byron",
+             *       "publishedAt": "2026-01-31",
+             *       "category": "finance",
+             *       "wordCount": 1200
+             *     }
+             */
+            metadata?: ({
+                /** @description Who made the item. */
+                author?: string | null;
+                /**
+                 * Format: date
+                 * @description The day on which the item was published.
+                 */
+                publishedAt?: string | null;
+                /** @description The item's category. */
+                category?: string | null;
+                /** @description Independent of the item's own `tags`. */
+                tags?: string[] | null;
+                /** @description How many words the item has. */
+                wordCount?: number | null;
+            } & {
+                [key: string]: string | number | boolean | null;
+            }) | null;
+            /** @description Free labels. */
+            tags?: string[] | null;
+            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            status?: components["schemas"]["ContentStatus"];
+        };
+        ChangedDecision: {
+            /** @description The decision's id. */
+            decisionId: string;
+            /** @description The content item's id. */
+            contentId: string;
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+            before: components["schemas"]["Verdict"];
+            after: components["schemas"]["SimulatedVerdict"];
+        };
+        ChargeShown: {
+            /**
+             * Format: decimal
+             * @description An exact decimal.
+             */
+            amount: string;
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+        };
+        /** @description May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it. */
+        Check: {
+            /** @description The item by its id, */
+            contentId?: string | null;
+            /** @description by the publisher's own id, */
+            externalId?: string | null;
+            /**
+             * Format: uri
+             * @description or by its URL.
+             */
+            source?: string | null;
+            /** @description Who asks: an object, or just the id. */
+            requester: string | components["schemas"]["Requester"];
+            /** @description What the requester wants to do. */
+            permission?: string | null;
+            /** @description From where the requester asks. */
+            context?: components["schemas"]["Context"] | null;
+            /** @description Decide, and record and count nothing. */
+            dryRun?: boolean | null;
+            /** @description Add the `trace` of the rules. */
+            explain?: boolean | null;
+            /** @description Add `token`, the decision as a signed JWS. */
+            sign?: boolean | null;
+            /** @description With `dryRun`: decides instead of the item's own. */
+            policy?: components["schemas"]["Draft"] | null;
+        };
+        /**
+         * @description All must hold; of several values any. What is not known matches nothing.
+         * @example {
+         *       "licenseType": [
+         *         "commercial",
+         *         "enterprise"
+         *       ],
+         *       "hasValidLicense": true
+         *     }
+         */
+        Conditions: {
+            /** @description The tier of the licence. */
+            licenseType?: string | string[];
+            /** @description Whether the requester has a valid licence. */
+            hasValidLicense?: boolean;
+            /**
+             * @description Matches always.
+             * @constant
+             */
+            default?: true;
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId?: string | string[];
+            /** @description The item's `type`. */
+            contentType?: components["schemas"]["ContentType"] | components["schemas"]["ContentType"][];
+            /** @description Free labels. */
+            tags?: string | string[];
+            /** @description The item's category. */
+            category?: string | string[];
+            /** @description What the requester wants to do. */
+            permission?: string | string[];
+            /** @description The requester's address. */
+            ip?: string | string[];
+            /**
+             * Format: date-time
+             * @description Until this moment, exclusively.
+             */
+            before?: string;
+            /**
+             * Format: date-time
+             * @description From this moment on.
+             */
+            after?: string;
+        };
+        /** @description An item that a publisher owns. */
+        Content: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "content";
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId: string | null;
+            /** @description The item's title. */
+            title: string;
+            type: components["schemas"]["ContentType"];
+            /**
+             * Format: uri
+             * @description The item's URL; of a licence, who vouches for it.
+             */
+            source: string | null;
+            /** @description The policy's id. */
+            policyId: string | null;
+            /** @description With `expand=policy`. */
+            readonly policy?: components["schemas"]["Policy"] | null;
+            /**
+             * @description Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+             * @example {
+             *       "author": "Ada Byron",
+             *       "publishedAt": "2026-01-31",
+             *       "category": "finance",
+             *       "wordCount": 1200
+             *     }
+             */
+            metadata: {
+                /** @description Who made the item. */
+                author?: string | null;
+                /**
+                 * Format: date
+                 * @description The day on which the item was published.
+                 */
+                publishedAt?: string | null;
+                /** @description The item's category. */
+                category?: string | null;
+                /** @description Independent of the item's own `tags`. */
+                tags?: string[] | null;
+                /** @description How many words the item has. */
+                wordCount?: number | null;
+            } & {
+                [key: string]: string | number | boolean | null;
+            };
+            /** @description Free labels. */
+            tags: string[];
+            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            status: components["schemas"]["ContentStatus"];
+            /** @description On a single item. */
+            readonly stats?: components["schemas"]["Stats"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+        };
+        /** @description An item that a publisher owns. */
+        ContentRequest: {
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId?: string | null;
+            /** @description The item's title. */
+            title: string;
+            type?: components["schemas"]["ContentType"];
+            /**
+             * Format: uri
+             * @description The item's URL; of a licence, who vouches for it.
+             */
+            source?: string | null;
+            /** @description The policy's id. */
+            policyId?: string | null;
+            /**
+             * @description Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+             * @example {
+             *       "author": "Ada Byron",
+             *       "publishedAt": "2026-01-31",
+             *       "category": "finance",
+             *       "wordCount": 1200
+             *     }
+             */
+            metadata?: ({
+                /** @description Who made the item. */
+                author?: string | null;
+                /**
+                 * Format: date
+                 * @description The day on which the item was published.
+                 */
+                publishedAt?: string | null;
+                /** @description The item's category. */
+                category?: string | null;
+                /** @description Independent of the item's own `tags`. */
+                tags?: string[] | null;
+                /** @description How many words the item has. */
+                wordCount?: number | null;
+            } & {
+                [key: string]: string | number | boolean | null;
+            }) | null;
+            /** @description Free labels. */
+            tags?: string[] | null;
+            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            status?: components["schemas"]["ContentStatus"];
+        };
+        /** @enum {string} */
+        ContentStatus: "active" | "archived";
+        /** @enum {string} */
+        ContentType: "article" | "report" | "image" | "dataset" | "video";
+        Context: {
+            /**
+             * Format: ip
+             * @description The requester's address.
+             */
+            ip?: string | null;
+            /** @description The requester's program, as it names itself. */
+            userAgent?: string | null;
+        };
+        ContextShown: {
+            /** @description The requester's address. */
+            ip?: string;
+            /** @description The requester's program, as it names itself. */
+            userAgent?: string;
+        };
+        /** @description A crawler that is known by its User-Agent, and verified by its address. */
+        Crawler: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "crawler";
+            /** @description A name for people. */
+            name: string;
+            /**
+             * @description The permission that its visits ask for; `other` asks for `read`.
+             * @enum {string}
+             */
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /** @description Who runs it. */
+            operator: string;
+            /** @description The token that its User-Agent contains. */
+            userAgent: string;
+            /** @description The requester that its verified visits are decided and counted for. */
+            requesterId: string;
+            /** @description Without any nobody is verified. */
+            addresses: string[];
+            /** @description Where its operator publishes them. */
+            sources: string[];
+            /** @description The host with the keys that it signs by. */
+            signatureAgent: string | null;
+        };
+        /** @description The crawlers that are known. */
+        CrawlerTable: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "crawler_table";
+            /**
+             * Format: date
+             * @description When the table was collected.
+             */
+            date: string;
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Crawler"][];
+        };
+        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        CreatedApiKey: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @default api_key
+             * @enum {string}
+             */
+            readonly object: "api_key";
+            /** @description A label for people. */
+            name: string;
+            /** @description `public` keys only ever read. */
+            type: components["schemas"]["KeyType"];
+            /** @description The beginning of the key, to recognise it by. */
+            readonly prefix: string;
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps: string[];
+            /**
+             * Format: date-time
+             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             */
+            expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly createdAt: string;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null, or when the key was revoked.
+             */
+            readonly revokedAt: string | null;
+            /** @description The full key. Shown in this reply and never again. */
+            readonly key: string;
+        };
+        /** @enum {string} */
+        Currency: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BOV" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHE" | "CHF" | "CHW" | "CLF" | "CLP" | "CNY" | "COP" | "COU" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MXV" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "USN" | "UYI" | "UYU" | "UYW" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAD" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+        /** @description What was decided, and why. */
+        Decision: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "access_decision";
+            /** @description Null for a dry run, which leaves no record. */
+            id: string | null;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Null if allowed. */
+            reason: components["schemas"]["Reason"] | null;
+            /** @description The rule's. */
+            message: string | null;
+            /** @description The content item's id. */
+            contentId: string;
+            requester: components["schemas"]["RequesterShown"];
+            /** @description The one asked for, if any. */
+            permission: string | null;
+            /** @description What is granted. */
+            permissions: string[];
+            /** @description The policy's id. */
+            policyId: string | null;
+            /** @description The version of the policy that decided. */
+            policyVersion: number | null;
+            /** @description Null for the default action. */
+            matchedRule: components["schemas"]["MatchedRule"] | null;
+            /** @description The licence behind the decision; null for none. */
+            license: components["schemas"]["LicenseBehind"] | null;
+            /** @description The limit of the rule that matched; null for none. */
+            rateLimit: components["schemas"]["RuleRateLimit"] | null;
+            /** @description What the access costs; null if nothing. */
+            charge: components["schemas"]["ChargeShown"] | null;
+            /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
+            cacheFor: number;
+            /** @description Whether the decision was only rehearsed. */
+            dryRun: boolean;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+            /** @description Of a recorded decision: what was given of the requester. */
+            context?: components["schemas"]["ContextShown"];
+            /** @description What it would have been, if it would have been denied. */
+            observed?: components["schemas"]["ObservedDenial"];
+            /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
+            token?: string;
+            /** @description With `explain`, and of a recorded decision. */
+            trace?: components["schemas"]["TraceStep"][];
+            /** @description True where the trace had too little room for all rules that were tried. */
+            traceTruncated?: boolean;
+        };
+        DecisionBatch: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["BatchedDecision"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        Deleted: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "content" | "policy" | "site";
+            /** @description Always true. */
+            deleted: boolean;
+        };
+        DeletedEndpoint: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "webhook_endpoint";
+            /** @description Always true. */
+            deleted: boolean;
+        };
+        DenialReason: {
+            /** @description Why access was denied. */
+            reason: string;
+            /** @description How many. */
+            count: number;
+        };
+        DenyRule: {
+            /**
+             * @description What is done: allowed or denied, or in the audit log what was changed. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            action: "deny";
+            /** @description Lower ones are tried first; a missing one last. */
+            priority?: number;
+            conditions: components["schemas"]["Conditions"];
+            /** @description Comes with the decision. */
+            message?: string;
+        };
+        /** @description With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one. */
+        Draft: {
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+        };
+        /** @description The fields of a policy that decide. */
+        DraftRequest: {
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+        };
+        EarningContent: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description Also of an item that was deleted. */
+            title: string;
+            /**
+             * Format: decimal
+             * @description The amount, in the report's currency.
+             */
+            revenue: string;
+        };
+        /** @enum {string} */
+        EntryType: "adjustment" | "license" | "usage";
+        /** @description Why a request was refused. */
+        Error: {
+            error: components["schemas"]["ErrorDetail"];
+        };
+        /**
+         * @description Machine-readable and stable.
+         * @enum {string}
+         */
+        ErrorCode: "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type";
+        /** @description What is wrong. */
+        ErrorDetail: {
+            code: components["schemas"]["ErrorCode"];
+            /** @description For people; names what is wrong. */
+            message: string;
+            /**
+             * @description The kind of error.
+             * @enum {string}
+             */
+            type: "api_error" | "authentication_error" | "authorization_error" | "conflict_error" | "idempotency_error" | "invalid_request_error" | "not_found_error" | "rate_limit_error" | "validation_error";
+            /** @description The offending field, parameter or header. */
+            param?: string;
+            /** @description Seconds to wait. */
+            retryAfter?: number;
+            /** @description Where several fields are wrong: all of them, the first one among them. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description An error of a part of the request, in a reply that is a success as a whole. */
+        ErrorShown: {
+            /** @description Machine-readable and stable. */
+            code: string;
+            /** @description For people; names what is wrong. */
+            message: string;
+            /** @description The kind of error. */
+            type: string;
+            /** @description The offending field. */
+            param?: string;
+            /** @description Seconds to wait. */
+            retryAfter?: number;
+            /** @description Where several fields are wrong: all of them, the first one among them. */
+            errors?: components["schemas"]["FieldErrorShown"][];
+        };
+        /** @description What happened to one of the account's resources. */
+        Event: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "event";
+            type: components["schemas"]["EventType"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+            /** @description The resource as the API showed it at that moment. */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description On updates: the fields that changed, with their former values. */
+            previous?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @enum {string} */
+        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "webhook_endpoint.disabled";
+        FailedCondition: {
+            /** @description The condition's name. */
+            condition: string;
+            /** @description What the condition asks for. */
+            wanted: unknown;
+            /** @description What the condition looked at had; null where nothing was known. */
+            saw: unknown;
+        };
+        /** @description What is wrong with one field. */
+        FieldError: {
+            code: components["schemas"]["ErrorCode"];
+            /** @description For people; names what is wrong. */
+            message: string;
+            /** @description The offending field, parameter or header. */
+            param?: string;
+        };
+        /** @description What is wrong with one field. */
+        FieldErrorShown: {
+            /** @description Machine-readable and stable. */
+            code: string;
+            /** @description For people; names what is wrong. */
+            message: string;
+            /** @description The offending field. */
+            param?: string;
+        };
+        FindingShown: {
+            /**
+             * @description How grave it is.
+             * @enum {string}
+             */
+            level: "warning" | "info";
+            /**
+             * @description Machine-readable and stable.
+             * @enum {string}
+             */
+            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun";
+            /** @description As `rules[0].conditions`. */
+            path: string;
+            /** @description For people. */
+            message: string;
+        };
+        /** @enum {string} */
+        KeyType: "secret" | "public";
+        /** @description An amount earned, or given back if negative. */
+        LedgerEntry: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "ledger_entry";
+            readonly type: components["schemas"]["EntryType"];
+            /**
+             * Format: decimal
+             * @description Negative for what is given back, and not 0.
+             */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description Reports count it on this day and convert it at this day's rate. Now, unless given.
+             */
+            occurredAt: string | null;
+            /** @description The licence's id. */
+            licenseId: string | null;
+            /** @description The tier of the licence. */
+            licenseType: string | null;
+            /** @description The decision's id. */
+            decisionId: string | null;
+            /** @description The content item's id. */
+            contentId: string | null;
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string | null;
+            /** @description What for. */
+            description: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+        };
+        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        License: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "license";
+            /** @description The caller's own id. It stays. */
+            requesterId: string;
+            /** @description The requester's name. */
+            requesterName: string | null;
+            /** @description What the condition `licenseType` looks at. */
+            licenseType: string;
+            /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
+            contentIds: string[];
+            /** @description It also covers items that have one of these tags, */
+            tags: string[];
+            /** @description and items under one of these policies. */
+            policyIds: string[];
+            /**
+             * Format: date-time
+             * @description Now, unless given. In the years 2000 to 2999.
+             */
+            startsAt: string;
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt: string | null;
+            /** @description Enters the ledger at `startsAt`. */
+            price: components["schemas"]["Money"] | null;
+            /** @description What each check costs that is allowed by this licence. */
+            pricePerAccess: components["schemas"]["Money"] | null;
+            readonly status: components["schemas"]["LicenseStatus"];
+            /**
+             * Format: date-time
+             * @description When it was revoked; null if it was not.
+             */
+            readonly revokedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+        };
+        LicenseBehind: {
+            /** @description The resource's id. */
+            id: string | null;
+            /** @description The tier of the licence. */
+            licenseType: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt: string | null;
+            /**
+             * @description The item's URL; of a licence, who vouches for it.
+             * @enum {string}
+             */
+            source: "service" | "caller" | "offer";
+        };
+        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        LicenseClient: {
+            /** @description The client_id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "license_client";
+            /** @description Whose licences its tokens are of. */
+            requesterId: string;
+            /** @description The requester's name. */
+            requesterName: string | null;
+            /** @description A label for people; by default the requester's id. */
+            name: string;
+            /** @description The beginning of the secret, to recognise it by. */
+            readonly prefix: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before the last rotation works, too.
+             */
+            readonly formerSecretUntil: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked; null if it was not.
+             */
+            readonly revokedAt: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+        };
+        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        LicenseClientRequest: {
+            /** @description Whose licences its tokens are of. */
+            requesterId: string;
+            /** @description The requester's name. */
+            requesterName?: string | null;
+            /** @description A label for people; by default the requester's id. */
+            name?: string;
+        };
+        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        LicenseClientWithSecret: {
+            /** @description The client_id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "license_client";
+            /** @description Whose licences its tokens are of. */
+            requesterId: string;
+            /** @description The requester's name. */
+            requesterName: string | null;
+            /** @description A label for people; by default the requester's id. */
+            name: string;
+            /** @description The beginning of the secret, to recognise it by. */
+            readonly prefix: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before the last rotation works, too.
+             */
+            readonly formerSecretUntil: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked; null if it was not.
+             */
+            readonly revokedAt: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /** @description The client_secret. Shown in this reply and never again. */
+            readonly secret: string;
+        };
+        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        LicenseRequest: {
+            /** @description The caller's own id. It stays. */
+            requesterId: string;
+            /** @description The requester's name. */
+            requesterName?: string | null;
+            /** @description What the condition `licenseType` looks at. */
+            licenseType: string;
+            /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
+            contentIds?: string[] | null;
+            /** @description It also covers items that have one of these tags, */
+            tags?: string[] | null;
+            /** @description and items under one of these policies. */
+            policyIds?: string[] | null;
+            /** @description Now, unless given. In the years 2000 to 2999. */
+            startsAt?: string | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description Enters the ledger at `startsAt`. */
+            price?: components["schemas"]["MoneyRequest"] | null;
+            /** @description What each check costs that is allowed by this licence. */
+            pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+        };
+        /** @enum {string} */
+        LicenseStatus: "active" | "expired" | "revoked";
+        /** @description What the plan has, and what is used of it. */
+        Limits: {
+            minute: components["schemas"]["Window"];
+            day: components["schemas"]["Window"];
+        };
+        /** @description What a policy says that its author may not have meant. */
+        Lint: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "policy_lint";
+            /** @description What was found, in the order of the rules. */
+            findings: components["schemas"]["FindingShown"][];
+            /** @description True where there are more findings than told. */
+            truncated?: boolean;
+        };
+        MatchedRule: {
+            /** @description In the policy's list, counted from 0. */
+            index: number;
+            /** @description Lower ones are tried first; a missing one last. */
+            priority: number | null;
+            action: components["schemas"]["RuleAction"];
+        };
+        /** @enum {string} */
+        Mode: "disabled" | "enforce" | "observe";
+        /** @description An amount in a currency. */
+        Money: {
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: string;
+        };
+        /** @description An amount in a currency. */
+        MoneyRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: components["schemas"]["Currency"];
+        };
+        MovedContent: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description The item's title. */
+            title: string;
+            /** @description The sum. */
+            total: number;
+            /** @description How many allowed requests would be denied. */
+            allowedToDenied: number;
+            /** @description How many denied requests would be allowed. */
+            deniedToAllowed: number;
+        };
+        MovedRequester: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description A name for people. */
+            name: string | null;
+            /** @description The sum. */
+            total: number;
+            /** @description How many allowed requests would be denied. */
+            allowedToDenied: number;
+            /** @description How many denied requests would be allowed. */
+            deniedToAllowed: number;
+        };
+        ObservedContent: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description The item's title. */
+            title: string;
+            /** @description How many requests. */
+            requests: number;
+        };
+        /** @description What a decision would have been, if its policy and its site were enforced. */
+        ObservedDenial: {
+            /** @description Always false. */
+            allowed: boolean;
+            reason: components["schemas"]["Reason"];
+        };
+        ObservedReason: {
+            reason: components["schemas"]["Reason"];
+            /** @description How many. */
+            count: number;
+        };
+        /** @description What would have been refused, were it enforced. */
+        ObservedReport: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "observed_report";
+            /** @description Null: all sites and policies. */
+            siteId: string | null;
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description The sum. */
+            total: number;
+            /** @description The revenue is that of the newest 10,000. */
+            truncated: boolean;
+            /** @description How many for each reason. */
+            byReason: components["schemas"]["ObservedReason"][];
+            /** @description The ten with most. */
+            byRequester: components["schemas"]["ObservedRequester"][];
+            /** @description The ten with most; the pages of a site count together. */
+            byContent: components["schemas"]["ObservedContent"][];
+            /** @description What those would have been asked to pay, by currency. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+        };
+        ObservedRequester: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description A name for people. */
+            name: string | null;
+            /** @description How many requests. */
+            requests: number;
+            /** @description What they would have been asked to pay, by currency. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+        };
+        /** @description Access at a price, without a licence. */
+        Offer: {
+            /** @description The tier; null where the rule names none. */
+            licenseType: string | null;
+            /** @description What is granted. */
+            permissions: string[];
+            pricePerAccess: components["schemas"]["ChargeShown"];
+        };
+        /** @description Pages and items, and the requester whose licences count. */
+        OfferBatchRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["PageOrItemRequest"][];
+            /** @description Whose licences count. */
+            requesterId?: string | null;
+            /** @description What the requester wants to do. */
+            permission?: string | null;
+        };
+        /** @description What many accesses would cost, in the order in which they were asked for. */
+        OfferList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["BatchedOffer"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        /** @description The account of the key that asks. */
+        OwnAccount: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "account";
+            /** @description A name for people. */
+            name: string;
+            /**
+             * @description What the limits come from.
+             * @enum {string}
+             */
+            plan: "starter" | "professional" | "enterprise";
+            limits: components["schemas"]["Limits"];
+            key: components["schemas"]["OwnKey"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+        };
+        /** @description The key that asks. */
+        OwnKey: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description A name for people. */
+            name: string;
+            type: components["schemas"]["KeyType"];
+            /** @description What is granted. */
+            permissions: string[];
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt: string | null;
+        };
+        /** @description One of the two. */
+        PageOrItemRequest: {
+            /** @description The address of a page, or of a registered item, */
+            url?: string;
+            /** @description or an item by its id. */
+            contentId?: string;
+        };
+        PaginatedApiKeyList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["ApiKey"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedAuditEntryList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["AuditEntry"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedContentList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Content"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedDecisionList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Decision"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedEventList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Event"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedLedgerEntryList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["LedgerEntry"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedLicenseClientList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["LicenseClient"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedLicenseList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["License"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedPolicyList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Policy"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedPolicyRevisionList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["PolicyRevision"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedSiteList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Site"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedStatementLineList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["StatementLine"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedStatementList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Statement"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedWebhookAttemptList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["WebhookAttempt"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedWebhookEndpointList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["WebhookEndpoint"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        /** @description What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are. */
+        PatchedApiKeyChangeRequest: {
+            /** @description A label for people. */
+            name?: string;
+            /** @description `public` keys only ever read. */
+            type?: components["schemas"]["KeyType"];
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions?: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps?: string[];
+            /** @description From then on the key is refused; null: never. One that has expired works again until then. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+        };
+        /** @description An item that a publisher owns. */
+        PatchedContentRequest: {
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId?: string | null;
+            /** @description The item's title. */
+            title?: string;
+            type?: components["schemas"]["ContentType"];
+            /**
+             * Format: uri
+             * @description The item's URL; of a licence, who vouches for it.
+             */
+            source?: string | null;
+            /** @description The policy's id. */
+            policyId?: string | null;
+            /**
+             * @description Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
+             * @example {
+             *       "author": "Ada Byron",
+             *       "publishedAt": "2026-01-31",
+             *       "category": "finance",
+             *       "wordCount": 1200
+             *     }
+             */
+            metadata?: ({
+                /** @description Who made the item. */
+                author?: string | null;
+                /**
+                 * Format: date
+                 * @description The day on which the item was published.
+                 */
+                publishedAt?: string | null;
+                /** @description The item's category. */
+                category?: string | null;
+                /** @description Independent of the item's own `tags`. */
+                tags?: string[] | null;
+                /** @description How many words the item has. */
+                wordCount?: number | null;
+            } & {
+                [key: string]: string | number | boolean | null;
+            }) | null;
+            /** @description Free labels. */
+            tags?: string[] | null;
+            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            status?: components["schemas"]["ContentStatus"];
+        };
+        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        PatchedLicenseRequest: {
+            /** @description The caller's own id. It stays. */
+            requesterId?: string;
+            /** @description The requester's name. */
+            requesterName?: string | null;
+            /** @description What the condition `licenseType` looks at. */
+            licenseType?: string;
+            /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
+            contentIds?: string[] | null;
+            /** @description It also covers items that have one of these tags, */
+            tags?: string[] | null;
+            /** @description and items under one of these policies. */
+            policyIds?: string[] | null;
+            /** @description Now, unless given. In the years 2000 to 2999. */
+            startsAt?: string | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description Enters the ledger at `startsAt`. */
+            price?: components["schemas"]["MoneyRequest"] | null;
+            /** @description What each check costs that is allowed by this licence. */
+            pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+        };
+        /** @description Who may use what is linked to it, and on which terms. */
+        PatchedPolicyRequest: {
+            /** @description A name for people. */
+            name?: string;
+            /** @description Free text for people. */
+            description?: string | null;
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+            /** @description How far its decisions are carried out. */
+            mode?: components["schemas"]["Mode"];
+        };
+        /** @description A host whose pages are decided at the edge. */
+        PatchedSiteRequest: {
+            /** @description Lower case, without scheme and port; one site for each host. */
+            host?: string;
+            /** @description How far its decisions are carried out. */
+            mode?: components["schemas"]["Mode"];
+            /** @description What a page gets that no policy is known of. */
+            unknown?: components["schemas"]["RuleAction"];
+            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            rules?: components["schemas"]["SiteRuleRequest"][];
+        };
+        /** @description A URL that hears of the account's events. */
+        PatchedWebhookEndpointRequest: {
+            /**
+             * Format: uri
+             * @description At https, port 443 and public addresses.
+             */
+            url?: string;
+            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            events?: string[];
+            /** @description Free text for people. */
+            description?: string | null;
+            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
+            status?: components["schemas"]["WebhookStatus"];
+            /** @description Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+        };
+        PayingRequester: {
+            /** @description The requester's id as the caller gives it. */
+            id: string;
+            /** @description A name for people. */
+            name: string | null;
+            /**
+             * Format: decimal
+             * @description The amount, in the report's currency.
+             */
+            revenue: string;
+        };
+        /** @description Who may use what is linked to it, and on which terms. */
+        Policy: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "policy";
+            /** @description A name for people. */
+            name: string;
+            /** @description Free text for people. */
+            description: string | null;
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction: components["schemas"]["RuleAction"];
+            /** @description How far its decisions are carried out. */
+            mode: components["schemas"]["Mode"];
+            /** @description The revision, counted from 1. */
+            readonly version: number;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description Present after an update.
+             */
+            readonly updated?: string;
+        };
+        /** @description Who may use what is linked to it, and on which terms. */
+        PolicyRequest: {
+            /** @description A name for people. */
+            name: string;
+            /** @description Free text for people. */
+            description?: string | null;
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+            /** @description How far its decisions are carried out. */
+            mode?: components["schemas"]["Mode"];
+        };
+        /** @description A policy as it was in one of its versions; `updated` is when that was written, but for the first. */
+        PolicyRevision: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "policy";
+            /** @description A name for people. */
+            name: string;
+            /** @description Free text for people. */
+            description: string | null;
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction: components["schemas"]["RuleAction"];
+            /** @description How far its decisions are carried out. */
+            mode: components["schemas"]["Mode"];
+            /** @description The revision, counted from 1. */
+            readonly version: number;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description Present after an update.
+             */
+            readonly updated?: string;
+        };
+        /** @description How often the rule allows, for each requester. */
+        RateLimit: {
+            /** @description How many requests. */
+            requests: number;
+            period: components["schemas"]["RateLimitPeriod"];
+        };
+        /** @enum {string} */
+        RateLimitPeriod: "second" | "minute" | "hour" | "day" | "week" | "month";
+        /** @enum {string} */
+        Reason: "content_archived" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "rate_limit_exceeded";
+        ReasonCount: {
+            reason: components["schemas"]["Reason"];
+            /** @description Until this moment, exclusively. */
+            before: number;
+            /** @description From this moment on. */
+            after: number;
+        };
+        Recovered: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "webhook_recovery";
+            /** @description The endpoint. */
+            webhookId: string;
+            /**
+             * Format: date-time
+             * @description As it was asked for.
+             */
+            since: string;
+            /** @description How many are queued. */
+            events: number;
+        };
+        /** @description From when on. */
+        RecoveryRequest: {
+            /** @description Events from then on that the endpoint did not get are delivered. */
+            since: string | unknown | unknown;
+        };
+        /** @description Where to. */
+        RedeliveryRequest: {
+            /** @description The endpoint that gets the event once more. */
+            webhookId: string;
+        };
+        Requester: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description A name for people. */
+            name?: string | null;
+            /** @description What the caller vouches for. */
+            licenseType?: string | null;
+            /** @description Likewise. */
+            hasValidLicense?: boolean | null;
+        };
+        RequesterShown: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description A name for people. */
+            name: string | null;
+        };
+        RevenueBucket: {
+            /**
+             * Format: date
+             * @description A day, a week's Monday, a month's first.
+             */
+            date: string;
+            /**
+             * Format: decimal
+             * @description The amount, in the report's currency.
+             */
+            revenue: string;
+        };
+        /** @description Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit. */
+        RevenueReport: {
+            summary: components["schemas"]["RevenueSummary"];
+            /** @description All buckets of the window, oldest first; those with nothing too. */
+            timeSeries: components["schemas"]["RevenueBucket"][];
+            /** @description By licence type; `other` is what belongs to none. Where a licence type is called `other`, that has the name, and what belongs to none is under the empty one. */
+            byLicenseType: {
+                [key: string]: string;
+            };
+            /** @description At most ten, by revenue, then by id. */
+            byRequester: components["schemas"]["PayingRequester"][];
+            /** @description At most ten, by revenue, then by id. */
+            byContent: components["schemas"]["EarningContent"][];
+        };
+        RevenueSummary: {
+            /**
+             * Format: decimal
+             * @description The sum.
+             */
+            total: string;
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+            /**
+             * Format: decimal
+             * @description Against the window of equal length before; null if that was 0.
+             */
+            changePercent: string;
+            /**
+             * Format: decimal
+             * @description `total` ÷ elapsed days of the window × 30.
+             */
+            projectedMonthly: string;
+        };
+        /** @description A former version of the policy. */
+        RollbackRequest: {
+            /** @description The version to return to. */
+            version: number;
+        };
+        /** @description How the old key ends. */
+        RotationRequest: {
+            /**
+             * @description For how long the old key keeps working.
+             * @default 0
+             */
+            overlapSeconds: number;
+        };
+        /**
+         * @description Allows or denies where its conditions hold.
+         * @example {
+         *       "action": "allow",
+         *       "priority": 1,
+         *       "conditions": {
+         *         "licenseType": [
+         *           "commercial",
+         *           "enterprise"
+         *         ],
+         *         "hasValidLicense": true
+         *       },
+         *       "permissions": [
+         *         "full_access"
+         *       ],
+         *       "rateLimit": {
+         *         "requests": 100,
+         *         "period": "hour"
+         *       }
+         *     }
+         */
+        Rule: components["schemas"]["AllowRule"] | components["schemas"]["DenyRule"];
+        /** @enum {string} */
+        RuleAction: "allow" | "deny";
+        RuleRateLimit: {
+            /** @description How many requests. */
+            requests: number;
+            period: components["schemas"]["RateLimitPeriod"];
+            /** @description How many requests are left in the window. */
+            remaining: number;
+            /** @description Unix seconds. */
+            reset: number;
+            /** @description Seconds, if the limit is used up. */
+            retryAfter: number | null;
+        };
+        /** @description A URL that hears of the account's events. */
+        Secret: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "webhook_endpoint";
+            /**
+             * Format: uri
+             * @description At https, port 443 and public addresses.
+             */
+            url: string;
+            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            events: string[];
+            /** @description Free text for people. */
+            description: string | null;
+            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            accessFilter: components["schemas"]["AccessFilter"] | null;
+            status: components["schemas"]["WebhookStatus"];
+            /** @description Why the service disabled it; null if it did not. */
+            readonly disabledReason: string | null;
+            /** @description The names of `headers`. */
+            readonly headerNames: string[];
+            /**
+             * Format: date-time
+             * @description Null while deliveries succeed.
+             */
+            readonly failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+            /** @description What signs the deliveries. Shown in this reply and never again. */
+            readonly secret: string;
+        };
+        /** @description How the former secret ends. */
+        SecretRotationRequest: {
+            /**
+             * @description For how long the former secret keeps working.
+             * @default 0
+             */
+            overlapSeconds: number;
+        };
+        SimulatedVerdict: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Why access was denied. */
+            reason: components["schemas"]["Reason"] | null;
+            /** @description Its index; null for the default action. */
+            matchedRule: number | null;
+        };
+        /** @description What recorded decisions would have been. */
+        Simulation: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "policy_simulation";
+            /** @description The policy's id. */
+            policyId: string;
+            /** @description Null if a draft was given. */
+            policyVersion: number | null;
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /**
+             * Format: date-time
+             * @description The first decision that was counted.
+             */
+            since: string | null;
+            /** @description There are more decisions in the window, before `since`. */
+            truncated: boolean;
+            /** @description The sum. */
+            total: number;
+            /** @description Allowed before and after, or denied both times. */
+            unchanged: number;
+            /** @description How many allowed requests would be denied. */
+            allowedToDenied: number;
+            /** @description How many denied requests would be allowed. */
+            deniedToAllowed: number;
+            /** @description Of the unchanged: denied for another reason. */
+            reasonChanged: number;
+            /** @description How many for each reason. */
+            byReason: components["schemas"]["ReasonCount"][];
+            /** @description The ten with most changes. */
+            byRequester: components["schemas"]["MovedRequester"][];
+            /** @description The ten with most changes. */
+            byContent: components["schemas"]["MovedContent"][];
+            /** @description What the decisions that would be denied have charged. */
+            revenueAtStake: components["schemas"]["Money"][];
+            /** @description The newest five of each kind of change. */
+            examples: components["schemas"]["ChangedDecision"][];
+        };
+        /** @description What is absent of the draft is taken from the saved policy. */
+        SimulationBodyRequest: {
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+            /**
+             * @description Whole UTC days that end today. Default: `30d`.
+             * @enum {string}
+             */
+            period?: "7d" | "30d" | "90d" | "year" | "all";
+            /** @description Overrides `period`; itself included. */
+            startDate?: string | unknown | unknown;
+            /** @description Itself included; a date means all of that day. */
+            endDate?: string | unknown | unknown;
+            /** @description The newest so many decisions are replayed. Default: 100,000. */
+            limit?: number;
+        };
+        /** @description A host whose pages are decided at the edge. */
+        Site: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "site";
+            /** @description Lower case, without scheme and port; one site for each host. */
+            host: string;
+            /** @description How far its decisions are carried out. */
+            mode: components["schemas"]["Mode"];
+            /** @description What a page gets that no policy is known of. */
+            unknown: components["schemas"]["RuleAction"];
+            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            rules: components["schemas"]["SiteRule"][];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+        };
+        /** @description A host whose pages are decided at the edge. */
+        SiteRequest: {
+            /** @description Lower case, without scheme and port; one site for each host. */
+            host: string;
+            /** @description How far its decisions are carried out. */
+            mode?: components["schemas"]["Mode"];
+            /** @description What a page gets that no policy is known of. */
+            unknown?: components["schemas"]["RuleAction"];
+            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            rules?: components["schemas"]["SiteRuleRequest"][];
+        };
+        /** @description Which policy the pages of a pattern have. */
+        SiteRule: {
+            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            pattern: string;
+            /** @description Null: its pages are unknown ones, as if no pattern matched. */
+            policyId: string | null;
+        };
+        /** @description Which policy the pages of a pattern have. */
+        SiteRuleRequest: {
+            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            pattern: string;
+            /** @description Null: its pages are unknown ones, as if no pattern matched. */
+            policyId?: string | null;
+        };
+        /** @description What the ledger says of a requester, a month and a currency. All amounts are in the currency. */
+        Statement: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "statement";
+            /** @description Null for entries that name no requester. */
+            requesterId: string | null;
+            /** @description The requester's name. */
+            requesterName: string | null;
+            /** @description The UTC month in which the entries were booked, as in `2026-01`. */
+            month: string;
+            /** @description ISO 4217. */
+            currency: string;
+            /**
+             * @description A closed statement never changes.
+             * @enum {string}
+             */
+            status: "open" | "closed";
+            /**
+             * Format: decimal
+             * @description What all earlier months add up to.
+             */
+            opening: string;
+            /**
+             * Format: decimal
+             * @description Prices of licences.
+             */
+            licenses: string;
+            /**
+             * Format: decimal
+             * @description Charged checks.
+             */
+            usage: string;
+            /**
+             * Format: decimal
+             * @description Refunds, and sales made elsewhere.
+             */
+            adjustments: string;
+            /**
+             * Format: decimal
+             * @description Of the month: `licenses`, `usage` and `adjustments`.
+             */
+            total: string;
+            /**
+             * Format: decimal
+             * @description `opening` and `total`.
+             */
+            closing: string;
+            /** @description How many checks were charged. */
+            decisions: number;
+            /** @description How many lines the statement has. */
+            lines: number;
+            /**
+             * Format: date-time
+             * @description When the month was closed; null while it is open.
+             */
+            closedAt: string | null;
+        };
+        /** @description A licence's price, an adjustment, or all charges of the month by one licence for one item. */
+        StatementLine: {
+            /** @description The line's ledger entry; of charges the first one. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "statement_line";
+            type: components["schemas"]["EntryType"];
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /** @description ISO 4217, such as `EUR`. */
+            currency: string;
+            /** @description How many checks were charged; 0 for other types. */
+            decisions: number;
+            /** @description The licence's id. */
+            licenseId: string | null;
+            /** @description The tier of the licence. */
+            licenseType: string | null;
+            /** @description The content item's id. */
+            contentId: string | null;
+            /** @description As it is now; null for an item that is gone. */
+            contentTitle: string | null;
+            /** @description Free text for people. */
+            description: string | null;
+            /**
+             * Format: date-time
+             * @description When reports count it; of charges the first one.
+             */
+            occurredAt: string;
+            /**
+             * Format: date-time
+             * @description When it was booked; of charges the first one.
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When the last of its entries was booked.
+             */
+            latest: string;
+        };
+        /** @description Every decision that was answered for the item. */
+        Stats: {
+            /** @description How many requests were decided. */
+            totalRequests: number;
+            /** @description How many requests were allowed. */
+            allowedRequests: number;
+            /** @description How many requests were denied. */
+            deniedRequests: number;
+        };
+        TraceStep: {
+            /** @description The place in the list, counted from 0. */
+            index: number;
+            /** @description Lower ones are tried first; a missing one last. */
+            priority: number | null;
+            action: components["schemas"]["RuleAction"];
+            /** @description Whether all conditions of the rule held. */
+            matched: boolean;
+            /** @description The first that matched. */
+            decisive: boolean;
+            /** @description The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not grant the permission that was asked for. */
+            failed: components["schemas"]["FailedCondition"] | null;
+        };
+        UsageBucket: {
+            /** @description `YYYY-MM-DD`: a day, a week's Monday, a month's first. An hour's timestamp. */
+            date: string;
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+        };
+        UsageReport: {
+            summary: components["schemas"]["UsageSummary"];
+            /** @description All buckets of the window, oldest first; those with nothing too. */
+            timeSeries: components["schemas"]["UsageBucket"][];
+            /** @description At most ten, by requests, then by id. */
+            topContent: components["schemas"]["UsedContent"][];
+            /** @description At most ten, by requests, then by id. */
+            topRequesters: components["schemas"]["ActiveRequester"][];
+            /** @description Adds up to `denied`; the most frequent first. */
+            byDenialReason: components["schemas"]["DenialReason"][];
+        };
+        UsageSummary: {
+            /** @description How many requests were decided. */
+            totalRequests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description How many requesters asked. */
+            uniqueRequesters: number;
+            /** @description How many items were asked for. */
+            uniqueContent: number;
+        };
+        UsedContent: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description Also of an item that was deleted. */
+            title: string | null;
+            /** @description How many requests. */
+            requests: number;
+        };
+        Verdict: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Why access was denied. */
+            reason: components["schemas"]["Reason"] | null;
+        };
+        /** @description One attempt to deliver an event. */
+        WebhookAttempt: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "webhook_delivery";
+            /** @description The endpoint. */
+            webhookId: string;
+            /** @description The event. */
+            eventId: string;
+            /** @description Its type. */
+            eventType: string;
+            /** @description Which one it was, of this event to this endpoint. */
+            attempt: number;
+            /** @description Whether the status was from 200 to 299. */
+            succeeded: boolean;
+            /** @description Of the reply; null if there was none. */
+            status: number | null;
+            /** @description Why there was no reply. */
+            error: string | null;
+            /** @description The first 1,024 bytes of the reply's body. */
+            response: string;
+            /** @description How long the attempt took, in milliseconds. */
+            durationMs: number;
+            /**
+             * Format: date-time
+             * @description When it is tried again; null: not by itself.
+             */
+            nextAttempt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+        };
+        /** @description A URL that hears of the account's events. */
+        WebhookEndpoint: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "webhook_endpoint";
+            /**
+             * Format: uri
+             * @description At https, port 443 and public addresses.
+             */
+            url: string;
+            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            events: string[];
+            /** @description Free text for people. */
+            description: string | null;
+            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            accessFilter: components["schemas"]["AccessFilter"] | null;
+            status: components["schemas"]["WebhookStatus"];
+            /** @description Why the service disabled it; null if it did not. */
+            readonly disabledReason: string | null;
+            /** @description The names of `headers`. */
+            readonly headerNames: string[];
+            /**
+             * Format: date-time
+             * @description Null while deliveries succeed.
+             */
+            readonly failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+        };
+        /** @description A URL that hears of the account's events. */
+        WebhookEndpointRequest: {
+            /**
+             * Format: uri
+             * @description At https, port 443 and public addresses.
+             */
+            url: string;
+            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            events?: string[];
+            /** @description Free text for people. */
+            description?: string | null;
+            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
+            status?: components["schemas"]["WebhookStatus"];
+            /** @description Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** @enum {string} */
+        WebhookStatus: "enabled" | "disabled";
+        /** @description One of the two windows of the plan: the UTC minute or the UTC day. */
+        Window: {
+            /** @description Requests that it has. */
+            limit: number;
+            /** @description Requests that all keys of the account have made in it, this one among them. */
+            used: number;
+            /** @description How many requests are left in the window. */
+            remaining: number;
+            /** @description When it ends, in Unix seconds. */
+            reset: number;
+        };
+        /** @description An event as endpoints get it. */
+        SentEvent: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "event";
+            type: components["schemas"]["EventType"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+            /** @description The resource as the API showed it at that moment. */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description On updates: the fields that changed, with their former values. */
+            previous?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `created`.
+             */
+            timestamp: string;
+        };
+    };
+    responses: {
+        /** @description The request is malformed: its body, a query parameter, a header or the cursor. The code: `invalid_request`. */
+        Error400: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description No key was sent, or one that is unknown, malformed, revoked or expired. The code: `missing_api_key`, `invalid_api_key`. */
+        Error401_missing_api_key_or_invalid_api_key: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The key lacks the permission, or the address is not in its allowlist. The code: `insufficient_permissions`, `ip_not_allowed`. */
+        Error403_insufficient_permissions_or_ip_not_allowed: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such resource. The code: `resource_not_found`. */
+        Error404: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `idempotency_conflict`. */
+        Error409_idempotency_conflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is larger than 1 MiB. The code: `request_too_large`. */
+        Error413: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is not JSON. The code: `unsupported_media_type`. */
+        Error415: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A field is missing or wrong, or the Idempotency-Key belongs to another request. The code: `invalid_request`, `idempotency_mismatch`. */
+        Error422: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The plan's limit is used up. A refused request consumes nothing. The code: `rate_limit_exceeded`. */
+        Error429: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Something went wrong on the service's side. The code: `internal_error`. */
+        Error500: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The database does not answer. A failure never allows access. The code: `service_unavailable`. */
+        Error503: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The client has it already. */
+        NotModified: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_revoked`. */
+        Error409_resource_revoked: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource is in another state than `If-Match` names. Nothing was written. The code: `precondition_failed`. */
+        Error412: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A field is missing or wrong, or the Idempotency-Key belongs to another request. The code: `invalid_request`. */
+        Error422_invalid_request: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_already_exists`, `idempotency_conflict`. */
+        Error409_resource_already_exists_or_idempotency_conflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_already_exists`. */
+        Error409_resource_already_exists: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_revoked`, `idempotency_conflict`. */
+        Error409_resource_revoked_or_idempotency_conflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_in_use`. */
+        Error409_resource_in_use: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running. The code: `resource_in_use`, `idempotency_conflict`. */
+        Error409_resource_in_use_or_idempotency_conflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: {
+        /** @description Requests allowed in the window that has the least left, the UTC minute or the UTC day. */
+        "X-RateLimit-Limit": number;
+        /** @description Requests left in it. */
+        "X-RateLimit-Remaining": number;
+        /** @description When it begins anew, in Unix seconds. */
+        "X-RateLimit-Reset": number;
+        /** @description The windows: of each its name, its quota (`q`) and its seconds (`w`). */
+        "RateLimit-Policy": string;
+        /** @description The window that has the least left: its name, what is left (`r`), and its seconds (`t`). */
+        RateLimit: string;
+        /** @description Names this request in the log: the one that was sent, or one made for it. */
+        "X-Request-Id": string;
+        /** @description `true` if this is the kept reply to an earlier request with the same Idempotency-Key. */
+        "Idempotent-Replayed": "true";
+        /** @description Stands for the resource as this reply shows it, for `If-Match` and `If-None-Match`. */
+        ETag: string;
+        /** @description Where the new resource is. */
+        Location: string;
+        /** @description Seconds to wait, as in `retryAfter`. */
+        "Retry-After": number;
+        /** @description How to authenticate. */
+        "WWW-Authenticate": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,28 @@
+import type { Schemas } from "./operations.js";
+import { parsed } from "./protocol.js";
+
+const TOLERANCE = 300; // seconds
+
+/** The request was not signed with this secret, has been changed, or is old. */
+export class InvalidSignature extends Error {
+  override name = "InvalidSignature";
+}
+
+const bytes = (base64: string) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+
+/** The event that a request brings (Standard Webhooks). `body` is the raw text; `secret` is the endpoint's. */
+export async function verify(body: string, headers: Headers, secret: string): Promise<Schemas["SentEvent"]> {
+  const moment = headers.get("webhook-timestamp") ?? "";
+  if (!/^\d+$/.test(moment) || Math.abs(Date.now() / 1000 - Number(moment)) > TOLERANCE) {
+    throw new InvalidSignature("The timestamp is missing or too far from now.");
+  }
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", bytes(secret.replace(/^whsec_/, "")), algorithm, false, ["verify"]);
+  const signed = new TextEncoder().encode(`${headers.get("webhook-id")}.${moment}.${body}`);
+  for (const one of (headers.get("webhook-signature") ?? "").split(" ")) {
+    if (/^v1,[A-Za-z0-9+/]+=*$/.test(one) && (await crypto.subtle.verify("HMAC", key, bytes(one.slice(3)), signed))) {
+      return parsed(body, "SentEvent") as Schemas["SentEvent"];
+    }
+  }
+  throw new InvalidSignature("The signature does not match.");
+}

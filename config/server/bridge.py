@@ -1,0 +1,66 @@
+"""From ASGI to a WSGI application in a thread and back: one hop there, and one back with the whole reply.
+
+Only what is streamed crosses more often, a chunk at a time.
+"""
+
+import asyncio
+from collections.abc import Callable, MutableMapping
+from typing import Any, BinaryIO
+
+from a2wsgi.wsgi import build_environ
+
+from kit.http.bodies import Scope, Send
+
+BODYLESS = (204, 304)
+
+
+class Exchange:
+    """A request to a WSGI application, and its reply. Made on the event loop, run in a thread."""
+
+    def __init__(self, wsgi: Any, scope: Scope, body: BinaryIO, send: Send) -> None:
+        self.wsgi, self.scope, self.send = wsgi, scope, send
+        self.environ: Any = build_environ(scope, body)  # type: ignore[arg-type]
+        self.loop = asyncio.get_running_loop()
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+
+    def run(self) -> bytes | None:
+        """The body of the reply; None of one that has been streamed."""
+        reply = self.wsgi(self.environ, self.start_response)
+        try:
+            if not getattr(reply, "streaming", False):
+                return b"".join(reply)
+            self.tell(self.head())
+            for chunk in reply:
+                self.tell({"type": "http.response.body", "body": chunk, "more_body": True})
+            self.tell({"type": "http.response.body", "body": b""})
+            return None
+        finally:
+            getattr(reply, "close", lambda: None)()
+
+    def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[..., None]:
+        self.status = int(status.partition(" ")[0])
+        self.headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        return self.write
+
+    def write(self, chunk: bytes) -> None:
+        raise AssertionError("Django sends what its response yields")
+
+    def head(self) -> MutableMapping[str, Any]:
+        return {"type": "http.response.start", "status": self.status, "headers": self.headers}
+
+    def tell(self, message: MutableMapping[str, Any]) -> None:
+        """Waits while the client does not read what it has been sent before."""
+        asyncio.run_coroutine_threadsafe(self.send(message), self.loop).result()  # type: ignore[arg-type]
+
+    async def answer(self, body: bytes) -> None:
+        """Sends a whole reply: in one write, where the server offers that (config.server.whole_request)."""
+        if self.status not in BODYLESS and not any(name == b"content-length" for name, _ in self.headers):
+            self.headers.append((b"content-length", b"%d" % len(body)))
+        at_once = self.scope.get("extensions", {}).get("respond")
+        if at_once is not None:
+            lines = b"".join([b"%b: %b\r\n" % header for header in self.headers])
+            if at_once(self.status, lines, b"" if self.scope["method"] == "HEAD" else body):
+                return
+        await self.send(self.head())
+        await self.send({"type": "http.response.body", "body": body})

@@ -1,0 +1,96 @@
+"""What a process does from time to time beside its requests."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from accounts.events import limits
+from accounts.limits import reached
+from analytics.events.partitions import ensure_partitions
+from analytics.rollups.roll_up import INTERVAL, roll_up
+from analytics.statements.closing import close_due
+
+if settings.ADMIN:
+    from operators.base.uploads import purge
+
+logger = logging.getLogger(__name__)
+
+DAY = 86_400
+CLOSING_SECONDS = 600  # between two looks for months that are over
+TELLING_SECONDS = 1  # until the use of a limit has its event
+
+
+@dataclass(frozen=True)
+class Job:
+    """`act` runs in a thread every `seconds`, if `is_due`; for the first time at the start unless it is `delayed`.
+
+    Several processes may run it at the same moment. A failure is logged with `complaint` and the job goes on; one of
+    `expected`, which loses nothing, is logged without its traceback.
+    """
+
+    act: Callable[[], object]
+    seconds: float
+    complaint: str
+    delayed: bool = False
+    expected: tuple[type[Exception], ...] = ()
+    is_due: Callable[[], bool] = lambda: True
+
+
+def make_partitions() -> None:
+    ensure_partitions(timezone.now())
+
+
+# Limits that requests of this process have used up: it alone knows of them, so this job runs at its end too.
+TELLING = Job(
+    limits.tell,
+    TELLING_SECONDS,
+    "That limits are used up could not be told; trying again",
+    delayed=True,
+    is_due=lambda: bool(reached.waiting),
+)
+JOBS = [
+    Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),
+    Job(
+        partial(roll_up, age=INTERVAL),
+        INTERVAL.total_seconds(),
+        "What was recorded could not be added to the rollups; trying again",
+        delayed=True,
+        expected=(OperationalError,),  # reports see what waits
+    ),
+    Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
+    TELLING,
+]
+if settings.ADMIN:
+    JOBS.append(Job(purge, DAY, "Old uploads could not be removed; trying again in a day"))
+
+
+async def keep(job: Job) -> None:
+    if job.delayed:
+        await asyncio.sleep(job.seconds)
+    while True:
+        await run(job)
+        await asyncio.sleep(job.seconds)
+
+
+async def run(job: Job) -> None:
+    if not job.is_due():
+        return
+    try:
+        await asyncio.to_thread(on_a_connection_of_its_own, job.act)
+    except job.expected as error:
+        logger.warning("%s: %s", job.complaint, error)
+    except Exception:
+        logger.exception(job.complaint)
+
+
+def on_a_connection_of_its_own(act: Callable[[], object]) -> None:
+    try:
+        act()
+    finally:
+        connection.close()

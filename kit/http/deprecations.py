@@ -1,0 +1,126 @@
+"""What of the API is deprecated, as the setting DEPRECATIONS says it, and the headers that tell its callers
+(`Deprecation` of RFC 9745, `Sunset` of RFC 8594, and `Link` to more)."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import orjson
+
+METHODS = ("GET", "POST", "PATCH", "DELETE")
+IS_PATH = re.compile(r"/v1(/([a-z0-9_-]+|\{id\}))+").fullmatch
+IS_LINK = re.compile(r"https?://[\x21\x23-\x3b\x3d\x3f-\x7e]+").fullmatch  # without `<`, `>` and `"`
+KNOWN = {"operation", "parameter", "field", "since", "sunset", "link"}
+
+
+@dataclass(frozen=True)
+class Deprecated:
+    """An operation such as `GET /v1/content/{id}`, or a parameter of its query, or a field of its body.
+
+    `metadata.author` is a field of an object; of an array any element's counts.
+    """
+
+    method: str
+    path: str
+    since: datetime
+    sunset: datetime | None = None
+    link: str | None = None
+    parameter: str | None = None
+    field: str | None = None
+
+    @property
+    def name(self) -> str:
+        query, field = (f"?{self.parameter}" if self.parameter else ""), (f" {self.field}" if self.field else "")
+        return f"{self.method} {self.path}{query}{field}"
+
+    def concerns(self, method: str, path: str) -> bool:
+        pattern = re.escape(self.path).replace(r"\{id\}", "[^/]+")
+        return method == self.method and re.fullmatch(pattern, path) is not None
+
+    def is_used(self, parameters: Collection[str], body: bytes) -> bool:
+        """By a request to the operation; of parameters the names, without operators."""
+        if self.parameter is not None:
+            return self.parameter in parameters
+        return self.field is None or has(parsed(body), self.field.split("."))
+
+
+def parsed(body: bytes) -> object:
+    """None for what is no JSON: it is refused elsewhere."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def has(value: object, names: Sequence[str]) -> bool:
+    if not names:
+        return True
+    if isinstance(value, list):
+        return any(has(one, names) for one in value)
+    return isinstance(value, dict) and names[0] in value and has(value[names[0]], names[1:])
+
+
+def used(
+    deprecated: Sequence[Deprecated], method: str, path: str, parameters: Collection[str], body: bytes
+) -> list[Deprecated]:
+    """What of it a request uses."""
+    names = {name.partition("[")[0] for name in parameters}
+    return [one for one in deprecated if one.concerns(method, path) and one.is_used(names, body)]
+
+
+def headers_for(those: Sequence[Deprecated]) -> dict[str, str]:
+    """Of several the earliest dates, and the links of all."""
+    headers = {"Deprecation": f"@{int(min(one.since for one in those).timestamp())}"}
+    ends = [one.sunset for one in those if one.sunset is not None]
+    if ends:
+        headers["Sunset"] = format_datetime(min(ends), usegmt=True)
+    links = [
+        f'<{one.link}>; rel="{relation}"; type="text/html"'
+        for one in those
+        if one.link
+        for relation in ("deprecation", *(["sunset"] if one.sunset else []))
+    ]
+    if links:
+        headers["Link"] = ", ".join(dict.fromkeys(links))
+    return headers
+
+
+def parse(text: str) -> list[Deprecated]:
+    """From a JSON array of objects. Raises ValueError, which says what is wrong."""
+    if not text:
+        return []
+    entries = parsed(text.encode())
+    if not isinstance(entries, list):
+        raise ValueError("must be a JSON array of objects")  # noqa: TRY004 - a value of the environment
+    return [parse_entry(entry) for entry in entries]
+
+
+def parse_entry(entry: object) -> Deprecated:
+    if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
+        raise ValueError("must be a JSON array of objects with strings")
+    if unknown := sorted(entry.keys() - KNOWN):
+        raise ValueError(f"has {', '.join(unknown)}, which is not one of {', '.join(sorted(KNOWN))}")
+    method, _, path = entry.get("operation", "").partition(" ")
+    if method not in METHODS or not IS_PATH(path):
+        raise ValueError('needs an "operation" such as "GET /v1/content/{id}"')
+    if "parameter" in entry and "field" in entry:
+        raise ValueError(f'has both "parameter" and "field" for {method} {path}')
+    if not IS_LINK(entry.get("link", "https://a")):
+        raise ValueError(f"has a link that is no URL: {entry['link']}")
+    since, sunset = moment(entry, "since"), moment(entry, "sunset")
+    if since is None or (sunset is not None and sunset < since):
+        raise ValueError(f'needs for {method} {path} a "since", and a "sunset" that is not before it')
+    return Deprecated(method, path, since, sunset, entry.get("link"), entry.get("parameter"), entry.get("field"))
+
+
+def moment(entry: dict[str, str], name: str) -> datetime | None:
+    """A date is its midnight in UTC."""
+    if name not in entry:
+        return None
+    try:
+        found = datetime.fromisoformat(entry[name])
+    except ValueError:
+        raise ValueError(f"has a {name} that is no date: {entry[name]}") from None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

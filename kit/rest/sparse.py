@@ -1,0 +1,38 @@
+"""Sparse replies: `fields` names the fields that a reply is to have, beside `object` and `id`."""
+
+from collections.abc import Iterable, Mapping
+
+from rest_framework.serializers import BaseSerializer
+
+from kit.http.errors import InvalidRequest
+from kit.rest.export import fields_of
+from kit.values.json_values import Rendered
+
+ALWAYS = frozenset({"object", "id"})
+PARAMETER: dict[str, object] = {
+    "name": "fields",
+    "in": "query",
+    "description": "Names of fields, separated by commas: a resource has these alone, and `object` and `id`.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z]+(,[A-Za-z]+)*$"},
+}
+
+
+def wanted_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:
+    """The fields that `fields` asks for; None for all. Raises InvalidRequest for an unknown one."""
+    text = query.get("fields")
+    if text is None:
+        return None
+    asked, known = text.split(","), [name for name, _ in fields_of(serializer)]
+    for name in asked:
+        if name not in known:
+            raise InvalidRequest(f"fields names {name[:100]!r}; there are: {', '.join(known)}.", param="fields")
+    return ALWAYS | frozenset(asked)
+
+
+def picked(shown: Rendered, fields: frozenset[str] | None) -> Rendered:
+    return shown if fields is None else {name: value for name, value in shown.items() if name in fields}
+
+
+def columns_picked(columns: Iterable[str], fields: frozenset[str] | None) -> list[str]:
+    """The columns of a file that belong to the fields."""
+    return [column for column in columns if fields is None or column.partition(".")[0] in fields]

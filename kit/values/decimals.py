@@ -1,0 +1,58 @@
+"""Amounts of money as exact decimals of up to six places, and as whole millionths, never as floats. No ORM."""
+
+import re
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from typing import SupportsInt
+
+import orjson
+
+PLACES = 6
+LARGEST = 10**12  # of one amount, in the currency's own unit
+IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
+MILLIONTH = Decimal(1).scaleb(-PLACES)
+EXACT = Context(prec=60, traps=[Inexact, InvalidOperation])
+WIDE = Context(prec=60)  # Decimal's own 28 digits would round a sum or a long literal in silence
+
+
+def to_millionths(amount: Decimal) -> int:
+    """Raises ValueError for more than six places."""
+    try:
+        return int(amount.quantize(MILLIONTH, context=EXACT).scaleb(PLACES, EXACT))
+    except Inexact:
+        raise ValueError(f"An amount has at most {PLACES} places after the point.") from None
+    except InvalidOperation:  # before 1e999999 is written out
+        raise ValueError("This is more than any sum of amounts.") from None
+
+
+def from_millionths(count: str | SupportsInt) -> Decimal:
+    return Decimal(int(count)).scaleb(-PLACES, WIDE)
+
+
+def parse_amount(value: object) -> Decimal:
+    """An amount as it comes in: an int, a Decimal, or the text of a plain decimal (`"0.10"`). ValueError says why not.
+
+    A float is none: its digits are gone.
+    """
+    if isinstance(value, str) and IS_DECIMAL(value):
+        value = Decimal(value)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError('Must be a number or a decimal in a string, such as "0.10".')  # noqa: TRY004 - told to callers
+    amount = Decimal(value)
+    if abs(amount) > LARGEST:
+        raise ValueError(f"Must be from -{LARGEST} to {LARGEST}.")
+    if amount and amount.adjusted() < -PLACES:
+        raise ValueError(f"Must have at most {PLACES} places after the point.")
+    try:
+        return from_millionths(to_millionths(amount))
+    except ValueError:
+        raise ValueError(f"Must have at most {PLACES} places after the point.") from None
+
+
+def plain(amount: Decimal) -> str:
+    """Exactly the amount's digits, in one spelling: 2.50 is 2.5, and there is no -0."""
+    return f"{amount.normalize(WIDE) or Decimal(0):f}"
+
+
+def render_amount(amount: Decimal) -> orjson.Fragment:
+    """The amount as a JSON number."""
+    return orjson.Fragment(plain(amount))

@@ -1,0 +1,35 @@
+"""IP addresses and networks of either version."""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+
+def unmapped(address: Address) -> Address:
+    """An IPv4-mapped IPv6 address as IPv4; any other address unchanged."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def as_ipv4(network: Network) -> Network:
+    """An IPv4-mapped IPv6 network as IPv4; any other network unchanged."""
+    if isinstance(network, IPv6Network) and network.prefixlen >= 96 and network.network_address.ipv4_mapped:
+        return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
+    return network
+
+
+def joined(networks: Iterable[Network]) -> list[Network]:
+    """The fewest networks with the same addresses; neighbours together may be one that neither is alone."""
+    known = list(networks)
+    return [
+        *collapse_addresses(network for network in known if isinstance(network, IPv4Network)),
+        *collapse_addresses(network for network in known if isinstance(network, IPv6Network)),
+    ]
+
+
+def lies_within(network: Network, others: Iterable[Network]) -> bool:
+    """Whether one of the others has all of the network's addresses."""
+    if isinstance(network, IPv4Network):
+        return any(isinstance(other, IPv4Network) and network.subnet_of(other) for other in others)
+    return any(isinstance(other, IPv6Network) and network.subnet_of(other) for other in others)

@@ -1,0 +1,21 @@
+"""What a decision costs."""
+
+from functools import lru_cache
+
+from analytics.recording.batch import Charge
+from kit.values import ids
+from licensing.policies.decision import Decision
+
+
+def charge_of(decision: Decision) -> Charge | None:
+    """What the decision costs, if its rule's limit does not turn it into a denial."""
+    price, held = decision.price, decision.license
+    if price is None or held is None:
+        return None
+    return Charge(*price, None if held.id is None else license_key(held.id), held.license_type or "")
+
+
+@lru_cache(maxsize=10_000)
+def license_key(license_id: str) -> str:
+    """Its UUID in hex; to decode an id takes longer than to decide."""
+    return ids.hex_of("lic", license_id)

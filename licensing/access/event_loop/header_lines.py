@@ -1,0 +1,47 @@
+"""The header lines of replies that are made on the event loop."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from django.conf import settings
+
+from accounts.limits.throttling import NAMES, policy_of
+from accounts.limits.windows import LimitState, Window
+from kit.http.middleware import request_id
+
+COMMON_HEADERS = (
+    "content-type: application/json\r\n"
+    "cache-control: no-store\r\n"
+    "x-content-type-options: nosniff\r\n"
+    f"referrer-policy: {settings.SECURE_REFERRER_POLICY}\r\n"
+    f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
+    "cross-origin-opener-policy: same-origin\r\n"
+    "vary: origin\r\n"
+).encode()
+FOR_OTHER_ORIGINS = (
+    f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
+).encode()
+HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
+NAMES_SENT = {seconds: name.encode() for seconds, name in NAMES.items()}
+
+
+@lru_cache(maxsize=1_000)
+def policy_line(windows: tuple[Window, ...]) -> bytes:
+    return f"ratelimit-policy: {policy_of(windows)}\r\n".encode()
+
+
+def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
+    """Those that every reply has, and `headers`; `length` is that of the body."""
+    lines = (
+        b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
+        b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
+    ) % (
+        *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
+        *(policy_line(state.windows), NAMES_SENT[state.seconds], state.remaining, state.seconds_left),
+        *(request_id.get().encode("ascii"), length),
+    )
+    if is_secure:
+        lines += HSTS
+    for name, value in headers.items():
+        lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
+    return lines

@@ -1,0 +1,131 @@
+"""`Idempotency-Key` on the event loop, on PostgreSQL, by the rules of accounts.idempotency.
+
+The statement that records a decision claims its key and keeps its reply, so that a crash leaves both or neither.
+Left to Django are replies that depend on what the commit counts, what leaves no record, and keys that have expired.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from django.utils import timezone
+from msgspec import Struct
+
+from accounts.idempotency import WAIT_SECONDS, open_reply, replays, still_running
+from accounts.models import IdempotencyRecord
+from kit.http.admission import admit
+from kit.http.bodies import Scope
+from kit.http.rendering import render_json
+from kit.storage.async_postgres import Row, Sessions
+from kit.storage.microbatch import MicroBatch
+from kit.telemetry.tracing import traced
+from kit.values.timestamps import EPOCH, MICROSECOND
+from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.lookup import PLANNED_ONCE
+
+FIND = """
+SELECT wanted.place, encode(record.fingerprint, 'hex'), convert_from(record.reply, 'UTF8'),
+  convert_from(record.headers, 'UTF8'), (extract(epoch FROM record.created) * 1000000)::bigint
+FROM json_to_recordset(%s::json) AS wanted (place int, account uuid, key text)
+JOIN LATERAL (
+  SELECT fingerprint, reply, headers, created FROM accounts_idempotencyrecord
+  WHERE account_id = wanted.account AND key = wanted.key LIMIT 1
+) record ON true
+"""
+SECONDS_BETWEEN_LOOKS = 0.05
+
+
+class LeftToDjango(Exception):
+    """A request that the event loop does not serve, though it has been counted and its body read.
+
+    `scope` tells of both, once the application has put it here.
+    """
+
+    scope: Scope
+
+
+class Taken(Exception):
+    """Another process had the key first, and nothing has been recorded."""
+
+
+Name = tuple[str, str]  # an account's UUID in hex, and a key
+
+
+class Kept(Struct, frozen=True):
+    """The record of a key; `created` is in microseconds since 1970."""
+
+    fingerprint: bytes
+    reply: bytes
+    headers: bytes | None
+    created: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Kept":
+        fingerprint, reply, headers, created = row
+        return cls(bytes.fromhex((fingerprint or b"").decode()), reply or b"", headers, int(created or 0))
+
+
+class Once(Struct, frozen=True):
+    """The body of a reply, and the headers that it has beside those of every reply."""
+
+    body: bytes
+    headers: dict[str, str]
+
+
+class Retries:
+    """The Idempotency-Keys of this process. Every method is called on the event loop."""
+
+    def __init__(self) -> None:
+        self.sessions = Sessions(PLANNED_ONCE)
+        self.lookups: MicroBatch[Name, Kept | None] = MicroBatch(self.find)
+        self.running: dict[Name, asyncio.Future[None]] = {}
+
+    async def once(self, sender: Sender, key: str, digest: bytes, act: Callable[[], Awaitable[bytes]]) -> Once:
+        """What `act` answers, which records the key or raises Taken; or the reply that is kept.
+
+        Raises IdempotencyMismatch, IdempotencyConflict and LeftToDjango.
+        """
+        name = sender.grant.account_key, key
+        deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
+        if name in self.running:
+            await self.wait_for_turn(name)
+        mine = self.running[name] = asyncio.get_running_loop().create_future()
+        try:
+            while True:
+                kept = await self.lookups.submit(name)
+                if kept is not None:
+                    return await self.replay(sender, kept, digest)
+                try:
+                    return Once(await act(), {})
+                except Taken:
+                    if asyncio.get_running_loop().time() > deadline:
+                        raise still_running() from None
+                    await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+        finally:
+            del self.running[name]
+            mine.set_result(None)
+
+    async def wait_for_turn(self, name: Name) -> None:
+        """Returns when this process serves no other request with the key. Raises IdempotencyConflict."""
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while (other := self.running.get(name)) is not None:
+                    await asyncio.wait([other])
+        except TimeoutError:
+            raise still_running() from None
+
+    async def replay(self, sender: Sender, kept: Kept, digest: bytes) -> "Once":
+        if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
+            raise LeftToDjango
+        reply, headers = open_reply(kept.fingerprint, kept.reply, kept.headers, digest)
+        await sender.confirm()  # no record will tell that the key still holds
+        await admit(sender)
+        replays.inc()
+        return Once(reply, headers)
+
+    @traced("SELECT replies", system="postgresql")
+    async def find(self, many: Sequence[Name]) -> list[Kept | None]:
+        wanted = [{"place": place, "account": account, "key": key} for place, (account, key) in enumerate(many)]
+        found: list[Kept | None] = [None] * len(many)
+        for place, *row in await self.sessions.run(FIND, [render_json(wanted).decode()]):
+            found[int(place or 0)] = Kept.of(row)
+        return found

@@ -1,0 +1,159 @@
+"""Licence tokens: JWTs (ES256) of the licence server, bound to a licence, a requester and the pages they are for.
+
+What a token says is verified here; whether its licence and its client still hold is looked at where the check is
+decided (licensing.access.decisions), by facts that the decision's record confirms.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from urllib.parse import urlsplit
+
+import jwt
+import msgspec
+from cachetools import LRUCache
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accounts import keytext
+from kit.http.errors import ValidationFailed
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.challenges import out_of_scope, refused
+from licensing.access.key_pairs import jwk_of
+from licensing.access.models import Algorithm, SigningKey
+from licensing.access.signing import verifying_keys
+from licensing.sites.patterns import normalize_path
+
+MAX_TOKEN = 4096  # characters
+MAX_VERIFIED = 10_000
+
+
+class Claims(Struct, frozen=True):
+    """What a licence token says."""
+
+    iss: str
+    sub: str  # the requester's own id
+    aud: tuple[str, ...]  # URLs; it is for them and for what is below them
+    iat: int
+    nbf: int
+    exp: int
+    jti: str
+    license_id: str
+    client_id: str
+    account_id: str
+    scope: str = ""
+
+    def is_for(self, url: str) -> bool:
+        """Whether the token is for the page: by host and path, as an origin reads it."""
+        wanted = address_of(url)
+        return any(is_at_or_below(wanted, address_of(one)) for one in self.aud)
+
+
+Address = tuple[str | None, str]
+
+
+def address_of(url: str) -> Address:
+    parts = urlsplit(url)
+    return parts.hostname, normalize_path(parts.path)
+
+
+def is_at_or_below(wanted: Address, prefix: Address) -> bool:
+    (host, path), (own_host, own_path) = wanted, prefix
+    return host == own_host and (path == own_path or path.startswith(f"{own_path.rstrip('/')}/"))
+
+
+# --- Verifying -------------------------------------------------------------------------------------------------------
+
+
+def kid_of(token: str) -> str:
+    """The id of the key that the token names. Raises InvalidToken for what cannot be a token of this service."""
+    if len(token) > MAX_TOKEN:
+        raise refused("The licence token is malformed.")
+    try:
+        head = jwt.get_unverified_header(token)
+    except jwt.InvalidTokenError:
+        raise refused("The licence token is malformed.") from None
+    if head.get("alg") != Algorithm.ES256.value:
+        raise refused("The algorithm of the licence token is not supported.", "invalid_request")
+    kid = head.get("kid")
+    if not isinstance(kid, str) or ids.decode("sig", kid) is None:
+        raise refused("The signature of the licence token is not valid.")
+    return kid
+
+
+def find_key(kid: str) -> jwt.PyJWK | None:
+    """The public key that licence tokens verify with now."""
+    row: SigningKey | None = verifying_keys(Algorithm.ES256).filter(pk=kid).first()
+    return None if row is None else jwt.PyJWK(jwk_of(row.algorithm, bytes(row.public)), row.algorithm)
+
+
+verified: LRUCache[tuple[str, bytes], Claims] = LRUCache(MAX_VERIFIED)  # by key and the token's digest
+
+
+def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
+    """What the token says, signed by that key. Raises InvalidToken; whether it has expired is not looked at."""
+    if key is None:
+        raise refused("The signature of the licence token is not valid.")
+    name = kid, keytext.digest(token)
+    claims = verified.get(name)
+    if claims is None:
+        try:
+            said = jwt.decode(
+                token,
+                key,
+                algorithms=[Algorithm.ES256.value],
+                options={
+                    "verify_signature": True,
+                    "verify_exp": False,
+                    "verify_nbf": False,
+                    "verify_iat": False,
+                    "verify_aud": False,
+                    "verify_iss": False,
+                    "verify_sub": False,
+                    "verify_jti": False,
+                },
+            )
+            claims = msgspec.convert(said, Claims)
+        except (jwt.InvalidTokenError, msgspec.ValidationError):
+            raise refused("The signature of the licence token is not valid.") from None
+        verified[name] = claims
+    return claims
+
+
+def check_claims(claims: Claims, account_id: str, now: datetime) -> Claims:
+    """The same, if the token is for this account's pages and has not expired. Raises InvalidToken."""
+    if claims.exp <= now.timestamp():
+        raise refused("The licence token has expired.")
+    if claims.account_id != account_id:
+        raise refused("The licence token is not one of this publisher's.")
+    return claims
+
+
+def verify_now(token: str, account_id: str, now: datetime) -> Claims:
+    """What a valid token says, by the keys in the database. Raises InvalidToken."""
+    kid = kid_of(token)
+    return check_claims(claims_of(token, kid, find_key(kid)), account_id, now)
+
+
+# --- In checks -------------------------------------------------------------------------------------------------------
+
+
+def check_scope(claims: Claims, url: str) -> None:
+    """Raises InsufficientScope."""
+    if not claims.is_for(url):
+        raise out_of_scope()
+
+
+def presented(checks: Sequence[Check], claims: Claims) -> list[Check]:
+    """The checks as those of the requester whose licence token was sent with them. Raises ApiError."""
+    return [presented_one(check, claims) for check in checks]
+
+
+def presented_one(check: Check, claims: Claims) -> Check:
+    name, value = check.selector
+    if name != "source":
+        raise ValidationFailed("A licence token is for addresses: name the item by its source.", param=name)
+    if check.requester_id != claims.sub:
+        raise ValidationFailed("The requester is another than that of the licence token.", param="requester")
+    check_scope(claims, value)
+    return replace(check, license_id=claims.license_id, client_id=claims.client_id)

@@ -1,0 +1,1 @@
+"""Clients of the licence server: the credentials by which requesters ask for licence tokens."""

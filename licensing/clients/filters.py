@@ -1,0 +1,18 @@
+"""What clients of the licence server can be filtered by."""
+
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
+from licensing.clients.models import LicenseClient
+
+
+class LicenseClientFilters(OperatorFilterSet):
+    operands = {
+        "id": Operand(identifier("cli")),
+        "requesterId": Operand(text, "requester__requester_id"),
+        "name": Operand(text),
+        "revokedAt": Operand(timestamp, "revoked_at", ORDER, optional=True),
+        "created": Operand(timestamp, operators=ORDER),
+    }
+
+    class Meta:
+        model = LicenseClient
+        fields: list[str] = []

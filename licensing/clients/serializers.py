@@ -1,0 +1,60 @@
+"""Clients of the licence server on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.services import MAX_OVERLAP_SECONDS
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.values.timestamps import render_timestamp
+from licensing.clients.models import LicenseClient
+
+
+class LicenseClientSerializer(StrictSerializer):
+    """A requester's credentials at the licence server: `id` is the client_id."""
+
+    id = Id("cli", read_only=True, help_text="The client_id.")
+    object = Choice(choices=["license_client"], read_only=True)
+    requesterId = Text(max_length=255, source="requester_id", help_text="Whose licences its tokens are of.")
+    requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
+    name = Text(max_length=255, required=False, help_text="A label for people; by default the requester's id.")
+    prefix = serializers.CharField(read_only=True, help_text="The beginning of the secret, to recognise it by.")
+    formerSecretUntil = Timestamp(
+        read_only=True, allow_null=True, help_text="Until when the secret before the last rotation works, too."
+    )
+    revokedAt = Timestamp(read_only=True, allow_null=True)
+    lastUsedAt = Timestamp(read_only=True, allow_null=True, help_text="To the minute; null before the first use.")
+    created = Timestamp(read_only=True)
+
+    owned = frozenset({"secret"})
+    beside_state = frozenset({"lastUsedAt"})
+
+    def to_representation(self, client: LicenseClient) -> dict[str, Any]:
+        return {
+            "id": client.pk,
+            "object": "license_client",
+            "requesterId": client.requester.requester_id,
+            "requesterName": client.requester.name,
+            "name": client.name,
+            "prefix": client.prefix,
+            "formerSecretUntil": render_timestamp(client.former_until),
+            "revokedAt": render_timestamp(client.revoked_at),
+            "lastUsedAt": render_timestamp(client.last_used_at),
+            "created": render_timestamp(client.created),
+        }
+
+
+class LicenseClientWithSecretSerializer(LicenseClientSerializer):
+    secret = serializers.CharField(read_only=True, help_text="The client_secret. Shown in this reply and never again.")
+
+
+class SecretRotationSerializer(StrictSerializer):
+    """How the former secret ends."""
+
+    overlapSeconds = Integer(
+        min_value=0,
+        max_value=MAX_OVERLAP_SECONDS,
+        default=0,
+        source="overlap_seconds",
+        help_text="For how long the former secret keeps working.",
+    )

@@ -1,0 +1,89 @@
+"""What can be done with clients of the licence server; endpoints, the admin and the licence server call these."""
+
+from datetime import datetime, timedelta
+from hmac import compare_digest
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts import audit, epochs, keytext
+from accounts.authentication import LAST_USED_PRECISION
+from kit.http.errors import Revoked
+from kit.values import ids
+from licensing.clients.models import LicenseClient
+from licensing.requesters.services import find_or_create, renew
+
+
+@transaction.atomic
+def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClient, str]:
+    """A new client for `requester_id` (the caller's own id), who comes into being by it if need be, and its secret,
+    which exists nowhere else. `id`, if given, is one that no client has yet."""
+    epochs.hold(account_id)
+    fields = dict(fields)
+    requester = find_or_create(account_id, fields.pop("requester_id"), fields.pop("requester_name", None))
+    client = LicenseClient(account_id=account_id, requester=requester, **fields)
+    secret = set_secret(client)
+    client.save(force_insert=True)
+    audit.record("license_client.created", client, {})
+    epochs.bump(account_id)
+    return client, secret
+
+
+def set_secret(client: LicenseClient) -> str:
+    secret = keytext.generate("client")
+    client.prefix, client.digest = secret[: keytext.PREFIX_CHARACTERS], keytext.digest(secret)
+    return secret
+
+
+def lock(client: LicenseClient) -> LicenseClient:
+    epochs.hold(client.account_id)
+    owned = LicenseClient.objects.filter(account_id=client.account_id).select_related("requester")
+    return owned.select_for_update(of=("self",)).get(pk=client.pk)
+
+
+@transaction.atomic
+def rotate_secret(client: LicenseClient, overlap_seconds: int = 0) -> tuple[LicenseClient, str]:
+    """A new secret; the one before works for the overlap. Raises Revoked."""
+    locked = lock(client)
+    if locked.revoked_at is not None:
+        raise Revoked("This client is revoked, which is final. Create another one.")
+    before, now = locked.audited(), timezone.now()
+    locked.former_digest = bytes(locked.digest) if overlap_seconds else None
+    locked.former_until = now + timedelta(seconds=overlap_seconds) if overlap_seconds else None
+    secret = set_secret(locked)
+    locked.save()
+    audit.record("license_client.rotated", locked, before)
+    return locked, secret
+
+
+@transaction.atomic
+def revoke_client(client: LicenseClient) -> LicenseClient:
+    """Ends the client and the tokens that it was given, at once. One that is revoked keeps its time."""
+    locked = lock(client)
+    if locked.revoked_at is None:
+        before = locked.audited()
+        locked.revoked_at = timezone.now()
+        locked.save(update_fields=["revoked_at"])
+        renew(locked.requester)
+        audit.record("license_client.revoked", locked, before)
+        epochs.bump(locked.account_id)
+    return locked
+
+
+def authenticated(client_id: str, secret: str, now: datetime) -> LicenseClient | None:
+    """The client with these credentials; None for any others. What cannot be credentials costs no query."""
+    if ids.decode("cli", client_id) is None or not keytext.is_well_formed(secret, (keytext.CLIENT_PREFIX,)):
+        return None
+    client = LicenseClient.objects.select_related("account", "requester").filter(pk=client_id).first()
+    if client is None or client.account.suspended_at is not None:
+        return None
+    digest = keytext.digest(secret)
+    return client if any(compare_digest(digest, known) for known in client.digests(now)) else None
+
+
+def note_use(client: LicenseClient, now: datetime) -> None:
+    """Writes `lastUsedAt`, to the minute."""
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
+    LicenseClient.objects.filter(stale, pk=client.pk).update(last_used_at=now)

@@ -1,0 +1,76 @@
+"""/v1/license-clients."""
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+
+from accounts import epochs
+from accounts.viewsets import AccountViewSet
+from licensing.clients import services
+from licensing.clients.filters import LicenseClientFilters
+from licensing.clients.models import LicenseClient
+from licensing.clients.serializers import (
+    LicenseClientSerializer,
+    LicenseClientWithSecretSerializer,
+    SecretRotationSerializer,
+)
+
+
+class LicenseClientViewSet(AccountViewSet):
+    permissions_required = {
+        "list": "licenses:read",
+        "retrieve": "licenses:read",
+        "create": "licenses:write",
+        "destroy": "licenses:write",
+        "rotate": "licenses:write",
+    }
+    tagged = AccountViewSet.tagged | {"destroy", "rotate"}
+    cache_control = "no-store"  # a secret may be in the reply, be it the first or a replay
+    may_be_compressed = False
+    serializer_class = LicenseClientSerializer
+    filterset_class = LicenseClientFilters
+    queryset = LicenseClient.objects.select_related("requester")
+
+    def lock_first(self) -> None:
+        epochs.hold(self.account_id)
+
+    def with_secret(self, made: tuple[LicenseClient, str], status: int) -> HttpResponse:
+        client, secret = made
+        return self.with_tag(LicenseClientSerializer(client).data, status, once={"secret": secret})
+
+    @extend_schema(summary="List licence clients", responses=LicenseClientSerializer(many=True))
+    def list(self, request: Request) -> HttpResponseBase:
+        """Newest first, revoked ones too. Never their secrets."""
+        return self.page()
+
+    @extend_schema(summary="Create a licence client", responses={201: LicenseClientWithSecretSerializer})
+    def create(self, request: Request) -> HttpResponse:
+        """Credentials by which a requester gets licence tokens at `/olp/token`.
+
+        The reply holds the `secret`: keep it, for it cannot be shown again.
+        """
+        fields = self.validated()
+        fields = {"name": fields["requester_id"], **fields}
+        return self.with_secret(services.create_client(self.account_id, fields), 201)
+
+    @extend_schema(summary="Get a licence client")
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        return self.answer(self.get_object())
+
+    @extend_schema(summary="Revoke a licence client", responses=LicenseClientSerializer)
+    def destroy(self, request: Request, id: str) -> HttpResponse:
+        """It gets no more tokens, and those that it has are refused from the next request on."""
+        return self.answer(services.revoke_client(self.get_object_to_change()))
+
+    @extend_schema(
+        summary="Rotate a licence client's secret",
+        request=SecretRotationSerializer,
+        responses=LicenseClientWithSecretSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def rotate(self, request: Request, id: str) -> HttpResponse:
+        """A new secret under the same client_id; the former one ends after `overlapSeconds`. Tokens stay valid."""
+        overlap = self.validated(SecretRotationSerializer)["overlap_seconds"]
+        return self.with_secret(services.rotate_secret(self.get_object(), overlap), 200)

@@ -1,0 +1,76 @@
+"""What the OpenAPI document shows of content."""
+
+from kit.rest.openapi_examples import Operation, page_of
+from licensing.policies.examples import CREATED, MORE, POLICY_ID, UPDATED
+
+CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
+METADATA: dict[str, object] = {
+    "author": "Ada Byron",
+    "publishedAt": "2026-01-31",
+    "category": "finance",
+    "wordCount": 1200,
+    "edition": "morning",
+}
+NEW_CONTENT: dict[str, object] = {
+    "externalId": "article-17",
+    "title": "Markets in January",
+    "type": "article",
+    "source": "https://publisher.example/markets-in-january",
+    "policyId": POLICY_ID,
+    "metadata": METADATA,
+    "tags": ["markets", "2026"],
+}
+CONTENT: dict[str, object] = {
+    "id": CONTENT_ID,
+    "object": "content",
+    **NEW_CONTENT,
+    "status": "active",
+    "created": CREATED,
+    "updated": CREATED,
+}
+BULK: dict[str, object] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"type": "report"}]}
+BULK_OUTCOMES: dict[str, object] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "content": CONTENT, "error": None},
+        {
+            "index": 1,
+            "status": 409,
+            "content": None,
+            "error": {
+                "code": "resource_already_exists",
+                "message": "Row 0 is about the same item.",
+                "type": "conflict_error",
+                "param": "id",
+            },
+        },
+        {
+            "index": 2,
+            "status": 422,
+            "content": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "This field is required.",
+                "type": "validation_error",
+                "param": "title",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
+STATS = {"totalRequests": 42, "allowedRequests": 40, "deniedRequests": 2}
+
+OPERATIONS = {
+    "GET /v1/content": Operation("listContent", page_of(CONTENT, **MORE)),
+    "POST /v1/content": Operation("createContent", CONTENT, NEW_CONTENT, codes=("resource_already_exists",)),
+    "POST /v1/content/bulk": Operation("upsertContent", BULK_OUTCOMES, BULK),
+    "GET /v1/content/{id}": Operation("getContent", {**CONTENT, "stats": STATS}),
+    "PATCH /v1/content/{id}": Operation(
+        "updateContent",
+        {**CONTENT, "metadata": {**METADATA, "category": "economy"}, "updated": UPDATED, "stats": STATS},
+        {"metadata": {"category": "economy"}, "status": "active"},
+        codes=("resource_already_exists",),
+    ),
+    "DELETE /v1/content/{id}": Operation("deleteContent", {"id": CONTENT_ID, "object": "content", "deleted": True}),
+}

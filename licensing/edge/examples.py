@@ -1,0 +1,39 @@
+"""What the OpenAPI document shows of crawlers and of the observed report."""
+
+from kit.rest.openapi_examples import Operation
+from licensing.content.examples import CONTENT_ID
+
+CRAWLER: dict[str, object] = {
+    "object": "crawler",
+    "name": "ExampleBot",
+    "crawlerClass": "ai_training",
+    "operator": "Example AI",
+    "userAgent": "ExampleBot",
+    "requesterId": "crawler:examplebot",
+    "addresses": ["203.0.113.0/24"],
+    "sources": ["https://ai.example/examplebot.json"],
+    "signatureAgent": "ai.example",
+}
+AT_STAKE = [{"amount": 0.41, "currency": "USD"}]
+OBSERVED: dict[str, object] = {
+    "object": "observed_report",
+    "siteId": None,
+    "startDate": "2026-01-16T00:00:00.000000Z",
+    "endDate": "2026-02-14T23:59:59.999999Z",
+    "total": 42,
+    "truncated": False,
+    "byReason": [{"reason": "no_license", "count": 41}, {"reason": "policy_denied", "count": 1}],
+    "byRequester": [
+        {"id": "crawler:examplebot", "name": "ExampleBot", "requests": 41, "revenueAtStake": AT_STAKE},
+        {"id": "org_acme", "name": "Acme", "requests": 1, "revenueAtStake": []},
+    ],
+    "byContent": [{"id": CONTENT_ID, "title": "Pages of publisher.example", "requests": 42}],
+    "revenueAtStake": AT_STAKE,
+}
+
+OPERATIONS = {
+    "GET /v1/crawlers": Operation(
+        "listCrawlers", {"object": "crawler_table", "date": "2026-11-21", "data": [CRAWLER]}
+    ),
+    "GET /v1/analytics/observed": Operation("getObserved", OBSERVED),
+}

@@ -1,0 +1,104 @@
+"""What would have been refused: the denials that were only observed, by reason, requester and item."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from analytics.models import AccessEvent
+from kit.values.decimals import from_millionths, render_amount
+from kit.values.timestamps import render_timestamp
+from licensing.access.recorded_decisions import recorded_answers
+from licensing.policies.offers import offers
+from licensing.sites.models import Site
+
+TOP = 10
+MOST_PRICED = 10_000  # of the newest, whose prices are worked out one by one
+Sums = dict[str, Decimal]  # by currency
+
+
+@dataclass
+class Observed:
+    """`priced` says how many of the newest the revenue was worked out of; there are `total`."""
+
+    total: int
+    priced: int
+    reasons: list[tuple[str, int]]
+    requesters: list[Mapping[str, Any]]
+    items: list[Mapping[str, Any]]
+    at_stake: Sums = field(default_factory=dict)
+    by_requester: dict[str, Sums] = field(default_factory=dict)
+
+
+def observed_denials(account_id: str, start: datetime, end: datetime, site: Site | None) -> QuerySet[AccessEvent]:
+    """Those from `start` until before `end`; at the site's pages alone, if one is given."""
+    events = AccessEvent.objects.filter(account_id=account_id, created__gte=start, created__lt=end, observed__gt="")
+    return events if site is None else events.filter(content_id=site.pages_id)
+
+
+def observed_report(events: QuerySet[AccessEvent]) -> Observed:
+    reasons = events.order_by().values_list("observed").annotate(count=Count("pk")).order_by("-count", "observed")
+    told = [(reason, count) for reason, count in reasons if reason]
+    if not told:
+        return Observed(0, 0, [], [], [])
+    requesters = events.order_by().values("requester__requester_id", "requester__name").annotate(count=Count("pk"))
+    items = events.order_by().values("content_id", "content__title").annotate(count=Count("pk"))
+    report = Observed(
+        total=sum(count for _, count in told),
+        priced=0,
+        reasons=told,
+        requesters=list(requesters.order_by("-count", "requester__requester_id")[:TOP]),
+        items=list(items.order_by("-count", "content_id")[:TOP]),
+    )
+    add_prices(report, events)
+    return report
+
+
+def add_prices(report: Observed, events: QuerySet[AccessEvent]) -> None:
+    """Adds what the denied would have been asked to pay: the first offer to each."""
+    at_stake: defaultdict[str, Decimal] = defaultdict(Decimal)
+    by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    newest = events.select_related("requester").order_by("-created", "-id")[:MOST_PRICED]
+    for answer in recorded_answers(newest.iterator(chunk_size=500)):
+        report.priced += 1
+        offer = next(offers(answer.policy, answer.facts), None)
+        if offer is not None:
+            amount, currency = from_millionths(offer.price.amount), offer.price.currency
+            at_stake[currency] += amount
+            by_requester[answer.requester_id][currency] += amount
+    report.at_stake = dict(at_stake)
+    report.by_requester = {requester: dict(sums) for requester, sums in by_requester.items()}
+
+
+def present_observed(report: Observed, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
+    """The observed_report object; `last` is the last moment of the window."""
+    return {
+        "object": "observed_report",
+        "siteId": site.pk if site else None,
+        "startDate": render_timestamp(start),
+        "endDate": render_timestamp(last),
+        "total": report.total,
+        "truncated": report.priced < report.total,
+        "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
+        "byRequester": [
+            {
+                "id": row["requester__requester_id"],
+                "name": row["requester__name"],
+                "requests": row["count"],
+                "revenueAtStake": shown(report.by_requester.get(row["requester__requester_id"], {})),
+            }
+            for row in report.requesters
+        ],
+        "byContent": [
+            {"id": row["content_id"], "title": row["content__title"], "requests": row["count"]} for row in report.items
+        ],
+        "revenueAtStake": shown(report.at_stake),
+    }
+
+
+def shown(sums: Sums) -> list[dict[str, Any]]:
+    return [{"amount": render_amount(amount), "currency": currency} for currency, amount in sorted(sums.items())]

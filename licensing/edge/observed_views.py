@@ -1,0 +1,84 @@
+"""/v1/analytics/observed."""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.viewsets import AccountViewSet
+from analytics.usage.report import first_event
+from analytics.windows import MICROSECOND, USAGE
+from kit.http.errors import InvalidRequest
+from kit.rest.fields import Choice, Id, Timestamp
+from kit.values import ids
+from licensing.access.serializers import ChargeShown
+from licensing.edge.observed import observed_denials, observed_report, present_observed
+from licensing.policies.decision import Reason
+from licensing.sites.models import Site
+
+
+class ObservedReason(serializers.Serializer):
+    reason = Choice(choices=[reason.value for reason in Reason])
+    count = serializers.IntegerField(min_value=0)
+
+
+class ObservedRequester(serializers.Serializer):
+    id = serializers.CharField()
+    name = serializers.CharField(allow_null=True)
+    requests = serializers.IntegerField(min_value=0)
+    revenueAtStake = ChargeShown(many=True, help_text="What they would have been asked to pay, by currency.")
+
+
+class ObservedContent(serializers.Serializer):
+    id = Id("cnt")
+    title = serializers.CharField()
+    requests = serializers.IntegerField(min_value=0)
+
+
+class ObservedReport(serializers.Serializer):
+    """What would have been refused, were it enforced."""
+
+    object = Choice(choices=["observed_report"])
+    siteId = Id("site", allow_null=True, help_text="Null: all sites and policies.")
+    startDate = Timestamp()
+    endDate = Timestamp(help_text="Itself included.")
+    total = serializers.IntegerField(min_value=0)
+    truncated = serializers.BooleanField(help_text="The revenue is that of the newest 10,000.")
+    byReason = ObservedReason(many=True)
+    byRequester = ObservedRequester(many=True, help_text="The ten with most.")
+    byContent = ObservedContent(many=True, help_text="The ten with most; the pages of a site count together.")
+    revenueAtStake = ChargeShown(many=True, help_text="What those would have been asked to pay, by currency.")
+
+
+class ObservedViewSet(AccountViewSet):
+    permissions_required = {"observed": "analytics:read"}
+    heavy = frozenset({"observed"})
+    query_parameters = frozenset({"period", "startDate", "endDate", "siteId"})
+
+    @extend_schema(
+        summary="Get what would have been refused",
+        parameters=[
+            *(one for one in USAGE.documented() if one.name != "groupBy"),
+            OpenApiParameter("siteId", str, description="The pages of that site alone."),
+        ],
+        responses=ObservedReport,
+    )
+    @action(detail=False)
+    def observed(self, request: Request) -> Response:
+        """The denials that were observed instead of carried out, with what each would have been asked to pay."""
+        accounts = [self.account_id]
+        window = USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
+        site = self.site_named(request.query_params.get("siteId"))
+        found = observed_report(observed_denials(self.account_id, window.start, window.end, site))
+        return Response(present_observed(found, window.start, window.end - MICROSECOND, site))
+
+    def site_named(self, site_id: str | None) -> Site | None:
+        if site_id is None:
+            return None
+        own = Site.objects.filter(account_id=self.account_id)
+        site = own.filter(pk=site_id).first() if ids.decode("site", site_id) is not None else None
+        if site is None:
+            raise InvalidRequest("There is no such site.", param="siteId")
+        return site

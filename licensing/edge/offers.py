@@ -1,0 +1,186 @@
+"""/v1/access/offers: what an access would cost, and under which tier. Nothing is recorded or charged."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.viewsets import ReadingViewSet
+from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
+from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, is_http_url
+from kit.rest.money import Money
+from kit.values.decimals import from_millionths
+from licensing.access.bodies import PERMISSION_RULE, URL_RULE, Check
+from licensing.access.decisions import Answer, decide_check, not_found
+from licensing.access.lookup import find_items, find_requesters
+from licensing.access.rendering import present_charge
+from licensing.access.serializers import ChargeShown
+from licensing.edge.visitors import ANONYMOUS
+from licensing.policies.condition_values import IS_PERMISSION
+from licensing.policies.decision import Reason
+from licensing.policies.offers import Offer, offers
+
+MAX_ITEMS = 100
+SELECTORS = {"url": "page", "contentId": "contentId"}
+
+
+class OfferSerializer(serializers.Serializer):
+    """Access at a price, without a licence."""
+
+    licenseType = serializers.CharField(allow_null=True, help_text="The tier; null where the rule names none.")
+    permissions = serializers.ListField(child=serializers.CharField())
+    pricePerAccess = ChargeShown()
+
+
+class AccessOfferSerializer(serializers.Serializer):
+    """What an access would come to now, and by which offers of the policy it could be bought."""
+
+    object = Choice(choices=["access_offer"])
+    url = serializers.CharField(allow_null=True, help_text="As it was asked for.")
+    contentId = Id("cnt")
+    requesterId = serializers.CharField(allow_null=True, help_text="Null: anybody.")
+    permission = serializers.CharField(allow_null=True)
+    allowed = serializers.BooleanField(help_text="Whether it would be allowed as it is.")
+    reason = Choice(choices=[reason.value for reason in Reason], allow_null=True)
+    charge = ChargeShown(allow_null=True, help_text="What it would cost by the requester's licence; null if nothing.")
+    policyId = Id("pol", allow_null=True)
+    policyVersion = serializers.IntegerField(allow_null=True)
+    offers = OfferSerializer(many=True, help_text="In the order of the rules; the edge asks for the first.")
+
+
+class BatchedOfferSerializer(AccessOfferSerializer):
+    """An offer of a batch; of an item that there is not `object` and `error` alone."""
+
+    error = ErrorShown(required=False)
+
+    sometimes = frozenset(AccessOfferSerializer().fields) - {"object"}
+
+
+class OfferListSerializer(serializers.Serializer):
+    """What many accesses would cost, in the order in which they were asked for."""
+
+    object = Choice(choices=["list"])
+    data: Any = BatchedOfferSerializer(many=True)
+    hasMore = serializers.BooleanField()
+    totalCount = serializers.IntegerField()
+
+
+class PageOrItemSerializer(StrictSerializer):
+    """One of the two."""
+
+    url = Text(max_length=2048, required=False, help_text="The address of a page, or of a registered item,")
+    contentId = Text(max_length=255, required=False, help_text="or an item by its id.")
+
+
+class OfferBatchSerializer(StrictSerializer):
+    """Pages and items, and the requester whose licences count."""
+
+    items = serializers.ListField(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
+    requesterId = Text(max_length=255, required=False, allow_null=True, help_text="Whose licences count.")
+    permission = Text(max_length=64, required=False, allow_null=True, help_text="What the requester wants to do.")
+
+
+class OfferViewSet(ReadingViewSet):
+    permissions_required = {"offers": "access:check", "offers_batch": "access:check"}
+    cache_control = "no-store"
+    query_parameters = frozenset({"url", "contentId", "requesterId", "permission"})
+
+    @extend_schema(
+        summary="Get the offers for an access",
+        parameters=[
+            OpenApiParameter("url", str, description="The address of a page, or of a registered item,"),
+            OpenApiParameter("contentId", str, description="or an item by its id."),
+            OpenApiParameter("requesterId", str, description="Whose licences count; without it anybody's access."),
+            OpenApiParameter("permission", str, description="What the requester wants to do."),
+        ],
+        responses=AccessOfferSerializer,
+    )
+    @action(detail=False)
+    def offers(self, request: Request) -> Response:
+        """What access would cost, and under which tier. Nothing is recorded, counted or charged."""
+        given = {name: values for name, values in request.query_params.items() if values}
+        try:
+            check = check_of(given, given, "")
+        except ValidationFailed as error:
+            raise InvalidRequest(error.message, param=error.param) from None
+        [told] = told_offers(self.account_id, [check], timezone.now())
+        if isinstance(told, ApiError):
+            raise told
+        return Response(told)
+
+    @extend_schema(
+        summary="Get the offers for many accesses", request=OfferBatchSerializer, responses=OfferListSerializer
+    )
+    @action(detail=False, methods=["post"], url_path="offers/batch")
+    def offers_batch(self, request: Request) -> Response:
+        """The same for up to 100 pages or items. One request for the plan limit."""
+        given = self.validated(OfferBatchSerializer)
+        checks = [check_of(item, given, f"items[{index}].") for index, item in enumerate(given["items"])]
+        told = told_offers(self.account_id, checks, timezone.now())
+        data = [
+            {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told
+        ]
+        return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
+
+
+def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
+    """What is asked of an item. Raises ValidationFailed."""
+    named = [name for name in SELECTORS if item.get(name)]
+    if len(named) != 1:
+        raise ValidationFailed("Give exactly one of url, contentId.", param=f"{path}{named[1] if named else 'url'}")
+    [name] = named
+    if name == "url" and not is_http_url(item[name]):
+        raise ValidationFailed(URL_RULE, param=f"{path}url")
+    permission = asked.get("permission")
+    if permission is not None and not IS_PERMISSION(permission):
+        raise ValidationFailed(PERMISSION_RULE, param="permission")
+    selector = (SELECTORS[name], item[name])
+    return Check(selector, asked.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
+
+
+def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
+    """What each access would come to, in their order. A fixed number of queries."""
+    items = find_items(account_id, {check.selector for check in checks})
+    requesters = find_requesters(account_id, {check.requester_id for check in checks})
+    told: list[dict[str, Any] | ApiError] = []
+    for check in checks:
+        item = items.get(check.selector)
+        if item is None:
+            error = not_found(check)
+            error.param = {"page": "url"}.get(error.param or "", error.param)
+            told.append(error)
+            continue
+        answer = decide_check(check, item, requesters[check.requester_id], now)
+        name, value = check.selector
+        told.append(
+            {
+                "object": "access_offer",
+                "url": value if name == "page" else None,
+                "contentId": answer.content_id,
+                "requesterId": None if check.requester_id == ANONYMOUS else check.requester_id,
+                "permission": check.permission,
+                "allowed": answer.decision.allowed,
+                "reason": answer.decision.reason,
+                "charge": present_charge(answer.decision),
+                "policyId": answer.policy.id if answer.policy else None,
+                "policyVersion": answer.policy.version if answer.policy else None,
+                "offers": [shown(one) for one in offers_of(answer)],
+            }
+        )
+    return told
+
+
+def offers_of(answer: Answer) -> list[Offer]:
+    """What would open a page that is denied, at a price."""
+    return [] if answer.decision.allowed else list(offers(answer.policy, answer.facts))
+
+
+def shown(offer: Offer) -> dict[str, Any]:
+    price = Money.shown(from_millionths(offer.price.amount), offer.price.currency)
+    return {"licenseType": offer.tier, "permissions": list(offer.rule.permissions), "pricePerAccess": price}

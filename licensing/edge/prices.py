@@ -1,0 +1,60 @@
+"""Prices at the edge, in the headers of pay per crawl: what an access costs, what is offered for it, what was charged.
+
+The names are Cloudflare's (https://developers.cloudflare.com/ai-crawl-control/features/pay-per-crawl/).
+"""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from kit.values.currencies import MINOR_UNITS
+from kit.values.decimals import from_millionths, plain, to_millionths
+from licensing.access.event_loop.application import Head
+from licensing.policies.offers import Offer, Payment
+
+PRICE, EXACT, MOST, CHARGED, ERROR = (
+    *("crawler-price", "crawler-exact-price", "crawler-max-price", "crawler-charged", "crawler-error"),
+)
+IS_PRICE = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
+
+
+class PaymentRefused(Exception):
+    """A payment that cannot be taken as it was offered; `code` is its `crawler-error`."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
+    """What the visitor is ready to pay; None where he says nothing. Raises PaymentRefused.
+
+    Who signs his requests (`covered` are the components) signs what he pays, too.
+    """
+    exact, most = head.header(EXACT.encode()), head.header(MOST.encode())
+    if exact and most:
+        raise PaymentRefused("ConflictingPriceHeaders", f"Send {EXACT} or {MOST}, not both.")
+    if not exact and not most:
+        return None
+    if covered is not None and (EXACT if exact else MOST) not in covered:
+        raise PaymentRefused("InvalidSignature", "The signature has to cover the price.")
+    match = IS_PRICE(exact or most)
+    if match is None or match[1] not in MINOR_UNITS:
+        raise PaymentRefused("InvalidCrawlerPriceValue", "A price is a currency and an amount, as in USD 0.01.")
+    return Payment(to_millionths(Decimal(match[2])), match[1], bool(exact))
+
+
+def spelled(amount: int, currency: str) -> str:
+    """A price in millionths as headers have it: with two places at least."""
+    whole, _, places = plain(from_millionths(amount)).partition(".")
+    return f"{currency} {whole}.{places:0<2}"
+
+
+def told_price(offered: Sequence[Offer], payment: Payment | None) -> dict[str, str]:
+    """The headers of a denial that a payment would help: the first offer, and what is wrong with the one made."""
+    if payment is None:
+        error = "MissingCrawlerPrice"
+    else:
+        error = "InvalidCrawlerExactPrice" if payment.is_exact else "InvalidCrawlerMaxPrice"
+    price = offered[0].price
+    return {PRICE: spelled(price.amount, price.currency), ERROR: error}

@@ -1,0 +1,169 @@
+"""Web Bot Auth: who signed a visitor's request (RFC 9421, draft-ietf-webbotauth-httpsig-protocol)."""
+
+from datetime import timedelta
+from time import time
+from typing import Any
+
+import http_sf
+from cachetools import TTLCache
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from http_message_signatures import (
+    HTTPMessageSignaturesException,
+    HTTPMessageVerifier,
+    HTTPSignatureKeyResolver,
+    VerifyResult,
+    algorithms,
+)
+from msgspec import Struct
+
+from accounts.limits.windows import DAY, Consume, Window
+from kit.outbound.destinations import Refused
+from licensing.access.event_loop.application import Head
+from licensing.access.event_loop.callers import Callers
+from licensing.edge.directories import Directories, origin_of
+from licensing.edge.original import Original
+
+TAG = "web-bot-auth"
+AGENT, INPUT, SIGNATURE = b"signature-agent", b"signature-input", b"signature"
+MAX_LIFE = timedelta(days=1)
+MAX_HEADER = 4_096  # characters of each
+MAX_NONCES = 100_000
+
+
+class InvalidSignature(Exception):
+    """A signature of a visitor's request that does not hold; the message says why."""
+
+    code = "InvalidSignature"  # its crawler-error
+
+
+class Signed(Struct, frozen=True):
+    """Who signed: the host of the key directory, and which components are covered, by their names."""
+
+    host: str
+    covered: frozenset[str]
+
+
+class Message(Struct, frozen=True):
+    """The visitor's request, as the library reads one."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+
+
+class KnownKey(HTTPSignatureKeyResolver):
+    def __init__(self, key: Ed25519PublicKey) -> None:
+        self.key = key
+
+    def resolve_public_key(self, key_id: str) -> Ed25519PublicKey:
+        return self.key
+
+    def resolve_private_key(self, key_id: str) -> Any:
+        raise NotImplementedError("Requests are verified here, not signed.")
+
+
+class Signatures:
+    """Verifies visitors' signatures. Every method is called on the event loop."""
+
+    def __init__(self, callers: Callers, directories: Directories | None = None) -> None:
+        self.callers = callers
+        self.directories = directories or Directories()
+        self.nonces: TTLCache[tuple[str, str], bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
+
+    async def signer(self, head: Head, original: Original) -> Signed | None:
+        """Who signed the request; None for nobody, or somebody whose keys are not known (yet).
+
+        Raises InvalidSignature.
+        """
+        if INPUT not in head.headers or SIGNATURE not in head.headers or AGENT not in head.headers:
+            return None
+        found = input_of(head)
+        if found is None:
+            return None
+        label, parameters = found
+        origin, component = agent_of(head.header(AGENT), label)
+        keyid = parameters.get("keyid")
+        check_life(parameters)
+        key = self.directories.find(origin, keyid) if isinstance(keyid, str) else None
+        if key is None:
+            return None
+        result = verified(Message(original.method, original.url, headers_of(head)), label, component, key)
+        if result.nonce is not None:
+            await self.use(str(keyid), result.nonce)
+        names = (name.partition(";")[0].strip('"') for name in result.covered_components)
+        return Signed(origin.removeprefix("https://"), frozenset(names))
+
+    async def use(self, keyid: str, nonce: str) -> None:
+        """Notes a nonce, which counts once, in all processes where Redis is shared. Raises InvalidSignature."""
+        name = keyid, nonce
+        if name in self.nonces:
+            raise InvalidSignature("The signature was used before.")
+        self.nonces[name] = True
+        if self.callers.limits is not None:
+            state = await self.callers.limits.submit(Consume(f"nonce:{keyid}:{nonce}", (Window(1, DAY),)))
+            if not state.allowed:
+                raise InvalidSignature("The signature was used before.")
+
+
+def headers_of(head: Head) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers.items()}
+
+
+def input_of(head: Head) -> tuple[str, dict[str, Any]] | None:
+    """The label and the parameters of the signature for Web Bot Auth; None if there is none. Raises
+    InvalidSignature."""
+    text = head.headers[INPUT]
+    if len(text) > MAX_HEADER:
+        raise InvalidSignature("Signature-Input is too long.")
+    try:
+        inputs: Any = http_sf.parse(text, tltype="dictionary")
+    except ValueError:
+        raise InvalidSignature("Signature-Input is malformed.") from None
+    found = [(label, params) for label, (_, params) in inputs.items() if params.get("tag") == TAG]
+    if len(found) > 1:
+        raise InvalidSignature("There is more than one signature for web-bot-auth.")
+    return found[0] if found else None
+
+
+def agent_of(text: str, label: str) -> tuple[str, str]:
+    """The origin of the key directory, and the component that has to be covered for it. Raises InvalidSignature.
+
+    Signature-Agent is a dictionary with a member for the label; older senders write a bare string.
+    """
+    try:
+        is_string = text.lstrip().startswith('"')
+        parsed: Any = http_sf.parse(text.encode("latin-1"), tltype="item" if is_string else "dictionary")
+        if is_string:
+            return origin_of(parsed[0]), '"signature-agent"'
+        return origin_of(parsed[label][0]), f'"signature-agent";key="{label}"'
+    except (ValueError, KeyError, TypeError, AttributeError, Refused):
+        raise InvalidSignature("Signature-Agent must name an https origin.") from None
+
+
+def check_life(parameters: dict[str, Any]) -> None:
+    """Raises InvalidSignature for one that has no end, lives too long, or has expired."""
+    created, expires = parameters.get("created"), parameters.get("expires")
+    if type(created) is not int or type(expires) is not int:
+        raise InvalidSignature("A signature needs created and expires.")
+    if expires <= time():
+        raise InvalidSignature("The signature has expired.")
+    if not 0 < expires - created <= MAX_LIFE.total_seconds():
+        raise InvalidSignature("A signature lives for a day at most.")
+
+
+def verified(
+    message: Message, label: str, component: str, key: Ed25519PublicKey, max_age: timedelta | None = MAX_LIFE
+) -> VerifyResult:
+    """Raises InvalidSignature."""
+    verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=KnownKey(key))
+    try:
+        [result] = verifier.verify(
+            message,
+            max_age=max_age,
+            expect_tag=TAG,
+            expect_label=label,
+            require_components=('"@authority"', component),
+        )
+    except HTTPMessageSignaturesException as error:
+        raise InvalidSignature(f"The signature is not valid. {error}".strip()[:300]) from None
+    return result

@@ -1,0 +1,90 @@
+"""What a publisher may not have meant in the terms of a site, as they are published beside the policies."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from msgspec import Struct
+
+from licensing.edge.documents import revisions_of, terms_of_site
+from licensing.edge.promises import READ, USES, Promise, may_match, promised, spelled
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.modes import Mode
+from licensing.sites.models import Site
+
+
+class Finding(Struct, frozen=True):
+    """`level` is `warning`, or `note` for what only explains; `pattern` is what it is about, empty for the site."""
+
+    level: str
+    code: str
+    pattern: str
+    message: str
+
+
+def lint_site(site: Site) -> list[Finding]:
+    """In the order of the rules; what is about the whole site first."""
+    return [*of_the_whole(site), *of_the_rules(site)]
+
+
+def of_the_whole(site: Site) -> Iterator[Finding]:
+    others = Site.objects.filter(host=site.host).exclude(pk=site.pk)
+    if others.exists():
+        yield Finding(
+            "warning",
+            "host_shared",
+            "",
+            "Another account has a site for this host: its documents are served with the edge's key alone.",
+        )
+    if not any(rule.policy for rule in site.ordered_rules):
+        yield Finding("warning", "no_terms", "", "No pattern has a policy, so the documents license nothing.")
+    if site.mode != Mode.ENFORCE:
+        yield Finding(
+            "note", "not_enforced", "", f"The documents tell of the policies, and the site is in the mode {site.mode}."
+        )
+    if not settings.BASE_URL:
+        yield Finding(
+            "note",
+            "no_base_url",
+            "",
+            "BASE_URL is not set: license.xml names a licence server only under hosts of ALLOWED_HOSTS.",
+        )
+
+
+def of_the_rules(site: Site) -> Iterator[Finding]:
+    policies, told = revisions_of(site), {one.url: one.uses for one in terms_of_site(site)}
+    for rule in site.ordered_rules:
+        policy = policies.get(rule.policy_id)
+        own, published = promised(policy), told[spelled(rule.pattern)[0]]
+        if not published <= own:  # which terms_of never lets happen
+            yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
+        if own - published:
+            yield Finding(
+                "note",
+                "narrowed",
+                rule.pattern,
+                f"The policy allows {listed(own - published)} to everybody, and the documents do not say so: "
+                "a registered item or another pattern of this length is stricter.",
+            )
+        unsaid = allowed_to_some(policy) - own
+        if unsaid:
+            yield Finding(
+                "note",
+                "stricter_than_policy",
+                rule.pattern,
+                f"The policy allows {listed(unsaid)} to some, at a price or within a limit, "
+                "which the documents leave out.",
+            )
+
+
+def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
+    """The uses that some rule allows to somebody."""
+    rules = policy.rules if policy is not None else ()
+    return frozenset(
+        use
+        for use in USES
+        if any(rule.action == "allow" and rule.grants(use) and may_match(rule, use) for rule in rules)
+    )
+
+
+def listed(uses: Promise) -> str:
+    return ", ".join(sorted(uses - {READ}))

@@ -1,0 +1,83 @@
+"""What a token is asked for: pages of a site, and the terms that are published of them."""
+
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+from msgspec import Struct
+
+from licensing.access.lookup import find_pages, page_by_rule
+from licensing.access.subjects import Item
+from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
+from licensing.edge.promises import spelled
+from licensing.sites.hosts import host_of_header
+from licensing.sites.models import Site
+from licensing.sites.patterns import most_specific, normalize_path
+
+MAX_RESOURCE = 2048 + 300  # characters: a pattern, and its origin
+MAX_LICENSE = 16 * 1024
+
+
+class Unpublished(Exception):
+    """No terms are published of the resource."""
+
+
+class Resource(Struct, frozen=True):
+    """`item` stands for its pages; `is_pattern` if there may be many. `license` is what is published of it, as XML."""
+
+    audience: tuple[str, ...]
+    item: Item
+    license: str
+    is_pattern: bool
+
+    def has_license(self, text: str) -> bool:
+        """Whether the text is the published licence, however its XML is written."""
+        own = canonical(f'<license xmlns="{NAMESPACE}">{self.license}</license>')
+        return own is not None and canonical(text) == own
+
+
+def canonical(text: str) -> str | None:
+    """XML in one spelling (Canonical XML 2.0); None for what is none, or brings a document type."""
+    if len(text) > MAX_LICENSE or "<!" in text:
+        return None
+    try:
+        return ElementTree.canonicalize(text, strip_text=True, rewrite_prefixes=True)
+    except (ElementTree.ParseError, ValueError):
+        return None
+
+
+def find_resource(account_id: str, url: str) -> Resource:
+    """The pages that a published `url` of the account names, or a single one. Raises Unpublished."""
+    try:
+        parts = urlsplit(url)
+        host = host_of_header(parts.netloc)
+    except ValueError:
+        raise Unpublished from None
+    if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
+        raise Unpublished
+    site = Site.objects.filter(account_id=account_id, host=host).prefetch_related("rules__policy").first()
+    if site is None:
+        raise Unpublished
+    asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
+    published = {text: rule for rule in site.ordered_rules for text in spelled(rule.pattern)}
+    rule = published.get(asked) or most_specific(site.ordered_rules, normalize_path(parts.path))
+    if rule is None:
+        raise Unpublished
+    is_pattern = asked in published
+    terms = {one.url: one for one in terms_of_site(site)}
+    return Resource(
+        audience=audience_of(parts.netloc, asked, is_pattern=is_pattern),
+        item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
+        license=license_terms(terms[spelled(rule.pattern)[0]]),
+        is_pattern=is_pattern,
+    )
+
+
+def audience_of(netloc: str, asked: str, *, is_pattern: bool) -> tuple[str, ...]:
+    """The URLs that a token for it is for, with what is below them: up to the first wildcard."""
+    path = asked
+    if is_pattern:
+        path, wildcard, _ = asked.removesuffix("$").partition("*")
+        if wildcard:
+            path = path[: path.rindex("/")]
+    path = path.partition("?")[0].rstrip("/")
+    return tuple(f"{scheme}://{netloc.lower()}{path}" for scheme in ("https", "http"))

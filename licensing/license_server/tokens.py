@@ -1,0 +1,103 @@
+"""Issuing licence tokens, and telling what one says."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from msgspec.structs import asdict, replace
+from uuid_utils import uuid7
+
+from kit.http.errors import InvalidToken
+from licensing.access.license_tokens import Claims, verify_now
+from licensing.access.models import Algorithm
+from licensing.access.signing import current_signer
+from licensing.clients.models import LicenseClient
+from licensing.edge.documents import NAMES_IN_RSL
+from licensing.edge.promises import USES
+from licensing.license_server.resources import Resource
+from licensing.licenses.compiled import find_licenses
+from licensing.licenses.license_index import LicenseIndex, standing_of
+from licensing.policies.decision import judge
+from licensing.policies.facts import Facts, HeldLicense
+
+
+class Unlicensed(Exception):
+    """The client's requester has no valid licence for the resource."""
+
+
+def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime) -> tuple[str, int]:
+    """A token for the resource, and for how many seconds it is valid. Raises Unlicensed and ServiceUnavailable."""
+    held = license_for(find_licenses([client.requester_id])[client.requester_id], resource, now)
+    seconds = settings.LICENSE_TOKEN_SECONDS
+    if held.expires_at is not None:
+        seconds = max(1, min(seconds, int((held.expires_at - now).total_seconds())))
+    issued = int(now.timestamp())
+    claims = Claims(
+        iss=issuer,
+        sub=client.requester.requester_id,
+        aud=resource.audience,
+        iat=issued,
+        nbf=issued,
+        exp=issued + seconds,
+        jti=uuid7().hex,
+        license_id=held.id or "",
+        client_id=client.pk,
+        account_id=client.account_id,
+        scope=scope_of(held, client.requester.requester_id, resource, now),
+    )
+    return current_signer(Algorithm.ES256).sign({**asdict(claims), "aud": list(claims.aud)}), seconds
+
+
+def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLicense:
+    """The first valid licence that covers the resource; for pages that are many the first that may cover some.
+
+    Raises Unlicensed.
+    """
+    item = resource.item
+    covering = held.covering(item.id, item.tags, item.policy_key)
+    some = [term for term in held.terms if term.content_ids or term.tags] if resource.is_pattern else []
+    for term in [*covering, *some]:
+        if term.is_valid(now):
+            return term.license
+    raise Unlicensed
+
+
+def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
+    """The uses, by RSL's names, that the licence opens as its policy is now."""
+    standing = standing_of([held], has_lapsed=False)
+    item = resource.item
+    facts = Facts(
+        now=now,
+        requester_id=requester_id,
+        license_types=standing.license_types,
+        has_valid_license=True,
+        licenses_by_service=True,
+        licenses=standing.licenses,
+        content_type=item.content_type,
+        tags=item.tags,
+        category=item.category,
+        is_open=item.is_open,
+    )
+    return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
+
+
+def introspected(token: str, account_id: str, client: LicenseClient | None, url: str | None, now: datetime) -> Any:
+    """What RFC 7662 tells of a token: to a client of its own alone, to a publisher of his pages' (`client` None)."""
+    try:
+        claims = verify_now(token, account_id, now)
+    except InvalidToken:
+        return {"active": False}
+    is_own = client is None or client.pk == claims.client_id
+    if not is_own or (url is not None and not claims.is_for(url)) or not still_holds(claims, now):
+        return {"active": False}
+    told = asdict(claims)
+    del told["account_id"]
+    return {"active": True, "token_type": "License", **told, "aud": list(claims.aud)}
+
+
+def still_holds(claims: Claims, now: datetime) -> bool:
+    """Whether the token's licence is valid, and its client not revoked."""
+    client = LicenseClient.objects.filter(pk=claims.client_id, account_id=claims.account_id).first()
+    if client is None or client.revoked_at is not None:
+        return False
+    return find_licenses([client.requester_id])[client.requester_id].holds(claims.license_id, now)

@@ -1,0 +1,181 @@
+"""/olp/token and /olp/introspect: the grammar is that of OAuth (RFC 6749, RFC 7662), not this API's.
+
+Bodies are forms or JSON; errors are `{"error": …}`; unknown parameters are ignored.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Any
+from urllib.parse import unquote_plus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.authentication import find_grant
+from accounts.permissions import require
+from kit.http.errors import ApiError, ServiceUnavailable, as_api_error
+from kit.http.middleware import client_address_of
+from kit.http.parsing import parse_object
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.clients.models import LicenseClient
+from licensing.clients.services import authenticated, note_use
+from licensing.license_server.resources import Unpublished, find_resource
+from licensing.license_server.tokens import Unlicensed, introspected, issue
+
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+RSL = "application/rsl+xml"
+NOT_KEPT = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+Parameters = dict[str, str]
+
+
+class Refused(Exception):
+    """An error of RFC 6749, section 5.2."""
+
+    def __init__(self, error: str, description: str, status: int = 400) -> None:
+        super().__init__(error)
+        self.error, self.description, self.status = error, description, status
+
+
+def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[HttpRequest], HttpResponse]:
+    """A POST whose reply no cache keeps."""
+
+    @csrf_exempt
+    @wraps(handler)
+    def view(request: HttpRequest) -> HttpResponse:
+        if request.method != "POST":
+            return answer({"error": "invalid_request", "error_description": "Send a POST."}, 405, {"Allow": "POST"})
+        try:
+            return answer(handler(request, parameters_of(request)))
+        except Refused as refusal:
+            told = {"error": refusal.error, "error_description": refusal.description}
+            challenge = {"WWW-Authenticate": 'Basic realm="licence server"'} if refusal.status == 401 else {}
+            return answer(told, refusal.status, challenge)
+        except Exception as exc:
+            error = as_api_error(exc)
+            if error.status_code < 500:
+                return answer({"error": "invalid_request", "error_description": error.message}, 400)
+            status = error.status_code if isinstance(error, ServiceUnavailable) else 500
+            return answer({"error": "server_error", "error_description": error.message}, status, error.headers)
+
+    return view
+
+
+def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> JsonResponse:
+    return JsonResponse(body, status=status, headers={**NOT_KEPT, **(headers or {})})
+
+
+def parameters_of(request: HttpRequest) -> Parameters:
+    """Those of the body, each of which is given once. Raises Refused."""
+    media = (request.content_type or FORM).lower()
+    try:
+        if media == JSON:
+            given: dict[str, Any] = parse_object(request.body)
+        elif media == FORM:
+            form = QueryDict(request.body, encoding="utf-8")
+            given = {name: values[0] if len(values) == 1 else None for name, values in form.lists()}
+        else:
+            raise Refused("invalid_request", f"Send {FORM} or {JSON}.")
+    except ApiError as error:
+        raise Refused("invalid_request", error.message) from None
+    for name, value in given.items():
+        if not isinstance(value, str) or "\0" in value:
+            raise Refused("invalid_request", f"{name[:100]} must be one text.")
+    return given
+
+
+# --- Who asks --------------------------------------------------------------------------------------------------------
+
+
+def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
+    """client_id and client_secret, by Basic or in the body (RFC 6749, 2.3.1). Raises Refused."""
+    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+    if not scheme:
+        return given.get("client_id", ""), given.get("client_secret", "")
+    try:
+        name, colon, secret = b64decode(sent.strip(), validate=True).decode().partition(":")
+    except (Base64Error, ValueError):
+        colon = ""
+    if scheme.lower() != "basic" or not colon:
+        raise Refused("invalid_client", "Send client_id and client_secret by Basic.", 401)
+    return unquote_plus(name), unquote_plus(secret)
+
+
+def client_of(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
+    """Raises Refused."""
+    client = authenticated(*credentials_of(request, given), now)
+    if client is None:
+        raise Refused("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
+    with turn_to_write():
+        note_use(client, now)
+    return client
+
+
+# --- What is asked ---------------------------------------------------------------------------------------------------
+
+
+@endpoint
+def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
+    """A licence token for a resource whose published licence the client takes."""
+    now = timezone.now()
+    client = client_of(request, given, now)
+    grant_type = wanted(given, "grant_type")
+    if grant_type != "client_credentials":
+        raise Refused("unsupported_grant_type", "grant_type must be client_credentials.")
+    url, terms = wanted(given, "resource"), wanted(given, "license")
+    if given.get("license_type", RSL) != RSL:
+        raise Refused("invalid_license", f"license_type must be {RSL}.")
+    try:
+        resource = find_resource(client.account_id, url)
+    except Unpublished:
+        raise Refused("invalid_resource", "No terms are published of this resource.") from None
+    if not resource.has_license(terms):
+        raise Refused("invalid_license", "This is not the licence that is published of the resource.")
+    try:
+        made, seconds = issue(client, resource, issuer_of(request), now)
+    except Unlicensed:
+        raise Refused("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
+    return {"access_token": made, "token_type": "License", "expires_in": seconds}
+
+
+@endpoint
+def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
+    """What a token says: to the client that it was given to, or to an API key that may check access."""
+    now = timezone.now()
+    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+    client = None
+    if scheme.lower() == "bearer":
+        account_id = account_of_key(request, sent.strip(), now)
+    else:
+        client = client_of(request, given, now)
+        account_id = client.account_id
+    told: dict[str, Any] = introspected(wanted(given, "token"), account_id, client, given.get("resource"), now)
+    return told
+
+
+def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
+    """The account of an API key with `access:check`. Raises Refused."""
+    try:
+        grant = find_grant(text)
+        grant.check(now)
+        grant.check_address(client_address_of(request))
+        require(grant, "access:check")
+    except ApiError as error:
+        raise Refused("invalid_client", error.message, 401) from None
+    return grant.account_id
+
+
+def wanted(given: Parameters, name: str) -> str:
+    """Raises Refused for a parameter that is not there."""
+    if not given.get(name):
+        raise Refused("invalid_request", f"{name} is required.")
+    return given[name]
+
+
+def issuer_of(request: HttpRequest) -> str:
+    """Who signs, as for decisions."""
+    return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"

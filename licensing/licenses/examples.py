@@ -1,0 +1,72 @@
+"""What the OpenAPI document shows of licences."""
+
+from kit.rest.openapi_examples import Operation, page_of
+from licensing.policies.examples import CREATED, MORE, UPDATED
+
+LICENSE_ID = "lic_01kd9wk2c4f7m9x3p6rq8t1vzh"
+EXPIRES = "2027-01-31T00:00:00.000000Z"
+NEW_LICENSE: dict[str, object] = {
+    "requesterId": "org_acme",
+    "requesterName": "Acme",
+    "licenseType": "commercial",
+    "tags": ["markets"],
+    "startsAt": "2026-01-31T00:00:00Z",
+    "expiresAt": "2027-01-31T00:00:00Z",
+    "price": {"amount": "1200.00", "currency": "EUR"},
+    "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
+}
+LICENSE: dict[str, object] = {
+    "id": LICENSE_ID,
+    "object": "license",
+    **NEW_LICENSE,
+    "contentIds": [],
+    "policyIds": [],
+    "startsAt": "2026-01-31T00:00:00.000000Z",
+    "expiresAt": EXPIRES,
+    "price": {"amount": 1200, "currency": "EUR"},
+    "status": "active",
+    "revokedAt": None,
+    "created": CREATED,
+    "updated": CREATED,
+}
+CLIENT_ID = "cli_01kd9wkd1n5s8v2y6b9f3j7m4p"
+CLIENT: dict[str, object] = {
+    "id": CLIENT_ID,
+    "object": "license_client",
+    "requesterId": "org_acme",
+    "requesterName": "Acme",
+    "name": "Acme's crawler",
+    "prefix": "svc_cs_4Kq9Zt",
+    "formerSecretUntil": None,
+    "revokedAt": None,
+    "lastUsedAt": None,
+    "created": CREATED,
+}
+WITH_SECRET = {**CLIENT, "secret": "svc_cs_4Kq9ZtB1nXw7Lr0Vf5Hc2Ys8Dm3Gj6Pa9e"}
+
+OPERATIONS = {
+    "GET /v1/licenses": Operation("listLicenses", page_of(LICENSE, **MORE)),
+    "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
+    "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),
+    "PATCH /v1/licenses/{id}": Operation(
+        "updateLicense",
+        {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
+        {"expiresAt": "2028-01-31T00:00:00Z"},
+        codes=("resource_revoked",),
+    ),
+    "POST /v1/licenses/{id}/revoke": Operation(
+        "revokeLicense", {**LICENSE, "status": "revoked", "revokedAt": UPDATED, "updated": UPDATED}
+    ),
+    "GET /v1/license-clients": Operation("listLicenseClients", page_of(CLIENT)),
+    "POST /v1/license-clients": Operation(
+        "createLicenseClient", WITH_SECRET, {"requesterId": "org_acme", "name": "Acme's crawler"}
+    ),
+    "GET /v1/license-clients/{id}": Operation("getLicenseClient", CLIENT),
+    "DELETE /v1/license-clients/{id}": Operation("revokeLicenseClient", {**CLIENT, "revokedAt": UPDATED}),
+    "POST /v1/license-clients/{id}/rotate": Operation(
+        "rotateLicenseClient",
+        {**WITH_SECRET, "formerSecretUntil": "2026-02-14T17:30:00.000000Z"},
+        {"overlapSeconds": 3600},
+        codes=("resource_revoked",),
+    ),
+}

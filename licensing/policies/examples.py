@@ -1,0 +1,56 @@
+"""What the OpenAPI document shows of policies."""
+
+from kit.rest.openapi_examples import Operation, page_of
+
+POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
+CREATED = "2026-01-31T09:00:00.000000Z"
+UPDATED = "2026-02-14T16:30:00.000000Z"
+RULES: list[dict[str, object]] = [
+    {
+        "action": "allow",
+        "priority": 1,
+        "conditions": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
+        "permissions": ["full_access"],
+        "rateLimit": {"requests": 100, "period": "hour"},
+    },
+    {
+        "action": "deny",
+        "priority": 99,
+        "conditions": {"default": True},
+        "message": "A commercial licence is required.",
+    },
+]
+NEW_POLICY: dict[str, object] = {
+    "name": "Commercial use",
+    "description": "For licensed companies.",
+    "rules": RULES,
+    "defaultAction": "deny",
+}
+POLICY: dict[str, object] = {
+    "id": POLICY_ID,
+    "object": "policy",
+    **NEW_POLICY,
+    "mode": "enforce",
+    "version": 1,
+    "created": CREATED,
+}
+NEXT_POLICY = {**POLICY, "version": 2, "updated": UPDATED}
+MORE: dict[str, object] = {
+    "hasMore": True,
+    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
+    "totalCount": 86,
+}
+
+OPERATIONS = {
+    "GET /v1/policies": Operation("listPolicies", page_of(NEXT_POLICY, **MORE)),
+    "POST /v1/policies": Operation("createPolicy", POLICY, NEW_POLICY),
+    "GET /v1/policies/{id}": Operation("getPolicy", NEXT_POLICY),
+    "PATCH /v1/policies/{id}": Operation("updatePolicy", NEXT_POLICY, {"rules": RULES}),
+    "DELETE /v1/policies/{id}": Operation(
+        "deletePolicy", {"id": POLICY_ID, "object": "policy", "deleted": True}, codes=("resource_in_use",)
+    ),
+    "GET /v1/policies/{id}/versions": Operation("listPolicyVersions", page_of(NEXT_POLICY, POLICY)),
+    "POST /v1/policies/{id}/rollback": Operation(
+        "rollbackPolicy", {**POLICY, "version": 3, "updated": UPDATED}, {"version": 1}
+    ),
+}

@@ -1,0 +1,26 @@
+"""What the OpenAPI document shows of sites."""
+
+from kit.rest.openapi_examples import Operation, page_of
+from licensing.policies.examples import CREATED, POLICY_ID, UPDATED
+
+SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
+NEW_SITE: dict[str, object] = {
+    "host": "publisher.example",
+    "mode": "observe",
+    "unknown": "allow",
+    "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
+}
+SITE: dict[str, object] = {"id": SITE_ID, "object": "site", **NEW_SITE, "created": CREATED, "updated": CREATED}
+
+OPERATIONS = {
+    "GET /v1/sites": Operation("listSites", page_of(SITE)),
+    "POST /v1/sites": Operation("createSite", SITE, NEW_SITE, codes=("resource_already_exists",)),
+    "GET /v1/sites/{id}": Operation("getSite", SITE),
+    "PATCH /v1/sites/{id}": Operation(
+        "updateSite",
+        {**SITE, "mode": "enforce", "updated": UPDATED},
+        {"mode": "enforce"},
+        codes=("resource_already_exists",),
+    ),
+    "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
+}

@@ -1,0 +1,162 @@
+"""A change to any number of items, carried out in steps, and undone in steps.
+
+The ids of the items, and the former value of each that changed, are kept for a day in an Upload, for the session that
+chose them. An interrupted change goes on where it stopped.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from time import monotonic
+from typing import TypedDict
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from kit.http.errors import ApiError
+from licensing.content.bulk import CHUNK, change_items
+from licensing.content.models import Content
+from operators.base.uploads import Upload, purge
+
+STEP_SECONDS = 2.0
+
+Value = str | None
+Line = tuple[str, str, Value]  # account, item, and in the file of former values the item's own
+
+
+class Progress(TypedDict):
+    total: int  # items
+    done: int
+    changed: int
+    at: int  # bytes of the file that are done
+
+
+class About(TypedDict):
+    verb: str
+    field: str  # status or policy_id
+    value: Value
+    accounts: list[str]
+    forth: Progress
+    back: Progress | None  # once it is undone
+    problem: str | None  # the refusal that ended it
+
+
+class BulkChange:
+    """One change. Its parts: `data` with the items, `before` with the former values, one JSON array on each line."""
+
+    def __init__(self, upload: Upload[About]) -> None:
+        self.upload = upload
+
+    @classmethod
+    def begin(
+        cls, request: HttpRequest, items: Iterable[tuple[str, str]], verb: str, field: str, value: Value
+    ) -> "BulkChange":
+        """`items` are pairs of id and account."""
+        purge()
+        about: About = {
+            "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress(), "back": None,
+            "problem": None,
+        }  # fmt: skip
+        accounts: set[str] = set()
+
+        def lines() -> Iterator[bytes]:
+            for item, account in items:
+                accounts.add(account)
+                about["forth"]["total"] += 1
+                yield line_of((account, item, None))
+
+        upload = Upload.keep(request, lines(), about)
+        about["accounts"] = sorted(accounts)
+        upload.save()
+        return cls(upload)
+
+    @classmethod
+    def find(cls, request: HttpRequest, token: str) -> "BulkChange | None":
+        upload: Upload[About] | None = Upload.find(request, token)
+        return None if upload is None else cls(upload)
+
+    @property
+    def about(self) -> About:
+        return self.upload.about
+
+    @property
+    def progress(self) -> Progress:
+        return self.about["back"] or self.about["forth"]
+
+    @property
+    def is_over(self) -> bool:
+        return self.about["problem"] is not None or self.progress["done"] >= self.progress["total"]
+
+    @property
+    def can_be_undone(self) -> bool:
+        return self.is_over and self.about["back"] is None and self.about["forth"]["changed"] > 0
+
+    def undo(self) -> None:
+        """Turns the change round: the next steps undo it."""
+        with self.upload.locked():
+            if self.can_be_undone:
+                self.about["back"] = {**progress(), "total": count_lines(self.upload)}
+                self.about["problem"] = None
+                self.upload.save()
+
+    def step(self) -> None:
+        """Goes on for STEP_SECONDS, and by CHUNK items at least. Raises ApiError for a policy deleted meanwhile."""
+        end = monotonic() + STEP_SECONDS
+        with self.upload.locked():
+            while not self.is_over:
+                self.next_chunk()
+                if monotonic() > end:
+                    break
+
+    def next_chunk(self) -> None:
+        now = self.progress
+        with self.upload.path("before" if self.about["back"] else "data").open("rb") as file:
+            file.seek(now["at"])
+            lines = list(islice(file, CHUNK))
+        groups: defaultdict[tuple[str, Value], list[str]] = defaultdict(list)
+        for account, item, former in map(json.loads, lines):
+            groups[account, former].append(item)
+        for (account, former), items in sorted(groups.items(), key=lambda one: (one[0][0], one[0][1] or "")):
+            try:
+                now["changed"] += (
+                    self.change_back(account, items, former) if self.about["back"] else (self.change(account, items))
+                )
+            except ApiError as error:
+                self.about["problem"] = error.message
+                self.upload.save()
+                raise
+        now["at"] += sum(map(len, lines))
+        now["done"] += len(lines)
+        self.upload.save()
+
+    @transaction.atomic
+    def change(self, account: str, items: list[str]) -> int:
+        """Former values are written down before the commit: a crash between the two leaves some that never changed."""
+        field, value = self.about["field"], self.about["value"]
+        rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
+        former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
+        changed = change_items(account, items, {field: value})
+        with self.upload.written("before", append=True) as file:
+            file.write(b"".join(map(line_of, former)))
+        return changed
+
+    @transaction.atomic
+    def change_back(self, account: str, items: list[str], former: Value) -> int:
+        """Items that somebody has changed since stay as they are."""
+        field, value = self.about["field"], self.about["value"]
+        rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
+        return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})
+
+
+def progress() -> Progress:
+    return {"total": 0, "done": 0, "changed": 0, "at": 0}
+
+
+def line_of(line: Line) -> bytes:
+    return json.dumps(line).encode() + b"\n"
+
+
+def count_lines(upload: Upload[About]) -> int:
+    with upload.path("before").open("rb") as file:
+        return sum(1 for _ in file)

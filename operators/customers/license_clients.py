@@ -1,0 +1,172 @@
+"""Clients of the licence server: created, rotated and revoked here. A secret is shown once, on the page after that."""
+
+from typing import Any, TypedDict
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.models import Account
+from licensing.clients import services
+from licensing.clients.models import LicenseClient
+from licensing.clients.serializers import LicenseClientSerializer
+from operators.access.api_key_forms import overlap_field
+from operators.access.one_time_key import show_once
+from operators.base.confirmation import confirm
+from operators.base.fields import validated
+from operators.base.filters import OptionsFilter, RelatedFilter
+from operators.base.model_admin import ServiceAdmin
+from operators.base.requests import kept
+
+STATE_COLOURS = {"active": "success", "revoked": "default"}
+
+
+class ClientForm(forms.ModelForm):
+    requester_own_id = forms.CharField(
+        max_length=255,
+        widget=UnfoldAdminTextInputWidget,
+        label="Requester",
+        help_text="The requester's own id, as in checks. Tokens carry this requester's licences.",
+    )
+
+    class Meta:
+        model = LicenseClient
+        fields = ("account", "name")
+        help_texts = {"name": "Its purpose, so that you recognise it."}
+
+
+class OverlapForm(forms.Form):
+    overlap_seconds = overlap_field("The old secret ends")
+
+
+class OverlapFields(TypedDict):
+    overlap_seconds: int
+
+
+class RevokedFilter(OptionsFilter[LicenseClient]):
+    title = "state"
+    parameter_name = "state"
+    options = {"active": "active", "revoked": "revoked"}
+
+    def narrowed(self, queryset: QuerySet[LicenseClient], value: str) -> QuerySet[LicenseClient]:
+        return queryset.filter(revoked_at__isnull=value == "active")
+
+
+class ClientFields(TypedDict):
+    id: str
+    account: Account
+    requester_own_id: str
+    name: str
+
+
+def checked(fields: ClientFields) -> dict[str, Any]:
+    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    body = {"requesterId": fields["requester_own_id"], "name": fields["name"]}
+    return validated(LicenseClientSerializer(), body)
+
+
+@admin.register(LicenseClient)
+class LicenseClientAdmin(ServiceAdmin[LicenseClient, ClientFields]):
+    shows_secret = True
+    form = ClientForm
+    list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
+    list_select_related = ("account", "requester")
+    list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
+    search_fields = ("name", "prefix")
+    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": ("identifier", "account", "requester", "name", "state", "prefix", "former_until",
+                           "last_used_at", "created", "revoked_at")
+            },
+        ),
+    )  # fmt: skip
+    readonly = ("identifier", "account", "requester", "name", "state", "prefix", "former_until", "last_used_at",
+                "created", "revoked_at")  # fmt: skip
+    autocomplete_fields = ("account",)
+    actions_detail = ("rotate", "revoke")
+    api_names = {"requesterId": "requester_own_id"}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: LicenseClient | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
+
+    def create(self, request: HttpRequest, fields: ClientFields) -> LicenseClient:
+        client, kept(request).secret = services.create_client(
+            fields["account"].pk, {**checked(fields), "id": fields["id"]}
+        )
+        return client
+
+    def response_add(
+        self, request: HttpRequest, obj: LicenseClient, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        return self.show_secret(request, obj, kept(request).secret)
+
+    def show_secret(self, request: HttpRequest, client: LicenseClient, secret: str, note: str = "") -> HttpResponse:
+        """The one page that has the secret."""
+        return show_once(
+            request,
+            self,
+            client,
+            secret,
+            title=f"The secret of {client.name}",
+            what="secret",
+            usage=f"It goes with the client_id {client.pk}, to /olp/token.",
+            note=note,
+        )
+
+    @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = self.found(request, object_id)
+
+        def perform(fields: OverlapFields) -> HttpResponse:
+            changed, secret = services.rotate_secret(client, fields["overlap_seconds"])
+            self.log_change(request, client, "Rotated the secret.")
+            return self.show_secret(request, changed, secret)
+
+        return confirm(
+            request,
+            self,
+            obj=client,
+            title=f"Rotate the secret of {client.name}?",
+            facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
+            effects=["A new secret is made and shown once.", "Tokens that the client has stay valid."],
+            button="Make the new secret",
+            form=OverlapForm,
+            perform=perform,
+        )
+
+    @action(
+        description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
+    )
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = self.found(request, object_id)
+
+        def perform(fields: object) -> str:
+            services.revoke_client(client)
+            self.log_change(request, client, "Revoked.")
+            return f"The client {client.name} is revoked."
+
+        return confirm(
+            request,
+            self,
+            obj=client,
+            title=f"Revoke {client.name}?",
+            facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
+            effects=[
+                "It gets no more tokens, and those that it has are refused from this moment on.",
+                "The licences of its requester stay as they are.",
+            ],
+            button="Revoke it",
+            danger=True,
+            perform=perform,
+        )
+
+    @display(description="State", label=STATE_COLOURS)
+    def state(self, client: LicenseClient) -> str:
+        return "active" if client.revoked_at is None else "revoked"

@@ -1,0 +1,199 @@
+"""Statements: read, printed, and exported with their lines. Nothing here can be changed."""
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import format_html
+from rest_framework.request import Request
+from unfold.contrib.filters.admin import DropdownFilter
+from unfold.decorators import action, display
+
+from analytics.models import Statement
+from analytics.statements.lines import lines_of
+from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from kit.rest.export import CHUNK, Row, columns_of, export
+from kit.rest.heavy import heavy
+from kit.values import ids
+from kit.values.amounts import plain
+from operators.base.exporting import ListExport
+from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
+from operators.base.links import change_url
+from operators.base.mixins import AdminMixin
+from operators.base.scope import request_scope
+from operators.base.searching import find_by_id, of_requesters
+
+MOST_LINES = 500  # on a page; the file has all
+MONTHS = 24  # that the filter offers
+
+
+class MonthFilter(DropdownFilter):
+    title = "month"
+    parameter_name = "month"
+
+    def lookups(self, request: HttpRequest, model_admin: AdminMixin[Statement]) -> list[tuple[str, str]]:
+        today = timezone.now()
+        latest = today.year * 12 + today.month - 1
+        months = [f"{number // 12}-{number % 12 + 1:02}" for number in range(latest, latest - MONTHS, -1)]
+        return [(month, month) for month in months]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
+        month = self.value()
+        known = month is not None and (month, month) in self.lookup_choices
+        return queryset.filter(month=date.fromisoformat(f"{month}-01")) if known else queryset
+
+
+class StatusFilter(OptionsFilter[Statement]):
+    title = "status"
+    parameter_name = "status"
+    options = {"open": "open", "closed": "closed"}
+
+    def narrowed(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
+        return queryset.filter(closed_at__isnull=value == "open")
+
+
+@admin.register(Statement)
+class StatementAdmin(ListExport[Statement]):
+    list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
+    list_select_related = ("account", "requester")
+    list_filter = (
+        MonthFilter,
+        StatusFilter,
+        ("currency", ExactTextFilter),
+        ("requester", RelatedFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("pk",)
+    search_help_text = "A whole stm_ id, or the beginning of a requester's id or name."
+    sortable_by = ()
+    actions_list = ("export_items",)
+    actions_detail = ("print_page", "export_lines")
+    export_name = "statements"
+    export_columns = tuple(columns_of(StatementSerializer))
+    fields = readonly_fields = (
+        "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices", "charges",
+        "corrections", "turnover", "closed_with", "told_lines",
+    )  # fmt: skip
+
+    class Media:
+        css = {"all": ["operators/statement.css"]}
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Statement], search_term: str
+    ) -> tuple[QuerySet[Statement], bool]:
+        term = search_term.strip()
+        if not term or ids.decode("stm", term) is not None:
+            return find_by_id(queryset, "stm", term), False
+        return of_requesters(queryset, request_scope(request), term), False
+
+    @heavy
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        return super().changelist_view(request, extra_context)
+
+    def exported(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
+        return queryset.select_related(None).select_related("requester")
+
+    def export_rows(self, rows: list[Statement]) -> list[Row]:
+        serializer = StatementSerializer()
+        return [serializer.to_representation(statement) for statement in rows]
+
+    @heavy
+    @action(description="Print", icon="print", permissions=["view"], url_path="print")
+    def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        statement = self.found(request, object_id)
+        return render(request, "operators/customers/statement.html", shown(statement))
+
+    @heavy
+    @action(description="Export", icon="download", permissions=["view"], url_path="lines")
+    def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        statement = self.found(request, object_id)
+        name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
+        return export(Request(request), "csv", name, columns_of(StatementLineSerializer), line_chunks(statement))
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Month")
+    def of_month(self, statement: Statement) -> str:
+        return f"{statement.month:%Y-%m}"
+
+    @display(description="Requester", empty_value="of no requester")
+    def holder(self, statement: Statement) -> str | None:
+        return str(statement.requester) if statement.requester else None
+
+    @display(description="Requester", empty_value="of no requester")
+    def asker(self, statement: Statement) -> str | None:
+        requester = statement.requester
+        if requester is None:
+            return None
+        link = '<a class="text-link" href="{}">{}</a> ({})'
+        return format_html(link, change_url(requester), requester, requester.requester_id)
+
+    @display(description="Status", label={"open": "info", "closed": "success"})
+    def state(self, statement: Statement) -> str:
+        return statement.status
+
+    @display(description="Status")
+    def state_in_words(self, statement: Statement) -> str:
+        if statement.closed_at is None:
+            return "open: it grows with the ledger until its month is over"
+        return f"closed on {statement.closed_at:%Y-%m-%d %H:%M} UTC; it never changes"
+
+    @display(description="Opening balance")
+    def opened_with(self, statement: Statement) -> str:
+        return sum_of(statement.opening, statement)
+
+    @display(description="Licence prices")
+    def prices(self, statement: Statement) -> str:
+        return sum_of(statement.licenses, statement)
+
+    @display(description="Charged checks")
+    def charges(self, statement: Statement) -> str:
+        return f"{sum_of(statement.usage, statement)} for {statement.decisions:,} decisions"
+
+    @display(description="Adjustments")
+    def corrections(self, statement: Statement) -> str:
+        return sum_of(statement.adjustments, statement)
+
+    @display(description="Total of the month")
+    def turnover(self, statement: Statement) -> str:
+        return sum_of(statement.total, statement)
+
+    @display(description="Closing balance")
+    def closed_with(self, statement: Statement) -> str:
+        return sum_of(statement.closing, statement)
+
+    @display(description="Lines")
+    def told_lines(self, statement: Statement) -> str:
+        return render_to_string("operators/customers/statement_lines.html", shown(statement))
+
+
+def sum_of(amount: Decimal, statement: Statement) -> str:
+    return f"{plain(amount)} {statement.currency}"
+
+
+def shown(statement: Statement) -> dict[str, object]:
+    """What the templates show of a statement: its first lines as they were booked, and how many more there are."""
+    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
+    figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
+    return {
+        "statement": statement,
+        "lines": [{"line": line, "amount": plain(line.amount)} for line in lines],
+        "more": max(0, statement.lines - MOST_LINES),
+        **{name: plain(getattr(statement, name)) for name in figures},
+    }
+
+
+def line_chunks(statement: Statement) -> Iterator[list[Row]]:
+    """All lines, as they were booked; each chunk begins where the one before ended."""
+    serializer, last = StatementLineSerializer(), None
+    ordered = lines_of(statement).order_by("pk")
+    while rows := list((ordered if last is None else ordered.filter(pk__gt=last))[:CHUNK]):
+        yield [serializer.to_representation(line) for line in rows]
+        last = rows[-1].pk

@@ -1,0 +1,48 @@
+"""Clients of the licence server in the admin: made, rotated, revoked."""
+
+import re
+
+from django.urls import reverse
+from django.utils import timezone
+
+from licensing.clients.models import LicenseClient
+from licensing.clients.services import authenticated
+from operators.base.links import change_url
+from tests import factories
+from tests.admin.forms import submit
+
+ADD = reverse("admin:licensing_licenseclient_add")
+
+
+def shown_secrets(reply):
+    return re.findall(r"svc_cs_[0-9A-Za-z]{34}", reply.content.decode())
+
+
+def act(client, made, action, **fields):
+    return submit(client, reverse(f"admin:licensing_licenseclient_{action}", args=[made.pk]), **fields)
+
+
+def works(made, secret):
+    return authenticated(made.pk, secret, timezone.now()) is not None
+
+
+def test_an_operator_makes_a_client_and_sees_its_secret_once(admin, account):
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", name="Crawler")
+    [secret] = set(shown_secrets(reply))
+    made = LicenseClient.objects.get()
+    assert (made.requester.requester_id, works(made, secret)) == ("org_acme", True)
+    assert "no-store" in reply.headers["Cache-Control"]
+    assert shown_secrets(admin.get(change_url(made))) == []
+
+
+def test_an_operator_rotates_a_secret(admin, account):
+    made, old = factories.license_client(account)
+    [new] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
+    assert (works(made, old), works(made, new)) == (False, True)
+
+
+def test_an_operator_revokes_a_client(admin, account):
+    made, secret = factories.license_client(account)
+    assert act(admin, made, "revoke").status_code == 302
+    assert not works(made, secret)
+    assert "revoked" in admin.get(change_url(made)).content.decode()

@@ -1,0 +1,67 @@
+"""What was booked is given back by a button: the adjustment is prefilled, and booked after a page that asks."""
+
+from decimal import Decimal
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.urls import reverse
+
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.licenses.services import revoke_license
+from operators.base.links import change_url
+from tests import factories, ledger
+from tests.admin.forms import form_values
+
+
+@pytest.fixture
+def charged(api, account):
+    """A licence with a price, a decision that it charged, and the entry of the charge."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    held = factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    return {"license": held, "decision": AccessEvent.objects.get(), "entry": LedgerEntry.objects.get(type="usage")}
+
+
+def refund(client, obj):
+    """Presses the button; the form that it leads to."""
+    link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[quote(obj.pk)])
+    assert link in client.get(change_url(obj)).content.decode()
+    reply = client.get(link)
+    assert reply.status_code == 302
+    return reply.headers["Location"]
+
+
+@pytest.mark.parametrize(("what", "amount"), [("license", "-100"), ("decision", "-0.05"), ("entry", "-0.05")])
+def test_a_refund_is_prefilled_asked_for_and_booked(admin, charged, what, amount):
+    address = refund(admin, charged[what])
+    values = form_values(admin.get(address).content.decode())
+    assert values["amount"] == [amount]
+    asked = admin.post(address, {**values, "_save": "Save"})
+    assert "Revenue falls by" in asked.content.decode()
+    booked = admin.post(address, form_values(asked.content.decode()))
+    assert booked.status_code == 302
+    entry = LedgerEntry.objects.latest("pk")
+    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal(amount), charged["license"].pk)
+    assert (entry.requester.requester_id, entry.license_type) == ("org_acme", "commercial")
+    assert entry.description == f"Refund of {charged[what].pk}"
+
+
+def test_a_revoked_licence_can_still_be_refunded(admin, charged):
+    revoke_license(charged["license"])
+    query = parse_qs(urlsplit(refund(admin, charged["license"])).query)
+    assert (query["amount"], query["currency"]) == (["-100"], ["EUR"])
+
+
+def test_what_earned_nothing_offers_no_refund(admin, account):
+    free, back = factories.license(account), ledger.add(account, "-1")
+    for obj in (free, back):
+        link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[quote(obj.pk)])
+        assert link not in admin.get(change_url(obj)).content.decode()
+        assert admin.get(link).status_code in (302, 403, 404)
+        assert LedgerEntry.objects.filter(type="adjustment", description__startswith="Refund").count() == 0
+
+
+def test_who_may_not_add_to_the_ledger_is_not_offered_it(sign_in, staff, account, charged):
+    client = sign_in(staff("licensing.view_license", "analytics.view_ledgerentry", accounts=[account]))
+    assert "/refund" not in client.get(change_url(charged["license"])).content.decode()

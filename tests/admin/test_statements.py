@@ -1,0 +1,80 @@
+"""Statements in the admin: listed, opened, printed and exported, and never changed."""
+
+import csv
+from datetime import UTC, datetime
+
+import pytest
+from django.urls import reverse
+
+from analytics.models import Statement
+from analytics.statements.closing import close_due
+from operators.base.links import change_url
+from tests import factories, ledger
+
+LIST = reverse("admin:analytics_statement_changelist")
+JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def booked(account):
+    org = ledger.requester(account)
+    item = factories.content(account, title="Herrings <b>")
+    ledger.add(account, "100", type="license", created=JANUARY, requester=org, description="A year of it")
+    for _ in range(2):
+        ledger.add(account, "0.05", type="usage", created=JANUARY, requester=org, content=item, license_type="press")
+    ledger.add(account, "-30", created=FEBRUARY, requester=org, description="Refund")
+    close_due(datetime(2026, 2, 3, tzinfo=UTC))
+
+
+def page(client, path):
+    reply = client.get(path)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def test_the_list_shows_balances_and_what_is_closed(admin, booked):
+    html = page(admin, LIST)
+    for said in ("2026-01", "2026-02", "100.1 USD", "70.1 USD", "open", "closed"):
+        assert said in html
+
+
+@pytest.mark.parametrize(
+    ("query", "number"), [("status=open", 1), ("status=closed", 1), ("currency=EUR", 0), ("q=org", 2), ("q=nobody", 0)]
+)
+def test_the_list_is_filtered(admin, booked, query, number):
+    assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
+
+
+def test_a_statement_has_its_figures_and_its_lines(admin, booked):
+    html = page(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
+    for said in ("it never changes", "0.1 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.1 USD"):
+        assert said in html
+
+
+def test_a_statement_prints_on_a_page_of_its_own(admin, booked):
+    one = Statement.objects.get(closed_at=None)
+    html = page(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
+    for said in ("Statement for February 2026", "open: not final", "Refund", "-30", "70.1 USD", "statement.css"):
+        assert said in html
+    assert "<script" not in html
+
+
+def test_the_list_and_the_lines_of_one_are_exported(admin, booked):
+    one = Statement.objects.get(closed_at__isnull=False)
+    listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode()
+    assert [row["closing"] for row in csv.DictReader(listed.splitlines())] == ["70.1", "100.1"]
+    lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode()
+    assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
+
+
+def test_nobody_sees_those_of_an_account_out_of_sight(sign_in, staff, other_account, booked):
+    client = sign_in(staff("analytics.view_statement", accounts=[other_account]))
+    one = Statement.objects.get(closed_at=None)
+    assert client.get(LIST).context["cl"].result_count == 0
+    for name in ("print_page", "export_lines"):
+        assert client.get(reverse(f"admin:analytics_statement_{name}", args=[one.pk])).status_code == 404
+
+
+def test_without_the_right_there_is_nothing_to_see(sign_in, staff, account, booked):
+    client = sign_in(staff("analytics.view_ledgerentry", accounts=[account]))
+    assert client.get(LIST).status_code == 403

@@ -1,0 +1,243 @@
+"""Statements against the ledger: whatever was booked and whenever months were closed, they add up to it exactly."""
+
+import random
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from threading import Thread
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analytics.ledger.adjustments import adjust
+from analytics.ledger.entries import add_entries
+from analytics.models import (
+    AccessEvent,
+    ClosedLine,
+    ClosedStatement,
+    LedgerEntry,
+    Statement,
+    StatementLine,
+    statement_id,
+)
+from analytics.statements.checking import differences
+from analytics.statements.closing import close_due
+from licensing.demo.removal import remove_demo
+from tests import factories, ledger
+from tests.clock import clock  # noqa: F401 - a fixture
+
+BEGIN = datetime(2025, 11, 7, tzinfo=UTC)
+EDGES = [datetime(2026, month, 1, tzinfo=UTC) + timedelta(microseconds=n) for month in (1, 2, 3) for n in (-1, 0, 1)]
+
+
+class World:
+    """Entries of two accounts, made up by a random generator, booked one after the other with closings in between."""
+
+    def __init__(self, seed, size):
+        self.chance = random.Random(seed)
+        self.accounts = [factories.account(), factories.account(name="Other")]
+        self.orgs = {one.pk: [None, *(ledger.requester(one, f"org {n}") for n in range(3))] for one in self.accounts}
+        self.items = {one.pk: [None, factories.content(one), factories.content(one)] for one in self.accounts}
+        self.closed = {}
+        moments = sorted(self.moment() for _ in range(size))
+        for moment in moments:
+            if self.chance.random() < 0.1:
+                close_due(moment)
+                self.check_closed_stay()
+            add_entries([self.entry(moment)])
+
+    def moment(self):
+        if self.chance.random() < 0.3:
+            return self.chance.choice(EDGES)
+        return BEGIN + timedelta(seconds=self.chance.random() * 130 * 86_400)
+
+    def entry(self, booked):
+        account, kind = (
+            self.chance.choice(self.accounts),
+            self.chance.choice(["usage", "usage", "license", "adjustment"]),
+        )
+        digits = self.chance.choice([1, 333_333, self.chance.randint(-(10**12), 10**13)])
+        late = timedelta(days=self.chance.choice([0, 0, 1, 40, 400]))
+        return LedgerEntry(
+            account=account,
+            type=kind,
+            amount=Decimal(digits).scaleb(-6),
+            currency=self.chance.choice(["EUR", "USD", "JPY"]),
+            occurred_at=booked if kind == "usage" else booked - late,
+            license_type=self.chance.choice([None, "commercial", "Ä"]),
+            content=self.chance.choice(self.items[account.pk]),
+            requester=self.chance.choice(self.orgs[account.pk]),
+            description=None if kind == "usage" else "why",
+            created=booked,
+        )
+
+    def check_closed_stay(self):
+        now = {one["id"]: one for one in Statement.objects.filter(closed_at__isnull=False).values()}
+        assert {pk: now[pk] for pk in self.closed} == self.closed
+        self.closed = now
+
+
+def expected(entries):
+    """The total, the number of decisions and the lines of each statement, worked out in Python."""
+    of = defaultdict(lambda: {"total": Decimal(0), "decisions": 0, "lines": defaultdict(Decimal)})
+    for entry in entries:
+        month = entry.created.date().replace(day=1)
+        one = of[entry.account_id, entry.requester_id, month, entry.currency]
+        is_usage = entry.type == "usage"
+        one["total"] += entry.amount
+        one["decisions"] += is_usage
+        by = (entry.license_id, entry.license_type, entry.content_id) if is_usage else entry.pk
+        one["lines"][entry.type, by] += entry.amount
+    return of
+
+
+def check_against_ledger():
+    wanted = expected(LedgerEntry.objects.order_by("created", "pk"))
+    balances = defaultdict(Decimal)
+    statements = list(Statement.objects.order_by("month"))
+    for one in statements:
+        key = (one.account_id, one.requester_id, one.month, one.currency)
+        should = wanted.pop(key)
+        holder = (one.account_id, one.requester_id, one.currency)
+        assert one.pk == statement_id(*key)
+        assert (one.total, one.decisions, one.lines) == (should["total"], should["decisions"], len(should["lines"]))
+        assert one.licenses + one.usage + one.adjustments == one.total
+        assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)
+        balances[holder] = one.closing
+        lines = StatementLine.objects.filter(
+            account=one.account_id, requester=one.requester_id, month=one.month, currency=one.currency
+        )
+        got = {
+            (line.type, (line.license_id, line.license_type, line.content_id) if line.type == "usage" else line.pk): (
+                line.amount
+            )
+            for line in lines
+        }
+        assert got == dict(should["lines"])
+    assert not wanted
+    assert differences() == []
+
+
+@pytest.mark.parametrize("size", [40])
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32))
+def test_statements_equal_the_ledger_for_every_requester_month_and_currency(db, size, seed):
+    with transaction.atomic():
+        world = World(seed, size)
+        check_against_ledger()
+        close_due(datetime(2026, 2, 14, tzinfo=UTC))
+        world.check_closed_stay()
+        check_against_ledger()
+        close_due(datetime(2026, 5, 1, 1, tzinfo=UTC))
+        world.check_closed_stay()
+        check_against_ledger()
+        assert not Statement.objects.filter(closed_at=None).exists()
+        transaction.set_rollback(True)
+
+
+# --- Closing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now", "closed"), [("2026-02-01T00:59:59Z", 0), ("2026-02-01T01:00:00Z", 1)])
+def test_a_month_is_closed_an_hour_after_its_end(account, now, closed):
+    ledger.add(account, created=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
+    assert close_due(datetime.fromisoformat(now)) == closed
+    assert ClosedStatement.objects.count() == closed
+
+
+def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(account, clock):  # noqa: F811
+    clock.set("2026-01-20T12:00:00Z")
+    booked = ledger.add(account, "100", requester=ledger.requester(account), created=clock.now)
+    clock.set("2026-02-02T00:00:00Z")
+    close_due()
+    [january] = Statement.objects.values()
+    adjust(
+        account.pk,
+        {
+            "amount": Decimal("-30"),
+            "currency": "USD",
+            "occurred_at": booked.created,
+            "requester_id": "org",
+            "description": "Refund",
+        },
+    )
+    assert Statement.objects.values().get(pk=january["id"]) == january
+    february = Statement.objects.get(closed_at=None)
+    assert (february.opening, february.adjustments, february.closing) == (100, -30, 70)
+
+
+def test_what_a_check_charged_stands_in_the_month_of_its_decision(api, account, clock):  # noqa: F811
+    clock.set("2026-01-31T23:59:59.999999Z")
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    factories.license(account, per_access="0.05")
+    for _ in range(3):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    clock.set("2026-02-01T00:00:00Z")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    figures = [(one.month.month, one.usage, one.decisions) for one in Statement.objects.order_by("month")]
+    assert figures == [(1, Decimal("0.15"), 3), (2, Decimal("0.05"), 1)]
+
+
+def test_months_without_entries_are_passed_over(account):
+    ledger.add(account, "1", created=datetime(2025, 11, 5, tzinfo=UTC))
+    assert close_due(datetime(2026, 2, 5, tzinfo=UTC)) == 3
+    ledger.add(account, "2", created=datetime(2026, 2, 5, tzinfo=UTC))
+    assert [(one.opening, one.closing) for one in Statement.objects.order_by("month")] == [(0, 1), (1, 3)]
+
+
+def test_closing_again_changes_nothing(account):
+    ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
+    now = datetime(2026, 2, 5, tzinfo=UTC)
+    assert [close_due(now), close_due(now)] == [1, 0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_closings_at_the_same_moment_each_month_is_closed_once():
+    account = factories.account()
+    for month in (1, 2, 3, 4):
+        ledger.add(account, created=datetime(2026, month, 5, tzinfo=UTC))
+    closed = []
+
+    def work():
+        closed.append(close_due(datetime(2026, 5, 2, tzinfo=UTC)))
+        connection.close()
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(closed) == 4
+    assert (ClosedStatement.objects.count(), ClosedLine.objects.count()) == (4, 4)
+    assert differences() == []
+
+
+@pytest.mark.parametrize("model", [ClosedStatement, ClosedLine])
+@pytest.mark.parametrize(
+    "change", [lambda rows: rows.update(currency="EUR"), lambda rows: rows._raw_delete("default")]
+)
+def test_the_database_keeps_closed_months_as_they_are(account, model, change):
+    ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
+    close_due(datetime(2026, 2, 5, tzinfo=UTC))
+    with pytest.raises(DatabaseError, match="a closed month never changes"), transaction.atomic():
+        change(model.objects.all())
+
+
+def test_a_demo_goes_with_its_statements(db):
+    account = factories.account(is_demo=True)
+    ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
+    close_due(datetime(2026, 2, 5, tzinfo=UTC))
+    remove_demo(account)
+    assert (Statement.objects.count(), ClosedLine.objects.count()) == (0, 0)
+
+
+def test_purging_decisions_leaves_statements_as_they_are(api, account, clock):  # noqa: F811
+    clock.set("2026-01-31T12:00:00Z")
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    factories.license(account, per_access="0.05")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    before = list(Statement.objects.values())
+    AccessEvent.objects.all().delete()  # as a purge does, which on PostgreSQL drops whole partitions
+    assert list(Statement.objects.values()) == before != []

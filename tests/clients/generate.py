@@ -1,0 +1,274 @@
+"""The generated files of clients/: types by generators, the operations by the templates here.
+
+`python -m tests.clients.generate` writes them anew (the tools of Node are those of tests/openapi).
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import django
+
+from kit.rest.components import used
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "clients" / "python" / "src" / "content_access_licensing"
+TYPESCRIPT = ROOT / "clients" / "typescript" / "src"
+WORDS = ("description", "example", "examples", "summary")
+JSON = "application/json"
+TYPES_OF_PYTHON = [
+    *("--input-file-type", "openapi", "--openapi-scopes", "schemas", "--output-model-type", "typing.TypedDict"),
+    *("--target-python-version", "3.11", "--use-standard-collections", "--use-union-operator"),
+    *("--enum-field-as-literal", "all", "--use-schema-description", "--no-use-closed-typed-dict"),
+    *("--formatters", "builtin", "--disable-timestamp", "--custom-file-header", "# Generated. See tests/clients."),
+    *("--type-mappings", "date-time=string", "uri=string", "date=string", "ip=string", "ip-range=string"),
+]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a method of a client has to know."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    body: str | None
+    answer: str
+    is_list: bool  # paged: the answer is the type of a member
+    takes_query: bool
+    is_keyed: bool  # gets an Idempotency-Key by itself
+    is_conditional: bool
+
+    @property
+    def ids(self) -> list[str]:
+        return re.findall(r"{(\w+)}", self.path)
+
+
+def name_of(schema: dict[str, Any]) -> str:
+    return str(schema["$ref"].rpartition("/")[2])
+
+
+def operations(document: dict[str, Any]) -> Iterator[Operation]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            [success] = [reply for status, reply in operation["responses"].items() if status in ("200", "201")]
+            answer = name_of(success["content"][JSON]["schema"])
+            page = document["components"]["schemas"][answer].get("properties", {})
+            is_list = "nextCursor" in page
+            body = operation.get("requestBody")
+            parameters = operation.get("parameters", [])
+            names = {one["name"] for one in parameters}
+            yield Operation(
+                name=operation["operationId"],
+                method=method.upper(),
+                path=path,
+                summary=operation["summary"],
+                body=name_of(body["content"][JSON]["schema"]) if body else None,
+                answer=name_of(page["data"]["items"]) if is_list else answer,
+                is_list=is_list,
+                takes_query=any(one["in"] == "query" for one in parameters),
+                # A check with a key takes the slower of two ways; without one it is repeated where that is safe.
+                is_keyed="Idempotency-Key" in names and not path.startswith("/v1/access/"),
+                is_conditional="If-Match" in names,
+            )
+
+
+Amounts = dict[str, list[str]]
+
+
+def amounts(document: dict[str, Any]) -> Amounts:
+    """By the schema of an answer the names of what is money in it: of amounts, and of objects of amounts."""
+    schemas = document["components"]["schemas"]
+    found = {one.answer: sorted(names_of_money(schemas, one.answer)) for one in operations(document)}
+    # What is in an event hangs on its type: names that are no other number anywhere.
+    found["SentEvent"] = sorted(set().union(*found.values()) - names_of_numbers(schemas, schemas))
+    return {answer: names for answer, names in sorted(found.items()) if names}
+
+
+def names_of_money(schemas: dict[str, Any], answer: str) -> set[str]:
+    return {
+        name
+        for schema in [answer, *used(schemas, schemas[answer])]
+        for name, field in schemas[schema].get("properties", {}).items()
+        if "decimal" in (field.get("format"), format_of_members(field))
+    }
+
+
+def format_of_members(field: dict[str, Any]) -> str | None:
+    members = field.get("additionalProperties")
+    return members.get("format") if isinstance(members, dict) else None
+
+
+def names_of_numbers(schemas: dict[str, Any], within: Iterable[str]) -> set[str]:
+    """Of other numbers."""
+    return {
+        name
+        for schema in within
+        for name, field in schemas[schema].get("properties", {}).items()
+        if re.search("integer|number", str(field.get("type"))) and field.get("format") != "decimal"
+    }
+
+
+# --- Python ----------------------------------------------------------------------------------------------------------
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def python_method(one: Operation, money: Amounts, *, is_async: bool) -> str:
+    given = [*(f"{name}: str" for name in one.ids), *([f"body: types.{one.body}"] if one.body else [])]
+    given += ["query: Query | None = None"] if one.takes_query else []
+    passed = (["query=query"] if one.takes_query else []) + (["body=body"] if one.body else [])
+    passed += [f'answer="{one.answer}"'] if one.answer in money else []
+    options = []
+    if one.method == "POST":
+        options.append("idempotency_key: str | None = None")
+        passed += ["idempotency_key=idempotency_key", *(["keyed=True"] if one.is_keyed else [])]
+    if one.is_conditional:
+        options.append("if_match: str | None = None")
+        passed.append("if_match=if_match")
+    signature = ", ".join(["self", *given, *(["*", *options] if options else [])])
+    path = f'"{one.path}"'
+    if one.ids:
+        path = "f" + re.sub(r"{(\w+)}", r"{quote(\1, safe='')}", path)
+    made = ", ".join([f'"{one.method}"', path, *passed])
+    if one.is_list:
+        kind = "AsyncIterator" if is_async else "Iterator"
+        head, answer, result = "def", f"{kind}[types.{one.answer}]", f"self.pages(call({made}))"
+    else:
+        head, answer = ("async def" if is_async else "def"), f"types.{one.answer}"
+        sent = f"{'await ' if is_async else ''}self.send(call({made}))"
+        result = f'cast("types.{one.answer}", {sent})'
+    lines = [f"    {head} {snake(one.name)}({signature}) -> {answer}:", f'        """{one.summary}."""']
+    return "\n".join([*lines, f"        return {result}\n"])
+
+
+def python_amounts(document: dict[str, Any]) -> str:
+    rows = "".join(f'    "{answer}": frozenset({names!r}),\n' for answer, names in amounts(document).items())
+    return (
+        '"""Where money is: by the type of an answer the names of amounts. '
+        f'Generated. See tests/clients."""\n\nAMOUNTS: dict[str, frozenset[str]] = {{\n{rows}}}\n'
+    )
+
+
+def python_operations(document: dict[str, Any]) -> str:
+    head = (
+        '"""Every operation of the API as a method. Generated. See tests/clients."""\n\n'
+        "from __future__ import annotations\n\n"
+        "from collections.abc import AsyncIterator, Iterator\n"
+        "from typing import TYPE_CHECKING, Any, cast\n"
+        "from urllib.parse import quote\n\n"
+        "from content_access_licensing.protocol import Call, Query, call\n\n"
+        "if TYPE_CHECKING:\n    from content_access_licensing import types\n"
+    )
+    text = head
+    for name, is_async, send, pages in (
+        ("Operations", False, "def send(self, call: Call) -> Any", "def pages(self, call: Call) -> Iterator[Any]"),
+        (
+            "AsyncOperations",
+            True,
+            "async def send(self, call: Call) -> Any",
+            "def pages(self, call: Call) -> AsyncIterator[Any]",
+        ),
+    ):
+        needed = [f"    {one}:\n        raise NotImplementedError\n" for one in (send, pages)]
+        methods = [python_method(one, amounts(document), is_async=is_async) for one in operations(document)]
+        text += f"\n\nclass {name}:\n" + "\n".join(needed + methods)
+    return text
+
+
+# --- TypeScript ------------------------------------------------------------------------------------------------------
+
+
+def typescript_method(one: Operation, money: Amounts) -> str:
+    given = [*(f"{name}: string" for name in one.ids), *([f'body: Schemas["{one.body}"]'] if one.body else [])]
+    given += ["query?: Query"] if one.takes_query else []
+    options = (["idempotencyKey?: string"] if one.method == "POST" else []) + (
+        ["ifMatch?: string"] if one.is_conditional else []
+    )
+    given += [f"options?: {{ {'; '.join(options)} }}"] if options else []
+    passed = (["query"] if one.takes_query else []) + (["body"] if one.body else [])
+    passed += ["keyed: true"] if one.is_keyed else []
+    passed += [f'answer: "{one.answer}"'] if one.answer in money else []
+    passed += ["...options"] if options else []
+    path = "`" + re.sub(r"{(\w+)}", r"${encodeURIComponent(\1)}", one.path) + "`"
+    call = f'{{ method: "{one.method}", path: {path}{"".join(f", {part}" for part in passed)} }}'
+    answer = f'Schemas["{one.answer}"]'
+    kind, send = ("AsyncGenerator", "pages") if one.is_list else ("Promise", "send")
+    return (
+        f"  /** {one.summary}. */\n"
+        f"  {one.name}({', '.join(given)}): {kind}<{answer}> {{\n    return this.{send}({call});\n  }}\n"
+    )
+
+
+def typescript_operations(document: dict[str, Any]) -> str:
+    rows = "".join(f"  {answer}: {json.dumps(names)},\n" for answer, names in amounts(document).items())
+    return (
+        "// Every operation of the API as a method. Generated. See tests/clients.\n"
+        'import type { Call, Query } from "./protocol.js";\n'
+        'import type { components } from "./schema.js";\n\n'
+        'export type Schemas = components["schemas"];\n'
+        "/** Where money is, by the type of an answer: the names of amounts, and of objects of amounts. */\n"
+        f"export const AMOUNTS: Record<string, string[]> = {{\n{rows}}};\n\n"
+        "export abstract class Operations {\n"
+        "  abstract send<T>(call: Call): Promise<T>;\n"
+        "  abstract pages<T>(call: Call): AsyncGenerator<T>;\n\n"
+        + "\n".join(typescript_method(one, amounts(document)) for one in operations(document))
+        + "}\n"
+    )
+
+
+# --- Whether they are of this document -------------------------------------------------------------------------------
+
+
+def without_words(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_words(member) for member in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: without_words(member) for name, member in value.items() if name not in WORDS or name == "properties"}
+
+
+def digest(document: dict[str, Any]) -> str:
+    """Stands for the shapes that the types are made from."""
+    shapes = json.dumps(without_words(document["components"]["schemas"]), sort_keys=True)
+    return hashlib.sha256(shapes.encode()).hexdigest()[:16]
+
+
+def write(document: dict[str, Any]) -> None:
+    (PYTHON / "amounts.py").write_text(python_amounts(document))
+    (PYTHON / "operations.py").write_text(python_operations(document))
+    (TYPESCRIPT / "operations.ts").write_text(typescript_operations(document))
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "openapi.json"
+        source.write_text(json.dumps({**document, "paths": {}, "webhooks": {}}))
+        tool = os.environ.get("DATAMODEL_CODEGEN", str(Path(sys.executable).parent / "datamodel-codegen"))
+        subprocess.run(
+            [tool, "--input", source, "--output", PYTHON / "types.py", *TYPES_OF_PYTHON],
+            check=True,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        )
+        types_of_typescript = ROOT / "tests" / "openapi" / "types.mjs"
+        subprocess.run(["node", types_of_typescript, source, TYPESCRIPT / "schema.ts"], check=True)
+    for path, mark in ((PYTHON / "types.py", "#"), (TYPESCRIPT / "schema.ts", "//")):
+        path.write_text(f"{mark} Shapes: {digest(document)}\n{path.read_text()}")
+    ruff = [sys.executable, "-m", "ruff"]
+    subprocess.run([*ruff, "format", "-q", PYTHON], check=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from config.pages import openapi_document
+
+    write(openapi_document())

@@ -1,0 +1,52 @@
+// The story by clients/typescript: `node story.mjs DIST BASE_URL API_KEY` prints what it saw as JSON.
+const [dist, baseUrl, apiKey] = process.argv.slice(2);
+const { Client, ApiError, gate, verify } = await import(`file://${dist}/index.js`);
+const client = new Client({ apiKey, baseUrl });
+const saw = {};
+
+const item = await client.createContent({ title: "Markets", externalId: "my-first", source: "https://pub.example/a" });
+const policy = await client.createPolicy({
+  name: "Licensed only",
+  rules: [
+    { action: "allow", priority: 1, conditions: { hasValidLicense: true }, permissions: ["full_access"] },
+    { action: "deny", conditions: { default: true }, message: "Buy a licence." },
+  ],
+});
+await client.updateContent(item.id, { policyId: policy.id });
+const denied = await client.checkAccess({ externalId: "my-first", requester: "org_acme" });
+saw.denied = [denied.allowed, denied.reason];
+const pricePerAccess = { amount: "0.050001", currency: "USD" };
+await client.createLicense({ requesterId: "org_globex", licenseType: "pro", pricePerAccess });
+saw.charge = (await client.checkAccess({ externalId: "my-first", requester: { id: "org_globex" } })).charge;
+saw.total = (await client.getRevenueReport({ period: "7d" })).summary.total;
+
+for (const type of ["report", "image", "article"]) await client.createContent({ title: type, type });
+saw.found = [];
+for await (const one of client.listContent({ "type[in]": ["report", "article"], limit: 1 })) saw.found.push(one.title);
+saw.file = (await new Response(await client.export("/v1/access/decisions", { format: "csv" })).text()).split("\r\n").length;
+try {
+  await client.updateContent(item.id, { title: "Other" }, { ifMatch: '"elsewhere"' });
+} catch (error) {
+  saw.error = [error instanceof ApiError, error.status, error.code, Boolean(error.requestId)];
+}
+
+const page = gate({ client, requester: (request) => request.headers.get("x-who") ?? undefined });
+const visit = async (who, url) => (await page(new Request(url, { headers: who ? { "x-who": who } : {} })))?.status ?? 200;
+saw.visits = [
+  await visit("org_acme", "https://pub.example/a"),
+  await visit("org_globex", "https://pub.example/a"),
+  await visit("org_acme", "https://pub.example/unknown"),
+  await visit(null, "https://pub.example/a"),
+];
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const now = String(Math.floor(Date.now() / 1000));
+const body = '{"type": "ping", "data": {"price": {"amount": 0.10}, "metadata": {"amount": 1.5}}}';
+const bytes = Uint8Array.from(atob(secret.slice(6)), (one) => one.charCodeAt(0));
+const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`evt_1.${now}.${body}`));
+const signature = `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`;
+const headers = new Headers({ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": signature });
+saw.event = (await verify(body, headers, secret)).data;
+saw.forged = await verify(body.replace("ping", "pong"), headers, secret).catch((error) => error.name);
+console.log(JSON.stringify(saw));

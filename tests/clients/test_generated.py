@@ -1,0 +1,52 @@
+"""The generated files of clients/ are those of this document."""
+
+import subprocess
+import sys
+
+import pytest
+
+from config.pages import openapi_document
+from kit.rest.components import used
+from tests.clients import generate
+from tests.openapi.node import TOOLS, needs_node
+
+HOW = "`python -m tests.clients.generate` writes it anew."
+
+
+@pytest.mark.parametrize("path", [generate.PYTHON / "types.py", generate.TYPESCRIPT / "schema.ts"])
+def test_types_are_of_the_schemas_that_the_service_has(path):
+    assert generate.digest(openapi_document()) in path.read_text().partition("\n")[0], HOW
+
+
+def test_the_operations_are_those_of_the_document():
+    document = openapi_document()
+    assert (generate.TYPESCRIPT / "operations.ts").read_text() == generate.typescript_operations(document), HOW
+    made = generate.python_operations(document)
+    formatted = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "-"], input=made, capture_output=True, text=True, check=True
+    )
+    assert (generate.PYTHON / "operations.py").read_text() == formatted.stdout, HOW
+
+
+def test_the_python_client_is_typed():
+    run = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", "/dev/null"]
+    done = subprocess.run([*run, generate.PYTHON], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@needs_node
+def test_the_typescript_client_is_typed():
+    project = generate.ROOT / "clients" / "typescript"
+    done = subprocess.run(
+        [TOOLS / "tsc", "--noEmit", "-p", project], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_name_of_an_amount_is_no_other_number_in_the_same_answer():
+    """For the clients know amounts by their names."""
+    document = openapi_document()
+    schemas = document["components"]["schemas"]
+    for answer, names in generate.amounts(document).items():
+        others = generate.names_of_numbers(schemas, [answer, *used(schemas, schemas[answer])])
+        assert set(names) & others == set(), answer

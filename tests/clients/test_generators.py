@@ -1,0 +1,106 @@
+"""Clients as generators make them of the document: type-checked and run through the README's story, unpatched."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.openapi.node import FOLDER, needs_node, run
+
+HERE = Path(__file__).parent
+GENERATOR = Path(sys.executable).parent / "openapi-python-client"
+TOOLS_FIRST = f"{GENERATOR.parent}:{os.environ['PATH']}"  # ruff formats what is generated
+
+pytestmark = pytest.mark.django_db(transaction=True)
+needs_generator = pytest.mark.skipif(
+    not GENERATOR.exists(), reason="openapi-python-client is not installed: run `python3 run.py setup --dev`."
+)
+COMPILER = {
+    "strict": True,
+    "target": "es2022",
+    "module": "esnext",
+    "moduleResolution": "bundler",
+    "lib": ["es2022", "dom", "dom.iterable"],
+    "types": [],
+    "outDir": "built",
+}
+RULES = [
+    {
+        "action": "allow",
+        "conditions": {"licenseType": ["commercial"], "hasValidLicense": True},
+        "permissions": ["full_access"],
+        "priority": 1,
+    },
+    {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence.", "priority": 99},
+]
+SAW: dict[str, Any] = {
+    "denied": [False, "no_license"],
+    "allowed": [True, ["full_access"]],
+    "charge": {"amount": 0.05, "currency": "USD"},
+    "total": 0.05,
+    "found": ["Markets"],
+    "file": 4,
+    "missing": "resource_not_found",
+}
+
+
+@pytest.fixture
+def service(live_server: Any) -> list[str]:
+    """Its address, and a key."""
+    return [live_server.url, factories.key_text(factories.account())]
+
+
+def saw(*command: object, cwd: Path) -> dict[str, Any]:
+    """What the story printed. Fails with what went wrong otherwise."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return json.loads(done.stdout) if done.stdout.startswith("{") else {}
+
+
+@needs_generator
+def test_openapi_python_client(tmp_path: Path, document: Path, service: list[str]):
+    made = tmp_path / "made"
+    saw(GENERATOR, "generate", "--path", document, "--output-path", made, "--fail-on-warning", cwd=tmp_path)
+    story = shutil.copy(HERE / "story_openapi_python_client.py", made)
+    saw(sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--no-incremental", story, cwd=made)
+    told = saw(sys.executable, story, *service, cwd=made)
+    stats = {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
+    assert told == {name: value for name, value in SAW.items() if name != "total"} | {
+        "explained": [True, True],
+        "stats": stats,
+    }
+
+
+@needs_node
+@pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
+def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path, service: list[str]):
+    (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    story = f"story_{generator.replace('-', '_')}.ts"
+    shutil.copy(HERE / story, tmp_path / "story.ts")
+    (tmp_path / "globals.d.ts").write_text("declare const process: { argv: string[] };\n")
+    if generator == "openapi-typescript":
+        run("openapi-typescript", document, "-o", tmp_path / "generated.ts")
+    else:
+        run("openapi-ts", "-i", document, "-o", tmp_path / "generated")
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER, "include": ["*.ts"]}))
+    run("tsc", "-p", tmp_path)
+    # What the generator writes is for bundlers: its imports have no endings, which Node alone does not resolve.
+    run("esbuild", tmp_path / "built" / "story.js", "--bundle", "--format=esm", f"--outfile={tmp_path}/story.mjs")
+    told = saw("node", tmp_path / "story.mjs", *service, cwd=tmp_path)
+    assert told.pop("rules") == RULES
+    assert told == SAW

@@ -1,0 +1,44 @@
+"""clients/typescript against a running service."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.clients.generate import ROOT
+from tests.openapi.node import TOOLS, needs_node
+
+
+@needs_node
+@pytest.mark.django_db(transaction=True)
+def test_the_story_in_typescript(tmp_path: Path, live_server: Any):
+    subprocess.run(
+        [TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path], check=True, timeout=300
+    )
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    key = factories.key_text(factories.account())
+    story = Path(__file__).with_name("story.mjs")
+    done = subprocess.run(
+        ["node", story, tmp_path, live_server.url, key],
+        env={**os.environ, "no_proxy": "*"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "denied": [False, "no_license"],
+        "charge": {"amount": "0.050001", "currency": "USD"},
+        "total": "0.05",
+        "found": ["article", "report", "Markets"],
+        "file": 4,
+        "error": [True, 412, "precondition_failed", True],
+        "visits": [402, 200, 200, 200],
+        "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
+        "forged": "InvalidSignature",
+    }

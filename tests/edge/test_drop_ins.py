@@ -1,0 +1,137 @@
+"""The files of deploy/edge that are code: a Django middleware and a Cloudflare Worker."""
+
+import json
+import shutil
+import subprocess
+from importlib.util import module_from_spec, spec_from_file_location
+
+import httpx
+import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from run import ROOT
+from tests import factories
+from tests.edge.asking import LICENSED, READERS
+
+FORGED = {"X-Access-Requester": "forged", "X-Access-Decision": "forged", "X-Licensing-Key": "forged"}
+
+
+# --- Django ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def middleware(raw, key, settings):
+    """The middleware, asking the service; the view tells of the headers that it sees."""
+    spec = spec_from_file_location("django_middleware", ROOT / "deploy" / "edge" / "django_middleware.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    settings.ALLOWED_HOSTS = ["pub.example"]
+
+    def ask(request):
+        headers = {name.replace("-", "_"): value for name, value in request.headers.items()}
+        reply = raw(request.url.raw_path.decode(), **headers)
+        return httpx.Response(reply.status, headers=dict(reply.headers), content=reply.content)
+
+    def view(request):
+        seen = {name.lower(): value for name, value in request.headers.items()}
+        return HttpResponse(json.dumps(seen), content_type="application/json")
+
+    def make(transport=ask, **options):
+        settings.LICENSING = {"url": "http://licensing.internal", "key": key, **options}
+        module.AccessMiddleware.client = httpx.Client(
+            base_url="http://licensing.internal", transport=httpx.MockTransport(transport)
+        )
+        return module.AccessMiddleware(view)
+
+    return make
+
+
+def visit(path, **headers):
+    return RequestFactory().get(path, headers={"Host": "pub.example", **headers})
+
+
+def test_the_middleware_lets_in_and_refuses_as_the_service_says(middleware, site):
+    site(LICENSED, factories.DENY_ALL)
+    serve = middleware()
+    assert serve(visit("/about")).status_code == 200
+    refused = serve(visit("/premium/a"))
+    assert refused.status_code == 402
+    assert refused.headers["WWW-Authenticate"].startswith("License error=")
+    assert json.loads(refused.content)["error"]["code"] == "no_license"
+
+
+def test_the_view_sees_who_asks_and_no_forgery(middleware, site):
+    site(READERS)
+    seen = json.loads(middleware()(visit("/premium/a", **FORGED)).content)
+    assert seen["x-access-requester"] == "anonymous"
+    assert "forged" not in seen.values()
+
+
+@pytest.mark.parametrize(("options", "status"), [({}, 503), ({"fail_open": True}, 200)])
+def test_the_middleware_fails_closed_unless_told_otherwise(middleware, site, options, status):
+    def down(request):
+        raise httpx.ConnectError("down")
+
+    assert middleware(down, **options)(visit("/premium/a")).status_code == status
+
+
+# --- The Worker ------------------------------------------------------------------------------------------------------
+
+WORKER = """
+const cases = JSON.parse(require("fs").readFileSync(0));
+(async () => {
+  const { default: worker } = await import(cases.worker);
+  const asked = [];
+  globalThis.fetch = async (input, options) => {
+    const request = input instanceof Request ? input : new Request(input, options);
+    if (!request.url.startsWith("http://licensing")) {
+      return new Response(JSON.stringify(Object.fromEntries(request.headers)));
+    }
+    asked.push({ url: request.url, ...Object.fromEntries(request.headers) });
+    if (cases.status === 0) throw new Error("down");
+    return new Response(cases.status === 200 ? null : "refused", { status: cases.status, headers: cases.headers });
+  };
+  const visit = new Request("https://pub.example/premium/a?x=1", { headers: cases.visitor });
+  const reply = await worker.fetch(visit, { LICENSING_URL: "http://licensing", LICENSING_KEY: "key", ...cases.env });
+  const body = await reply.text();
+  console.log(JSON.stringify({ status: reply.status, headers: Object.fromEntries(reply.headers), body, asked }));
+})();
+"""
+
+
+def worked(tmp_path, status, headers=(), **env):
+    """What the Worker answers a visitor who forges headers, where the service says this; 0: it is down."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("No test of the Worker ran: Node is not installed.")
+    worker = tmp_path / "worker.mjs"
+    worker.write_text((ROOT / "deploy" / "edge" / "worker.js").read_text())
+    case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env,
+            "visitor": {**FORGED, "User-Agent": "GPTBot/1.0"}}  # fmt: skip
+    done = subprocess.run([node, "-e", WORKER], input=json.dumps(case), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_worker_asks_about_the_page_and_passes_on_who_asks(tmp_path):
+    reply = worked(tmp_path, 200, {"x-access-requester": "anonymous", "link": "<l>", "crawler-charged": "USD 0.01"})
+    [asked] = reply["asked"]
+    assert (asked["x-licensing-key"], asked["x-forwarded-uri"]) == ("key", "/premium/a?x=1")
+    assert (asked["x-forwarded-host"], asked["user-agent"]) == ("pub.example", "GPTBot/1.0")
+    seen = json.loads(reply["body"])
+    assert seen["x-access-requester"] == "anonymous"
+    assert not {"x-access-decision", "x-licensing-key"} & seen.keys()
+    assert (reply["headers"]["link"], reply["headers"]["crawler-charged"]) == ("<l>", "USD 0.01")
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 429])
+def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
+    reply = worked(tmp_path, status, {"crawler-price": "USD 0.01", "x-access-id": "dec_x"})
+    assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
+    assert "x-access-id" not in reply["headers"]
+
+
+@pytest.mark.parametrize(("env", "status"), [({}, 503), ({"FAIL_OPEN": "on"}, 200)])
+def test_the_worker_fails_closed_unless_told_otherwise(tmp_path, env, status):
+    assert worked(tmp_path, 0, **env)["status"] == status
+    assert worked(tmp_path, 500, **env)["status"] == status

@@ -1,0 +1,199 @@
+"""/olp/token, /olp/introspect and its keys: the Open License Protocol."""
+
+from datetime import timedelta
+from typing import Any
+
+import jwt
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from licensing.clients.services import revoke_client
+from licensing.licenses.services import revoke_license
+from tests import factories
+from tests.edge.asking import LICENSED
+from tests.edge.tokens import ask_token, basic, introspect, published
+
+
+@pytest.fixture
+def licensed(account, site):
+    site(LICENSED)
+    return factories.license(account)
+
+
+@pytest.fixture
+def client(account, licensed):
+    return factories.license_client(account)
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    """What a token says, verified as anybody can."""
+    keys = {one["kid"]: one for one in Client().get("/.well-known/jwks.json/platform").json()["keys"]}
+    key = jwt.PyJWK(keys[jwt.get_unverified_header(token)["kid"]])
+    return jwt.decode(token, key, algorithms=["ES256"], options={"verify_aud": False})
+
+
+def refused(reply):
+    return reply.status_code, reply.json()["error"]
+
+
+# --- What a token says -----------------------------------------------------------------------------------------------
+
+
+def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licensed, settings):
+    settings.BASE_URL = "https://licensing.example"
+    reply = ask_token(*client)
+    assert reply.status_code == 200
+    assert (reply.json()["token_type"], reply.json()["expires_in"]) == ("License", 3600)
+    assert reply.headers["Cache-Control"] == "no-store"
+    claims = claims_of(reply.json()["access_token"])
+    assert claims["iss"] == "https://licensing.example"
+    assert (claims["license_id"], claims["client_id"], claims["sub"]) == (licensed.pk, client[0].pk, "org_acme")
+    assert claims["aud"] == ["https://pub.example/premium", "http://pub.example/premium"]
+    assert claims["exp"] - claims["iat"] == 3600
+    assert claims["scope"] == "search ai-input ai-train"
+
+
+def test_the_document_says_where_the_server_is(licensed, settings):
+    settings.BASE_URL = "https://licensing.example"
+    assert published()[1] == "https://licensing.example/olp"
+    settings.BASE_URL = ""
+    settings.ALLOWED_HOSTS = ["pub.example"]
+    assert published()[1] == "http://pub.example/olp"
+    settings.ALLOWED_HOSTS = ["licensing.internal"]
+    assert published()[1] is None
+
+
+def test_a_token_ends_with_its_licence(account, site):
+    site(LICENSED)
+    factories.license(account, expires_at=timezone.now() + timedelta(seconds=90))
+    assert 80 <= ask_token(*factories.license_client(account)).json()["expires_in"] <= 90
+
+
+def test_a_single_page_is_a_resource_too(client):
+    reply = ask_token(*client, resource="https://pub.example/premium/a?x=1")
+    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example/premium/a"
+
+
+def test_a_licence_for_some_items_opens_their_pattern(account, site):
+    site(LICENSED)
+    item = factories.content(account, source="https://pub.example/premium/a", policy_id=factories.policy(account).pk)
+    held = factories.license(account, content_ids=[item.pk])
+    reply = ask_token(*factories.license_client(account))
+    assert claims_of(reply.json()["access_token"])["license_id"] == held.pk
+
+
+def test_the_published_licence_may_be_written_in_another_way(client):
+    spelled = published()[0].replace("ns0:", "rsl:").replace("xmlns:ns0", "xmlns:rsl").replace("><", "> \n <")
+    assert ask_token(*client, license=spelled).status_code == 200
+
+
+def test_json_and_credentials_in_the_body_are_taken_too(client):
+    made, secret = client
+    body = {"grant_type": "client_credentials", "resource": "https://pub.example/premium/*",
+            "license": published()[0], "client_id": made.pk, "client_secret": secret}  # fmt: skip
+    assert Client().post("/olp/token", body, content_type="application/json").status_code == 200
+
+
+# --- Refusals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"grant_type": None}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"resource": None}, "invalid_request"),
+        ({"resource": "https://other.example/premium/*"}, "invalid_resource"),
+        ({"resource": "https://pub.example/open/*"}, "invalid_resource"),
+        ({"resource": "/premium/*"}, "invalid_resource"),
+        ({"resource": "https://[pub.example/premium/*"}, "invalid_resource"),
+        ({"license": None}, "invalid_request"),
+        ({"license": "<license"}, "invalid_license"),
+        ({"license": "<!DOCTYPE x><license/>"}, "invalid_license"),
+        ({"license": '<license xmlns="https://rslstandard.org/rsl"/>'}, "invalid_license"),
+        ({"license_type": "text/plain"}, "invalid_license"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told_as_oauth_does(client, fields, error):
+    assert refused(ask_token(*client, **fields)) == (400, error)
+
+
+def test_wrong_credentials_are_401_with_a_challenge(client, account):
+    made, secret = client
+    other, _ = factories.license_client(account)
+    reply = ask_token(other, secret)
+    assert refused(reply) == (401, "invalid_client")
+    assert reply.headers["WWW-Authenticate"].startswith("Basic ")
+    assert refused(Client().post("/olp/token", {})) == (400, "invalid_request")  # multipart is no form of OAuth's
+    revoke_client(made)
+    assert refused(ask_token(made, secret)) == (401, "invalid_client")
+
+
+def test_an_api_key_is_no_client_secret(client, account):
+    assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
+
+
+def test_who_holds_no_valid_licence_gets_no_token(account, client, licensed):
+    stranger = factories.license_client(account, "org_other")
+    assert refused(ask_token(*stranger)) == (401, "unauthorized_client")
+    revoke_license(licensed)
+    assert refused(ask_token(*client)) == (401, "unauthorized_client")
+
+
+def test_the_pages_of_another_account_are_no_resource(other_account, client):
+    factories.license(other_account)
+    assert refused(ask_token(*factories.license_client(other_account))) == (400, "invalid_resource")
+
+
+def test_a_parameter_twice_is_refused(client):
+    made, secret = client
+    twice = "grant_type=client_credentials&resource=https://pub.example/premium/*&resource=x"
+    headers = {"Authorization": basic(made.pk, secret)}
+    form = "application/x-www-form-urlencoded"
+    reply = Client().post("/olp/token", twice, content_type=form, headers=headers)
+    assert refused(reply) == (400, "invalid_request")
+
+
+def test_only_a_post_is_possible(db):
+    reply = Client().get("/olp/token")
+    assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
+
+
+# --- Introspection ---------------------------------------------------------------------------------------------------
+
+
+def test_a_client_learns_of_its_own_tokens(account, client, licensed):
+    token = ask_token(*client).json()["access_token"]
+    told = introspect(basic(client[0].pk, client[1]), token=token).json()
+    assert {"active": True, "client_id": client[0].pk, "license_id": licensed.pk}.items() <= told.items()
+    assert {"scope", "aud", "iss", "iat", "nbf", "exp", "jti"} <= told.keys()
+    other, secret = factories.license_client(account)
+    assert introspect(basic(other.pk, secret), token=token).json() == {"active": False}
+
+
+def test_a_publisher_learns_of_tokens_for_his_pages(account, other_account, client):
+    token = ask_token(*client).json()["access_token"]
+    key = f"Bearer {factories.key_text(account, permissions=['access:check'])}"
+    assert introspect(key, token=token).json()["active"]
+    assert introspect(key, token=token, resource="https://pub.example/premium/a").json()["active"]
+    assert not introspect(key, token=token, resource="https://pub.example/other").json()["active"]
+    assert not introspect(f"Bearer {factories.key_text(other_account)}", token=token).json()["active"]
+    lesser = f"Bearer {factories.key_text(account, permissions=['content:read'])}"
+    assert refused(introspect(lesser, token=token)) == (401, "invalid_client")
+
+
+def test_what_has_ended_is_not_active(account, client, licensed):
+    token = ask_token(*client).json()["access_token"]
+    key = f"Bearer {factories.key_text(account)}"
+    assert introspect(key, token=f"{token}x").json() == {"active": False}
+    revoke_license(licensed)
+    assert introspect(key, token=token).json() == {"active": False}
+
+
+def test_the_keys_of_licence_tokens_are_in_the_whole_set_too(client):
+    token = ask_token(*client).json()["access_token"]
+    kid = jwt.get_unverified_header(token)["kid"]
+    for path in ("/.well-known/jwks.json", "/.well-known/jwks.json/platform", "/olp/jwks.json"):
+        [key] = [one for one in Client().get(path).json()["keys"] if one["kid"] == kid]
+        assert (key["kty"], key["crv"], key["alg"], key["use"]) == ("EC", "P-256", "ES256", "sig")

@@ -1,0 +1,88 @@
+"""From observing to enforcing: what would have been refused, and what then is."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from licensing.sites.services import update_site
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, told
+
+PRICED = {**LICENSED, "pricePerAccess": {"amount": "0.25", "currency": "EUR"}}
+LIMITED = {**READERS, "rateLimit": {"requests": 3, "period": "month"}}
+VISITORS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1", "curl/8"]
+PAGES = ["/premium/a", "/limited/b", "/searched/c", "/free/d", "/unknown", "/robots.txt"]
+
+
+@pytest.fixture
+def mixed():
+    """A site with policies of many kinds."""
+
+    def make(account, mode):
+        rules = {
+            "/premium/*": factories.policy(account, PRICED, factories.DENY_ALL),
+            "/limited/*": factories.policy(account, LIMITED),
+            "/searched/*": factories.policy(account, {**READERS, "permissions": ["search"]}),
+            "/free/*": factories.policy(account, factories.ALLOW_ALL),
+        }
+        return factories.site(account, rules, host="pub.example", mode=mode, unknown="deny")
+
+    return make
+
+
+def traffic(seed):
+    """A day's visits: pages, and who asked for them."""
+    random = Random(seed)
+    return [(random.choice(PAGES), random.choice(VISITORS)) for _ in range(40)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_would_have_been_refused_is_what_enforcing_refuses(ask, account, other_account, api, mixed, seed):
+    mixed(account, "observe")
+    mixed(other_account, "enforce")
+    enforced = factories.key_text(other_account, permissions=["access:check"])
+    would, refused = Counter(), Counter()
+    for page, agent in traffic(seed):
+        observed = ask(page, user_agent=agent)
+        assert observed.status == 200
+        carried_out = ask(page, user_agent=agent, x_licensing_key=enforced)
+        reason = carried_out.headers.get("X-Access-Reason")
+        assert observed.headers.get("X-Access-Would") == (f"deny; reason={reason}" if reason else None)
+        if reason:
+            would[observed.headers["X-Access-Requester"]] += 1
+            refused[reason] += 1
+    report = api.get("/v1/analytics/observed")
+    assert {one["reason"]: one["count"] for one in report["byReason"]} == refused
+    assert {one["id"]: one["requests"] for one in report["byRequester"]} == would
+    assert report["total"] == refused.total() > 0
+
+
+def test_the_revenue_at_stake_is_what_they_would_have_been_asked_to_pay(ask, account, api, mixed):
+    mixed(account, "observe")
+    for _ in range(3):
+        ask("/premium/a")
+    ask("/premium/a", user_agent="GPTBot/1.0")
+    report = api.get("/v1/analytics/observed", period="7d")
+    assert report["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
+    assert [(one["id"], one["requests"], one["revenueAtStake"]) for one in report["byRequester"]] == [
+        ("anonymous", 3, [{"amount": 0.75, "currency": "EUR"}]),
+        ("unverified:gptbot", 1, [{"amount": 0.25, "currency": "EUR"}]),
+    ]
+
+
+def test_the_report_is_of_one_site_if_asked(ask, account, api, mixed):
+    own = mixed(account, "observe")
+    ask("/premium/a")
+    other = factories.site(account)
+    assert api.get("/v1/analytics/observed", siteId=own.pk)["total"] == 1
+    assert api.get("/v1/analytics/observed", siteId=other.pk)["total"] == 0
+    assert api.get("/v1/analytics/observed", siteId="site_nope").error["param"] == "siteId"
+
+
+def test_from_the_next_request_on_it_is_refused(ask, account, api, mixed):
+    site = mixed(account, "observe")
+    assert ask("/premium/a").status == 200
+    update_site(site, {"mode": "enforce"})
+    assert told(ask("/premium/a")) == (402, "deny", "no_license")
+    assert api.get("/v1/analytics/observed")["total"] == 1

@@ -1,0 +1,238 @@
+"""Prices at the edge: offers of a policy, and who takes them."""
+
+import pytest
+
+from analytics.models import LedgerEntry
+from licensing.edge.crawlers import Crawler, Table, current_table
+from licensing.policies.services import update_policy
+from tests import factories
+from tests.edge.asking import LICENSED, event, told
+from tests.edge.tokens import ask_token
+
+PRICED = {
+    "action": "allow",
+    "priority": 2,
+    "conditions": {"licenseType": ["commercial", "press"]},
+    "permissions": ["full_access"],
+    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+}
+FOR_ALL = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"],
+           "pricePerAccess": {"amount": 0.5, "currency": "EUR"}}  # fmt: skip
+
+
+def price_of(reply):
+    return reply.status, reply.headers.get("crawler-price"), reply.headers.get("crawler-error")
+
+
+@pytest.fixture
+def pay(ask, account):
+    """Asks as the holder of an API key of the account."""
+    _, text = factories.api_key(account)
+    return lambda uri="/premium/a", **headers: ask(uri, authorization=f"Bearer {text}", **headers)
+
+
+def test_a_denial_that_a_payment_would_help_names_the_price(ask, site):
+    site(PRICED, factories.DENY_ALL)
+    reply = ask("/premium/a")
+    assert told(reply) == (402, "deny", "no_license")
+    assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
+
+
+@pytest.mark.parametrize(
+    "sent", [{"crawler_exact_price": "USD 0.015"}, {"crawler_max_price": "USD 0.015"}, {"crawler_max_price": "USD 2"}]
+)
+def test_who_pays_the_price_is_let_in_and_charged_that(pay, site, sent):
+    site(PRICED, factories.DENY_ALL)
+    reply = pay(**sent)
+    assert told(reply) == (200, "allow", None)
+    assert reply.headers["crawler-charged"] == "USD 0.015"
+    [entry] = LedgerEntry.objects.all()
+    assert (str(entry.amount), entry.currency, entry.license_id) == ("0.015000", "USD", None)
+    assert (entry.license_type, entry.decision_id) == ("commercial", reply.headers["X-Access-Id"])
+
+
+def test_the_record_tells_of_the_offer_that_was_taken(pay, site, api):
+    site(PRICED, factories.DENY_ALL)
+    reply = pay(crawler_max_price="USD 1.00")
+    shown = api.get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}")
+    assert shown["license"] == {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "offer"}
+    assert shown["charge"] == {"amount": 0.015, "currency": "USD"}
+    assert event(reply).allowed
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ({"crawler_exact_price": "USD 0.02"}, "InvalidCrawlerExactPrice"),
+        ({"crawler_max_price": "USD 0.01"}, "InvalidCrawlerMaxPrice"),
+        ({"crawler_max_price": "EUR 9"}, "InvalidCrawlerMaxPrice"),
+    ],
+)
+def test_another_price_is_402_with_the_right_one(pay, site, sent, error):
+    site(PRICED, factories.DENY_ALL)
+    assert price_of(pay(**sent)) == (402, "USD 0.015", error)
+    assert not LedgerEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "value", ["0.01", "USD", "USD -1", "USD 1e3", "usd 0.01", "USD 0.0000001", "XXX 1", "USD 1,5"]
+)
+def test_what_is_no_price_is_400(pay, site, value):
+    site(PRICED, factories.DENY_ALL)
+    assert price_of(pay(crawler_max_price=value)) == (400, None, "InvalidCrawlerPriceValue")
+
+
+def test_both_headers_are_a_conflict(pay, site):
+    site(PRICED)
+    reply = pay(crawler_max_price="USD 1", crawler_exact_price="USD 1")
+    assert price_of(reply) == (400, None, "ConflictingPriceHeaders")
+
+
+@pytest.mark.parametrize("agent", ["Mozilla/5.0", "GPTBot/1.0"])
+def test_nobody_unknown_pays(ask, site, agent):
+    site(PRICED, factories.DENY_ALL)
+    reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
+    assert price_of(reply) == (400, None, "StrongAuthRequired")
+    assert not LedgerEntry.objects.exists()
+
+
+def test_a_verified_crawler_pays(ask, site, monkeypatch):
+    table = Table(current_table.get().date, (Crawler("TestBot", "ai_training", "T", "TestBot", ("203.0.113.0/24",)),))
+    monkeypatch.setattr(type(current_table), "get", lambda self: table)
+    site(PRICED, factories.DENY_ALL)
+    reply = ask("/premium/a", crawler_max_price="USD 1", user_agent="TestBot/1.0")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:testbot")
+
+
+def test_a_page_for_everybody_has_a_price_too(ask, pay, site):
+    site(FOR_ALL)
+    assert price_of(ask("/premium/a")) == (402, "EUR 0.50", "MissingCrawlerPrice")
+    assert pay(crawler_exact_price="EUR 0.50").headers["crawler-charged"] == "EUR 0.50"
+
+
+def test_a_licence_goes_before_an_offer(ask, site, account):
+    site(PRICED, factories.DENY_ALL)
+    factories.license(account)
+    token = ask_token(*factories.license_client(account)).json()["access_token"]
+    reply = ask("/premium/a", authorization=f"License {token}", crawler_max_price="USD 1")
+    assert (reply.status, reply.headers.get("crawler-charged")) == (200, None)
+    assert not LedgerEntry.objects.exists()
+
+
+def test_a_price_per_access_of_a_licence_is_told_when_it_is_charged(ask, site, account):
+    site(LICENSED)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk, per_access="0.05")
+    assert ask("/premium/a", authorization=f"Bearer {text}").headers["crawler-charged"] == "USD 0.05"
+
+
+def test_head_is_never_charged(pay, site):
+    site(PRICED, factories.DENY_ALL)
+    assert pay(crawler_max_price="USD 1", x_forwarded_method="HEAD").status == 402
+    assert not LedgerEntry.objects.exists()
+
+
+def test_what_is_only_observed_is_not_charged(pay, site):
+    site(PRICED, factories.DENY_ALL, mode="observe")
+    reply = pay(crawler_max_price="USD 1")
+    assert (reply.status, reply.headers["X-Access-Would"]) == (200, "deny; reason=no_license")
+    assert not LedgerEntry.objects.exists()
+
+
+def test_a_changed_price_holds_in_the_next_request(pay, site):
+    policy = site(PRICED).ordered_rules[0].policy
+    assert pay(crawler_exact_price="USD 0.015").status == 200
+    update_policy(policy, {"rules": [{**PRICED, "pricePerAccess": {"amount": 1, "currency": "USD"}}]})
+    assert price_of(pay(crawler_exact_price="USD 0.015")) == (402, "USD 1.00", "InvalidCrawlerExactPrice")
+
+
+def test_nginx_is_told_the_price_beside_its_403(ask, site):
+    site(PRICED)
+    reply = ask("/premium/a", path="/v1/access/forward?deny=403")
+    assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (
+        403,
+        "402",
+        "USD 0.015",
+    )
+
+
+# --- /v1/access/offers -----------------------------------------------------------------------------------------------
+
+OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
+         "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
+
+
+def test_offers_say_what_a_page_costs_and_record_nothing(api, site):
+    made = site(PRICED, factories.DENY_ALL)
+    reply = api.get("/v1/access/offers", url="https://pub.example/premium/a?x=1")
+    assert (reply["allowed"], reply["reason"], reply["offers"]) == (False, "no_license", [OFFER])
+    assert reply["policyId"] == made.ordered_rules[0].policy_id
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+
+def test_offers_for_an_item_heed_the_licences_of_the_requester(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, PRICED).pk)
+    factories.license(account, per_access="0.05")
+    own = api.get("/v1/access/offers", contentId=item.pk, requesterId="org_acme")
+    assert (own["allowed"], own["charge"], own["offers"]) == (True, {"amount": 0.05, "currency": "USD"}, [])
+    assert api.get("/v1/access/offers", contentId=item.pk, requesterId="org_other")["offers"] == [OFFER]
+
+
+def test_offers_depend_on_the_permission(api, account):
+    policy = factories.policy(account, {**PRICED, "permissions": ["read"]})
+    item = factories.content(account, policy_id=policy.pk)
+    assert api.get("/v1/access/offers", contentId=item.pk, permission="ai_training")["offers"] == []
+    assert len(api.get("/v1/access/offers", contentId=item.pk, permission="read")["offers"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "param"),
+    [({}, 400, "url"), ({"url": "https://a.example/", "contentId": "cnt_x"}, 400, "contentId"),
+     ({"url": "a"}, 400, "url"), ({"contentId": "cnt_x", "permission": "No"}, 400, "permission"),
+     ({"url": "https://unknown.example/a"}, 404, "url"), ({"contentId": "cnt_x"}, 404, "contentId")],
+)  # fmt: skip
+def test_what_is_asked_for_wrongly_is_named(api, query, status, param):
+    reply = api.get("/v1/access/offers", **query)
+    assert (reply.status, reply.error["param"]) == (status, param)
+
+
+def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
+    site(PRICED)
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    items = [{"contentId": item.pk}, {"url": "https://pub.example/premium/a"}, {"contentId": "cnt_nope"}]
+    data = api.post("/v1/access/offers/batch", {"items": items, "permission": "read"})["data"]
+    assert [one.get("allowed") for one in data] == [True, False, None]
+    assert (data[1]["offers"], data[2]["error"]["code"]) == ([OFFER], "resource_not_found")
+    refused = api.post("/v1/access/offers/batch", {"items": [{}]})
+    assert (refused.status, refused.error["param"]) == (422, "items[0].url")
+
+
+# --- The rule --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("price", "param"),
+    [(1, "pricePerAccess"), ({"amount": 1}, "pricePerAccess.currency"),
+     ({"amount": 0, "currency": "USD"}, "pricePerAccess.amount"),
+     ({"amount": "1.1234567", "currency": "USD"}, "pricePerAccess.amount"),
+     ({"amount": True, "currency": "USD"}, "pricePerAccess.amount"),
+     ({"amount": 1_000_001, "currency": "USD"}, "pricePerAccess.amount"),
+     ({"amount": 1, "currency": "usd"}, "pricePerAccess.currency"),
+     ({"amount": 1, "currency": "USD", "x": 1}, "pricePerAccess.x")],
+)  # fmt: skip
+def test_what_is_no_price_of_a_rule_is_refused(api, price, param):
+    rule = {"action": "allow", "conditions": {"default": True}, "pricePerAccess": price}
+    reply = api.post("/v1/policies", {"name": "P", "rules": [rule]})
+    assert (reply.status, reply.error["param"]) == (422, f"rules[0].{param}")
+
+
+def test_only_an_allow_rule_has_a_price(api):
+    rule = {**FOR_ALL, "action": "deny"}
+    del rule["permissions"]
+    assert api.post("/v1/policies", {"name": "P", "rules": [rule]}).error["param"] == "rules[0].pricePerAccess"
+
+
+def test_a_price_comes_back_as_it_was_sent(api):
+    for amount in (0.5, "0.50", 3):
+        rule = {**FOR_ALL, "pricePerAccess": {"amount": amount, "currency": "EUR"}}
+        assert api.post("/v1/policies", {"name": "P", "rules": [rule]})["rules"] == [rule]

@@ -1,0 +1,342 @@
+"""Web Bot Auth: visitors who sign their requests (RFC 9421), and the directories of their keys."""
+
+import time
+from base64 import b64encode
+from datetime import date
+from types import SimpleNamespace
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from http_message_signatures import HTTPMessageSigner, HTTPMessageVerifier, HTTPSignatureKeyResolver, algorithms
+
+from kit.outbound.client import Reply, Unreachable
+from kit.outbound.destinations import Refused
+from licensing.access.key_pairs import encoded
+from licensing.edge import directories as directories_module
+from licensing.edge.application import ForwardApplication
+from licensing.edge.crawlers import Crawler, Table, current_table
+from licensing.edge.directories import MOST_BYTES, Directories, fetch, keys_of, origin_of, thumbprint
+from licensing.edge.signatures import KnownKey, Message, verified
+from tests import factories
+from tests.edge.asking import READERS, told
+
+AGENT = "https://signer.example"
+DIRECTORY = "application/http-message-signatures-directory+json"
+PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
+
+# RFC 9421, B.1.4 and B.2.6.
+X = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"
+PUBLIC = Ed25519PublicKey.from_public_bytes(
+    bytes.fromhex("26b40b8f93fff3d897112f7ebc582b232dbd72517d082fe83cfb30ddce43d1bb")
+)
+THUMBPRINT = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
+
+
+class OwnKey(HTTPSignatureKeyResolver):
+    def __init__(self, private):
+        self.private = private
+
+    def resolve_private_key(self, key_id):
+        return self.private
+
+    def resolve_public_key(self, key_id):
+        raise NotImplementedError
+
+
+private = Ed25519PrivateKey.generate()
+RAW = private.public_key().public_bytes_raw()
+KEYID = thumbprint(RAW)
+
+
+def published(*raws, **further):
+    keys = [{"kty": "OKP", "crv": "Ed25519", "x": encoded(raw), **further} for raw in raws]
+    return Reply(200, {"content-type": DIRECTORY}, orjson.dumps({"keys": keys}))
+
+
+def signed(
+    *, agent=f'sig1="{AGENT}"', component='"signature-agent";key="sig1"', covered=(), key=private, life=300, age=0,
+    tag="web-bot-auth", nonce=None, url="https://pub.example/premium/a", method="GET", **headers,
+):  # fmt: skip
+    """The headers of a signed request."""
+    message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent, **headers})
+    created = time.time() - age
+    moments = [SimpleNamespace(timestamp=lambda at=at: at) for at in (created, created + life)]
+    HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=OwnKey(key)).sign(
+        message,
+        key_id=KEYID,
+        created=moments[0],
+        expires=moments[1] if life else None,
+        label="sig1",
+        tag=tag,
+        nonce=nonce,
+        include_alg=False,
+        covered_component_ids=tuple(filter(None, ('"@authority"', component, *covered))),
+    )
+    return {name.replace("-", "_"): value for name, value in message.headers.items()}
+
+
+@pytest.fixture
+def directories():
+    """Those that are known: of AGENT, with its key."""
+    asked = []
+
+    async def answer(url):
+        asked.append(url)
+        return published(RAW)
+
+    made = Directories(answer)
+    read(made)
+    made.asked = asked
+    return made
+
+
+@pytest.fixture
+def forwards(application, settings, directories):
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    return ForwardApplication(application.gateway, directories)
+
+
+# --- Vectors ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_rfc_9421_verifies():
+    message = Message(
+        "POST",
+        "https://example.com/foo?param=Value&Pet=dog",
+        {
+            "date": "Tue, 20 Apr 2021 02:07:55 GMT",
+            "content-type": "application/json",
+            "content-length": "18",
+            "signature-input": 'sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length")'
+            ';created=1618884473;keyid="test-key-ed25519"',
+            "signature": "sig-b26="
+            ":wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==:",
+        },
+    )
+    verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=KnownKey(PUBLIC))
+    [result] = verifier.verify(message, max_age=None)
+    assert result.parameters["keyid"] == "test-key-ed25519"
+
+
+def test_a_key_is_named_by_its_thumbprint():
+    assert encoded(PUBLIC.public_bytes_raw()) == X
+    assert thumbprint(PUBLIC.public_bytes_raw()) == THUMBPRINT
+
+
+# draft-meunier-web-bot-auth-architecture, its vectors in the dictionary's form and in the older one.
+DICTIONARY = {
+    "signature-agent": 'agent2="https://signature-agent.test"',
+    "signature-input": 'sig2=("@authority" "signature-agent";key="agent2");created=1735689600'
+    f';keyid="{THUMBPRINT}";alg="ed25519";expires=4889289600'
+    ';nonce="n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA=="'
+    ';tag="web-bot-auth"',
+    "signature": "sig2=:RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:",
+}
+STRING = {
+    "signature-agent": '"https://signature-agent.test"',
+    "signature-input": f'sig2=("@authority" "signature-agent");created=1735689600;keyid="{THUMBPRINT}";alg="ed25519"'
+    ';expires=1735693200;nonce="e8N7S2MFd/qrd6T2R3tdfAuuANngKI7LFtKYI/vowzk4lAZYadIX6wW25MwG7DCT9RUKAJ0qVkU0mEeLElW1qg=="'
+    ';tag="web-bot-auth"',
+    "signature": "sig2=:jdq0SqOwHdyHr9+r5jw3iYZH6aNGKijYp/EstF4RQTQdi5N5YYKrD+mCT1HA1nZDsi6nJKuHxUi/5Syp3rLWBA==:",
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "component"),
+    [(DICTIONARY, '"signature-agent";key="agent2"'), (STRING, '"signature-agent"')],
+    ids=["dictionary", "string"],
+)
+def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
+    monkeypatch.setattr(HTTPMessageVerifier, "validate_created_and_expires", lambda *_, **__: None)  # they are of 2025
+    message = Message("GET", "https://example.com/path/to/resource", headers)
+    assert verified(message, "sig2", component, PUBLIC, max_age=None).nonce is not None
+
+
+# --- At forward ------------------------------------------------------------------------------------------------------
+
+
+def test_who_signs_is_known_by_the_host_of_the_directory(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", **signed())
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "agent:signer.example")
+
+
+def test_the_older_form_of_signature_agent_is_read_too(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", **signed(agent=f'"{AGENT}"', component='"signature-agent"'))
+    assert reply.headers["X-Access-Requester"] == "agent:signer.example"
+
+
+def test_a_known_crawler_is_verified_by_its_directory(ask, site, monkeypatch):
+    own = Crawler("TestBot", "ai_training", "T", "TestBot", signature_agent="signer.example")
+    monkeypatch.setattr(type(current_table), "get", lambda self: Table(date.today(), (own,)))  # noqa: DTZ011
+    site({**READERS, "permissions": ["ai_training"]})
+    reply = ask("/premium/a", user_agent="Anything/1.0", **signed())
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:testbot")
+
+
+def test_a_licence_of_the_signer_opens_the_page(ask, account, site):
+    site({**READERS, "conditions": {"hasValidLicense": True}})
+    assert ask("/premium/a", **signed()).status == 402
+    factories.license(account, "agent:signer.example")
+    assert ask("/premium/a", **signed()).status == 200
+
+
+def test_the_first_sight_is_unverified_and_its_directory_is_fetched(ask, site, directories, monkeypatch):
+    site(READERS)
+    wanted = []
+    monkeypatch.setattr(directories, "refresh", wanted.append)
+    other = 'sig1="https://other.example"'
+    assert ask("/premium/a", **signed(agent=other)).headers["X-Access-Requester"] == "anonymous"
+    assert wanted == ["https://other.example"]
+
+
+CHANGES = {
+    "expired": {"age": 400},
+    "made in the future": {"age": -60},
+    "without an end": {"life": 0},
+    "longer than a day": {"life": 90_000},
+    "for another host": {"url": "https://other.example/premium/a"},
+    "by another key": {"key": Ed25519PrivateKey.generate()},
+    "not covering who signs": {"component": None},
+    "for another path, which it covers": {"covered": ('"@path"',), "url": "https://pub.example/other"},
+    "by another method, which it covers": {"covered": ('"@method"',), "method": "POST"},
+    "naming plain http": {"agent": 'sig1="http://signer.example"'},
+    "naming a path": {"agent": 'sig1="https://signer.example/a"'},
+    "naming a private address": {"agent": 'sig1="https://10.0.0.1"'},
+    "naming this machine": {"agent": 'sig1="https://127.0.0.1"'},
+}
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES.keys())
+def test_a_signature_is_refused_that_is(ask, site, changes):
+    site(READERS)
+    reply = ask("/premium/a", **signed(**changes))
+    assert told(reply) == (400, "deny", "invalid_signature")
+    assert reply.headers["crawler-error"] == "InvalidSignature"
+
+
+def test_a_replayed_nonce_is_refused(ask, site):
+    site(READERS)
+    headers = signed(nonce=b64encode(b"once").decode())
+    assert ask("/premium/a", **headers).status == 200
+    assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
+
+
+def test_a_signature_for_something_else_is_nobodys(ask, site):
+    site(READERS)
+    assert ask("/premium/a", **signed(tag="other")).headers["X-Access-Requester"] == "anonymous"
+
+
+@pytest.mark.parametrize("value", ["", "x", "sig1=1", 'sig1="', "sig1=()" * 2000])
+def test_malformed_headers_are_refused_or_nobodys(ask, site, value):
+    site(READERS)
+    reply = ask("/premium/a", **{**signed(), "Signature_Input": value})
+    assert reply.status in (200, 400)
+    assert reply.headers.get("X-Access-Requester", "anonymous") == "anonymous"
+
+
+def test_a_price_has_to_be_signed(ask, site):
+    site(PRICED)
+    price = {"crawler-max-price": "USD 1"}
+    reply = ask("/premium/a", **signed(**price))
+    assert (reply.status, reply.headers["crawler-error"]) == (400, "InvalidSignature")
+    reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
+    assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
+
+
+# --- Directories -----------------------------------------------------------------------------------------------------
+
+
+def read(directories, origin=AGENT):
+    async def reading():
+        directories.refresh(origin)
+        await directories.fetching[origin]
+
+    async_to_sync(reading)()
+
+
+def find(directories, keyid=KEYID):
+    async def finding():
+        return directories.find(AGENT, keyid)
+
+    return async_to_sync(finding)()
+
+
+def test_a_directory_is_read_at_its_well_known_address(directories):
+    assert directories.asked == [f"{AGENT}/.well-known/http-message-signatures-directory"]
+    assert find(directories) is not None
+    assert find(directories, "other") is None
+
+
+@pytest.mark.parametrize("failure", [Unreachable("no"), Refused("private"), Reply(500, {}, b"")])
+def test_a_fetch_that_fails_takes_nothing_away(directories, failure):
+    async def fail(url):
+        if isinstance(failure, Exception):
+            raise failure
+        return failure
+
+    directories.fetch = fail
+    read(directories)
+    assert find(directories) is not None
+
+
+def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
+    async def fail(url):
+        raise Unreachable("no")
+
+    made = Directories(fail)
+    read(made)
+    wanted = []
+    monkeypatch.setattr(made, "refresh", wanted.append)
+    assert (find(made), wanted) == (None, [])
+    now = time.monotonic()
+    monkeypatch.setattr(directories_module, "monotonic", lambda: now + 301)
+    assert (find(made), wanted) == (None, [AGENT])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(301, {"location": "https://elsewhere.example/"}, b""),
+        Reply(200, {"content-type": DIRECTORY}, b" " * (MOST_BYTES + 1)),
+        Reply(200, {"content-type": "text/html"}, published(RAW).body),
+        Reply(200, {"content-type": DIRECTORY}, b"{"),
+        Reply(200, {"content-type": DIRECTORY}, b'{"keys": {}}'),
+        Reply(404, {"content-type": DIRECTORY}, published(RAW).body),
+    ],
+    ids=["a redirect", "64 KiB and more", "another type", "no JSON", "no list", "not there"],
+)
+def test_what_is_no_directory_is_refused(reply):
+    with pytest.raises(ValueError, match=r"."):
+        keys_of(reply)
+
+
+def test_keys_of_other_kinds_are_left_out():
+    body = orjson.dumps({"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "OKP"}]})
+    assert keys_of(Reply(200, {"content-type": DIRECTORY}, body)) == {}
+
+
+def test_a_key_counts_while_it_is_valid(directories):
+    async def answer(url):
+        return published(RAW, exp=time.time() - 1)
+
+    directories.fetch = answer
+    read(directories)
+    assert find(directories) is None
+
+
+@pytest.mark.parametrize(
+    "agent", ["http://a.example", "https://a.example/x", "https://a.example?x", "https://127.0.0.1", "https://[::1]",
+              "https://169.254.169.254", "https://a.example:8443", "https://u@a.example", "signer"],
+)  # fmt: skip
+def test_an_agent_is_a_public_https_origin(agent):
+    with pytest.raises(Refused):
+        origin_of(agent)
+
+
+def test_a_name_that_leads_inside_is_not_fetched():
+    with pytest.raises((Refused, Unreachable)):
+        async_to_sync(fetch)("https://localhost/.well-known/http-message-signatures-directory")

@@ -1,0 +1,41 @@
+"""What tests of the licence server have in common."""
+
+from base64 import b64encode
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+from django.test import Client
+
+FORM = "application/x-www-form-urlencoded"
+RSL = "{https://rslstandard.org/rsl}"
+
+
+def basic(client_id, secret):
+    return f"Basic {b64encode(f'{client_id}:{secret}'.encode()).decode()}"
+
+
+def published(pattern="/premium/*", host="pub.example"):
+    """The licence that /license.xml has of a pattern, and the URL of the server to ask."""
+    root = ElementTree.fromstring(Client().get("/license.xml", headers={"Host": host}).content)  # noqa: S314
+    [content] = [one for one in root if one.attrib["url"] == f"https://{host}{pattern}"]
+    return ElementTree.tostring(content.find(f"{RSL}license"), encoding="unicode"), content.attrib.get("server")
+
+
+def ask_token(client, secret, **fields):
+    """The licence server's reply. A field that is None is not sent."""
+    given = {
+        "grant_type": "client_credentials",
+        "resource": "https://pub.example/premium/*",
+        "license": published()[0],
+        **fields,
+    }
+    sent = {name: value for name, value in given.items() if value is not None}
+    return Client().post(
+        "/olp/token", urlencode(sent), content_type=FORM, headers={"Authorization": basic(client.pk, secret)}
+    )
+
+
+def introspect(authorization, **fields):
+    return Client().post(
+        "/olp/introspect", urlencode(fields), content_type=FORM, headers={"Authorization": authorization}
+    )

@@ -1,0 +1,56 @@
+"""GET /v1/accounts/me: whom a key speaks for, and what is left of the plan (docs/api-guide.md, Limits)."""
+
+from datetime import timedelta
+
+import pytest
+
+from accounts.services import update_account
+from kit.values.timestamps import render_timestamp
+from tests import factories
+from tests.client import ApiClient
+
+ME = "/v1/accounts/me"
+
+
+def test_a_key_is_told_its_account_its_plan_and_itself(db, clock):
+    account = factories.account(name="Saltmarsh", plan="professional")
+    end = clock.now + timedelta(days=1)
+    key, text = factories.api_key(account, name="Edge", permissions=["content:read"], expires_at=end)
+    reply = ApiClient(text).get(ME)
+    assert reply.status == 200
+    assert {name: reply[name] for name in ("id", "object", "name", "plan")} == {
+        "id": account.pk,
+        "object": "account",
+        "name": "Saltmarsh",
+        "plan": "professional",
+    }
+    assert reply["key"] == {
+        "id": key.pk,
+        "name": "Edge",
+        "type": "secret",
+        "permissions": ["content:read"],
+        "expiresAt": render_timestamp(end),
+    }
+
+
+def test_what_all_keys_have_used_is_counted_with_this_request(db, clock):
+    account = factories.account(plan="starter")
+    one, other = (ApiClient(factories.key_text(account)) for _ in range(2))
+    for _ in range(3):
+        one.get("/v1/content")
+    reply, now = other.get(ME), int(clock.now.timestamp())
+    assert reply["limits"] == {
+        "minute": {"limit": 60, "used": 4, "remaining": 56, "reset": (now // 60 + 1) * 60},
+        "day": {"limit": 10_000, "used": 4, "remaining": 9_996, "reset": (now // 86_400 + 1) * 86_400},
+    }
+    assert reply.headers["X-RateLimit-Remaining"] == "56"
+
+
+@pytest.mark.parametrize("fields", [{"permissions": []}, {"type": "public"}])
+def test_any_key_may_ask(account, fields):
+    assert ApiClient(factories.key_text(account, **fields)).get(ME)["id"] == account.pk
+
+
+def test_a_changed_plan_is_told_at_once(api, account):
+    update_account(account, {"plan": "starter", "requests_per_minute": None, "requests_per_day": None})
+    assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)

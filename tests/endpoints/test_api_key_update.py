@@ -1,0 +1,162 @@
+"""PATCH /v1/api-keys/:id: a key's name, addresses and expiry (docs/api-guide.md, Keys)."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from accounts import services
+from accounts.authentication import find_grant
+from accounts.events.models import Event
+from accounts.models import ApiKey
+from kit.http.errors import InvalidApiKey
+from kit.values.timestamps import render_timestamp
+from tests import auditlog, factories
+from tests.client import ApiClient
+from tests.ways import both_ways
+
+HERE = "127.0.0.0/8"
+
+
+@pytest.fixture
+def key(account):
+    return factories.api_key(account, name="Servers")[0]
+
+
+@pytest.fixture
+def at(clock):
+    """A moment so many seconds from now, as the API tells it."""
+    return lambda seconds: render_timestamp(clock.now + timedelta(seconds=seconds))
+
+
+def path_of(key):
+    return f"/v1/api-keys/{key.pk}"
+
+
+def refused(reply, param=None):
+    return (reply.status, reply.error["code"], reply.error.get("param")) == (403, "insufficient_permissions", param)
+
+
+def test_a_change_is_what_a_later_read_shows(api, key, at):
+    fields = {"name": "Edge", "allowedIps": ["203.0.113.0/24"], "expiresAt": at(60)}
+    reply = api.patch(path_of(key), fields)
+    assert reply.status == 200
+    assert {name: reply[name] for name in fields} == fields
+    assert api.get(path_of(key)).body == reply.body
+    assert "key" not in reply.body
+
+
+def test_null_and_an_empty_list_take_the_bounds_away(api, account, clock):
+    key, _ = factories.api_key(account, expires_at=clock.now + timedelta(days=1), allowed_ips=[HERE])
+    reply = api.patch(path_of(key), {"expiresAt": None, "allowedIps": []})
+    assert (reply["expiresAt"], reply["allowedIps"]) == (None, [])
+
+
+@both_ways
+def test_the_next_request_is_held_to_the_new_addresses(api, account, connect):
+    item = factories.content(account)
+    key, text = factories.api_key(account)
+    caller, check = connect(text), {"contentId": item.pk, "requester": "org"}
+    assert caller.post("/v1/access/check", check).status == 200
+    api.patch(path_of(key), {"allowedIps": ["198.51.100.7"]})
+    assert caller.post("/v1/access/check", check).error["code"] == "ip_not_allowed"
+    api.patch(path_of(key), {"allowedIps": []})
+    assert caller.post("/v1/access/check", check).status == 200
+
+
+def test_a_key_that_has_expired_works_again_with_a_later_expiry(api, account, clock, at):
+    key, text = factories.api_key(account, expires_at=clock.now + timedelta(seconds=10))
+    clock.advance(seconds=10)
+    assert ApiClient(text).get("/v1/content").status == 401
+    assert api.patch(path_of(key), {"expiresAt": at(60)}).status == 200
+    assert ApiClient(text).get("/v1/content").status == 200
+
+
+@pytest.mark.parametrize("seconds", [0, -60])
+def test_an_expiry_that_has_passed_is_refused(api, key, at, seconds):
+    reply = api.patch(path_of(key), {"expiresAt": at(seconds)})
+    assert (reply.status, reply.error["param"]) == (422, "expiresAt")
+
+
+def test_what_was_read_of_an_expired_key_can_be_sent_back_with_another_name(api, account, clock):
+    key, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=1))
+    clock.advance(seconds=2)
+    shown = api.get(path_of(key)).body
+    assert api.patch(path_of(key), {**shown, "name": "Old"}).body == {**shown, "name": "Old"}
+
+
+@pytest.mark.parametrize(("field", "value"), [("type", "public"), ("permissions", ["content:read"])])
+def test_type_and_permissions_stay(api, key, field, value):
+    reply = api.patch(path_of(key), {"name": "Other", field: value})
+    assert (reply.status, reply.error["param"]) == (422, field)
+    assert ApiKey.objects.get(pk=key.pk).name == "Servers"
+
+
+@pytest.mark.parametrize("body", [{"name": "Other"}, {}, {"expiresAt": None}])
+def test_a_revoked_key_stays_as_it_is(api, key, body):
+    api.delete(path_of(key))
+    reply = api.patch(path_of(key), body)
+    assert (reply.status, reply.error["code"]) == (409, "resource_revoked")
+
+
+def test_the_change_is_in_the_audit_log_and_told_as_an_event(api, key):
+    api.patch(path_of(key), {"name": "Edge"})
+    [entry] = auditlog.entries(action="api_key.updated")
+    assert (entry.resource_id, entry.changes) == (key.pk, {"name": ["Servers", "Edge"]})
+    event = Event.objects.get(type="api_key.updated")
+    assert (event.object_id, json.loads(event.data)["name"]) == (key.pk, "Edge")
+    assert json.loads(event.previous) == {"name": "Servers"}
+
+
+def test_a_change_of_the_name_alone_takes_no_more_than_managing_keys(account, key):
+    manager = ApiClient(factories.key_text(account, permissions=["api_keys:manage"], allowed_ips=[HERE]))
+    assert manager.patch(path_of(key), {"name": "Other"})["name"] == "Other"
+
+
+# --- What a key may give another one ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [301, None])
+def test_no_key_lets_itself_or_another_one_outlive_it(account, key, at, clock, seconds):
+    short, text = factories.api_key(account, expires_at=clock.now + timedelta(seconds=300))
+    ending, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=200))
+    wanted = None if seconds is None else at(seconds)
+    for one in (short, ending):
+        assert refused(ApiClient(text).patch(path_of(one), {"expiresAt": wanted}), "expiresAt")
+    assert refused(ApiClient(text).patch(path_of(key), {"expiresAt": at(301)}), "expiresAt")
+
+
+def test_a_key_ends_one_that_outlives_it_no_later_than_itself(account, key, at, clock):
+    _, text = factories.api_key(account, expires_at=clock.now + timedelta(seconds=300))
+    assert ApiClient(text).patch(path_of(key), {"expiresAt": at(300)})["expiresAt"] == at(300)
+
+
+@pytest.mark.parametrize("addresses", [[], ["198.51.100.7"], ["0.0.0.0/0"], ["127.0.0.1", "::1"]])
+def test_no_key_opens_addresses_outside_its_own(account, addresses):
+    narrow, text = factories.api_key(account, allowed_ips=[HERE])
+    other, _ = factories.api_key(account, allowed_ips=["127.0.0.1"])
+    for one in (narrow, other):
+        assert refused(ApiClient(text).patch(path_of(one), {"allowedIps": addresses}), "allowedIps")
+
+
+def test_a_key_narrows_its_own_addresses(account):
+    narrow, text = factories.api_key(account, allowed_ips=[HERE])
+    assert ApiClient(text).patch(path_of(narrow), {"allowedIps": ["127.0.0.1"]})["allowedIps"] == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("field", ["expiresAt", "allowedIps"])
+def test_no_key_widens_one_that_may_do_what_it_may_not(account, clock, at, field):
+    powerful, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=60), allowed_ips=["10.0.0.1"])
+    manager = ApiClient(factories.key_text(account, permissions=["api_keys:manage"]))
+    wider = {"expiresAt": at(61), "allowedIps": ["10.0.0.0/8"]}
+    narrower = {"expiresAt": at(59), "allowedIps": ["10.0.0.1"]}
+    assert refused(manager.patch(path_of(powerful), {field: wider[field]}))
+    assert manager.patch(path_of(powerful), {field: narrower[field]}).status == 200
+
+
+def test_a_key_that_ended_while_its_request_was_under_way_changes_nothing(account, key):
+    changer, text = factories.api_key(account)
+    grant = find_grant(text)
+    services.revoke_api_key(changer)
+    with pytest.raises(InvalidApiKey):
+        services.update_api_key(key, {"name": "Other"}, changed_by=grant)

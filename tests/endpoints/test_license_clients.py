@@ -1,0 +1,87 @@
+"""/v1/license-clients: credentials at the licence server."""
+
+import pytest
+from django.utils import timezone
+
+from licensing.clients.models import LicenseClient
+from licensing.clients.services import authenticated
+from licensing.requesters.models import Requester
+from tests import auditlog, factories
+
+
+def works(client_id, secret):
+    return authenticated(client_id, secret, timezone.now()) is not None
+
+
+def create(api, **fields):
+    return api.post("/v1/license-clients", {"requesterId": "org_acme", **fields})
+
+
+def test_a_client_comes_with_its_secret_once(api):
+    made = create(api, name="Crawler", requesterName="Acme")
+    assert made.status == 201
+    assert works(made["id"], made["secret"])
+    assert made["secret"].startswith(made["prefix"])
+    assert (made["requesterId"], made["requesterName"], made["name"]) == ("org_acme", "Acme", "Crawler")
+    shown = api.get(f"/v1/license-clients/{made['id']}")
+    assert shown.body == {name: value for name, value in made.body.items() if name != "secret"}
+    assert made["secret"] not in str(LicenseClient.objects.values())
+    assert made.headers["Cache-Control"] == "no-store"
+
+
+def test_without_a_name_it_is_called_as_its_requester(api):
+    assert create(api)["name"] == "org_acme"
+
+
+def test_a_requester_who_is_not_known_comes_into_being(api, account):
+    create(api, requesterId="org_new")
+    assert Requester.objects.filter(account=account, requester_id="org_new").exists()
+
+
+def test_the_secret_of_another_client_is_none(api):
+    first, second = create(api), create(api)
+    assert not works(first["id"], second["secret"])
+
+
+def test_a_rotated_secret_ends_at_once_or_after_the_overlap(api):
+    made = create(api)
+    second = api.post(f"/v1/license-clients/{made['id']}/rotate", {"overlapSeconds": 3600})
+    assert second.status == 200
+    assert second["id"] == made["id"]
+    assert works(made["id"], made["secret"])
+    assert works(made["id"], second["secret"])
+    third = api.post(f"/v1/license-clients/{made['id']}/rotate", {})
+    assert third["formerSecretUntil"] is None
+    assert [works(made["id"], one["secret"]) for one in (made, second, third)] == [False, False, True]
+
+
+def test_a_revoked_client_is_refused_and_keeps_its_time(api):
+    made = create(api)
+    revoked = api.delete(f"/v1/license-clients/{made['id']}")
+    assert revoked["revokedAt"] is not None
+    assert not works(made["id"], made["secret"])
+    assert api.delete(f"/v1/license-clients/{made['id']}")["revokedAt"] == revoked["revokedAt"]
+    again = api.post(f"/v1/license-clients/{made['id']}/rotate", {})
+    assert (again.status, again.error["code"]) == (409, "resource_revoked")
+
+
+def test_the_log_tells_of_each_change_and_of_no_secret(api):
+    made = create(api)
+    api.post(f"/v1/license-clients/{made['id']}/rotate", {})
+    api.delete(f"/v1/license-clients/{made['id']}")
+    entries = auditlog.entries(resource_id=made["id"])
+    actions = ["license_client.created", "license_client.rotated", "license_client.revoked"]
+    assert [entry.action for entry in entries] == actions
+    assert made["secret"] not in str([entry.changes for entry in entries])
+
+
+@pytest.mark.parametrize(("fields", "param"), [({"requesterId": ""}, "requesterId"), ({"name": 1}, "name")])
+def test_what_is_wrong_is_named(api, fields, param):
+    reply = create(api, **fields)
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_clients_are_found_by_their_requester(api, account):
+    made, _ = factories.license_client(account, "org_a")
+    factories.license_client(account, "org_b")
+    assert [one["id"] for one in api.get("/v1/license-clients", requesterId="org_a")["data"]] == [made.pk]

@@ -1,0 +1,137 @@
+"""GET /v1/statements, one of them, and its lines (docs/reports.md, Statements)."""
+
+import csv
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analytics.statements.closing import close_due
+from tests import factories, ledger
+
+JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def booked(account, clock):
+    """A closed January and an open February of one requester, and an entry of nobody."""
+    clock.set("2026-02-20T12:00:00Z")
+    org = ledger.requester(account)
+    item = factories.content(account)
+    for moment, amount, kind in (
+        (JANUARY, "100", "license"),
+        (JANUARY, "0.05", "usage"),
+        (JANUARY, "0.05", "usage"),
+        (FEBRUARY, "-30", "adjustment"),
+    ):
+        of = {"content": item, "license_type": "press"} if kind == "usage" else {"description": kind}
+        ledger.add(account, amount, type=kind, created=moment, occurred_at=JANUARY, requester=org, **of)
+    ledger.add(account, "7", currency="EUR", created=FEBRUARY)
+    close_due()
+
+
+def told(reply):
+    return [(one["requesterId"], one["month"], one["currency"]) for one in reply["data"]]
+
+
+def test_a_statement_tells_of_its_month_and_of_what_was_before(api, booked):
+    [february] = api.get("/v1/statements", month="2026-02", currency="USD")["data"]
+    assert february == {
+        "id": february["id"],
+        "object": "statement",
+        "requesterId": "org",
+        "requesterName": None,
+        "month": "2026-02",
+        "currency": "USD",
+        "status": "open",
+        "opening": 100.1,
+        "licenses": 0,
+        "usage": 0,
+        "adjustments": -30,
+        "total": -30,
+        "closing": 70.1,
+        "decisions": 0,
+        "lines": 1,
+        "closedAt": None,
+    }
+    assert api.get(f"/v1/statements/{february['id']}").body == february
+
+
+def test_a_closed_statement_has_the_figures_and_the_id_that_it_had_when_open(api, account, clock):
+    clock.set("2026-01-20T12:00:00Z")
+    ledger.add(account, "1.5", created=JANUARY)
+    [before] = api.get("/v1/statements")["data"]
+    clock.set("2026-02-01T01:00:00Z")
+    close_due()
+    after = api.get(f"/v1/statements/{before['id']}").body
+    assert after == {**before, "status": "closed", "closedAt": "2026-02-01T01:00:00.000000Z"}
+
+
+def test_charges_are_lines_by_licence_and_item_with_their_decisions_counted(api, booked):
+    [january] = api.get("/v1/statements", month="2026-01")["data"]
+    lines = api.get(f"/v1/statements/{january['id']}/lines")["data"]
+    assert sorted((line["type"], line["amount"], line["decisions"]) for line in lines) == [
+        ("license", 100, 0),
+        ("usage", 0.1, 2),
+    ]
+    assert api.get(f"/v1/revenue/{lines[0]['id']}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "months"),
+    [
+        ("", ["2026-02", "2026-02", "2026-01"]),
+        ("sort=created", ["2026-01", "2026-02", "2026-02"]),
+        ("status=open", ["2026-02", "2026-02"]),
+        ("status=closed", ["2026-01"]),
+        ("status[ne]=open", ["2026-01"]),
+        ("month=2026-01", ["2026-01"]),
+        ("month[gt]=2026-01", ["2026-02", "2026-02"]),
+        ("requesterId=org", ["2026-02", "2026-01"]),
+        ("requesterId[exists]=false", ["2026-02"]),
+        ("currency=EUR", ["2026-02"]),
+    ],
+)
+def test_the_list_is_filtered_and_sorted(api, booked, query, months):
+    reply = api.get(f"/v1/statements?{query}")
+    assert [one["month"] for one in reply["data"]] == months
+    assert reply["totalCount"] == len(months)
+
+
+@pytest.mark.parametrize("query", ["month=2026-13", "month=2026-1", "month=0000-01", "status=paid", "currency=eur"])
+def test_a_value_that_cannot_be_is_refused_and_named(api, query):
+    reply = api.get(f"/v1/statements?{query}")
+    assert (reply.status, reply.error["param"]) == (400, query.partition("=")[0])
+
+
+def test_pages_meet_each_statement_once(api, booked):
+    everything, seen, query = told(api.get("/v1/statements")), [], {}
+    while True:
+        page = api.get("/v1/statements", limit=1, **query)
+        seen += told(page)
+        if not page["hasMore"]:
+            break
+        query = {"cursor": page["nextCursor"]}
+    assert seen == everything
+
+
+def test_a_file_has_all_statements_or_all_lines(api, booked):
+    rows = list(csv.DictReader(api.get("/v1/statements", format="csv").content.decode().splitlines()))
+    assert [row["closing"] for row in rows if row["currency"] == "USD"] == ["70.1", "100.1"]
+    lines = api.get(f"/v1/statements/{rows[-1]['id']}/lines", format="csv").content.decode().splitlines()
+    assert len(lines) == 3
+
+
+def test_nobody_sees_the_statements_of_another_account(api, other_api, booked):
+    pk = api.get("/v1/statements")["data"][0]["id"]
+    assert other_api.get("/v1/statements")["data"] == []
+    for path in (f"/v1/statements/{pk}", f"/v1/statements/{pk}/lines"):
+        assert other_api.get(path).status == 404
+
+
+def test_reading_writes_nothing(api, booked):
+    with CaptureQueriesContext(connection) as asked:
+        api.get("/v1/statements")
+    written = [query["sql"] for query in asked if not query["sql"].lstrip("( ").upper().startswith("SELECT")]
+    assert not [sql for sql in written if "analytics_" in sql]

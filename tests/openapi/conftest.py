@@ -1,0 +1,3 @@
+"""The document as a file."""
+
+from tests.openapi.document import document  # noqa: F401

@@ -1,0 +1,18 @@
+"""The OpenAPI document before linters, under the rulesets of this folder: no error, and no warning either."""
+
+import json
+from pathlib import Path
+
+from tests.openapi.node import FOLDER, needs_node, run
+
+
+@needs_node
+def test_redocly_finds_nothing(document: Path):
+    done = run("redocly", "lint", "--config", FOLDER / "redocly.yaml", "--format", "json", document)
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    assert [(one["ruleId"], one["message"]) for one in found["problems"]] == []
+
+
+@needs_node
+def test_spectral_finds_nothing(document: Path):
+    run("spectral", "lint", "--ruleset", FOLDER / "spectral.yaml", "--fail-severity", "hint", document)

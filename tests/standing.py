@@ -1,0 +1,43 @@
+"""Rows that stand for all tests of a module, which are made once instead of before each of them.
+
+They are written in a transaction around the module's tests; each test writes into a savepoint of its own within it, as
+Django's TestCase does for its class. Not for modules with tests that commit (`transaction=True`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import count
+
+import pytest
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
+
+from accounts.models import Account
+from licensing.access.lookup import compiled_policies
+from licensing.licenses.compiled import compiled_licenses
+
+Unblock = Callable[[], AbstractContextManager[None]]
+epochs = count(1_000, 1_000)
+
+
+@pytest.fixture(scope="module")
+def for_the_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Unblock]:
+    """What fixtures of a module's scope write within `with for_the_module():` stands until the module's end."""
+    with django_db_blocker.unblock():
+        around = transaction.atomic()
+        around.__enter__()
+    yield django_db_blocker.unblock
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        around.__exit__(None, None, None)
+
+
+def as_new(account_id: str) -> Account:
+    """A standing account as a test gets it: at an epoch, and with nothing cached, of no test before it.
+
+    What they wrote was rolled back, and this test's own changes count on from the same numbers.
+    """
+    compiled_policies.cached.clear()
+    compiled_licenses.cached.clear()
+    Account.objects.filter(pk=account_id).update(epoch=next(epochs))
+    return Account.objects.get(pk=account_id)

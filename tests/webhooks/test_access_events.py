@@ -1,0 +1,208 @@
+"""What endpoints hear of decisions: a sum for each requester, reason and minute, where they ask for it by name."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from accounts.events.models import Event
+from accounts.webhooks import services
+from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
+from analytics.events import summaries
+from tests import factories
+from tests.ways import both_ways
+
+PATH = "/v1/webhooks"
+
+
+def told(clock, **after):
+    """What is told once that much time has passed, twice asked for."""
+    clock.advance(**(after or {"seconds": 75}))
+    summaries.tell()
+    summaries.tell()
+    events = Event.objects.filter(type__startswith="access.").order_by("pk")
+    return [(one.type, json.loads(one.data)) for one in events]
+
+
+def sums(events):
+    return sorted(
+        (name, data["reason"] or "", (data["requester"] or {}).get("id"), data["count"]) for name, data in events
+    )
+
+
+def ask(api, item, requester="org_a", **fields):
+    return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **fields}).body
+
+
+@pytest.fixture
+def closed(account):
+    return factories.content(account, policy_id=factories.policy(account, factories.DENY_ALL).pk)
+
+
+@both_ways
+@pytest.mark.django_db(transaction=True)
+def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect, account, clock):
+    api = connect(factories.key_text(account))
+    closed = factories.content(account, policy_id=factories.policy(account, factories.DENY_ALL).pk)
+    endpoint, _ = factories.endpoint(account, events=["access.denied"])
+    for requester in ("org_a", "org_b", "org_a"):
+        assert ask(api, closed, requester)["reason"] == "no_license"
+    ask(api, factories.content(account), {"id": "org_a", "name": "Acme"})  # has no policy
+    ask(api, closed, dryRun=True)
+    first, *_ = events = told(clock)
+    assert sums(events) == [
+        ("access.denied", "no_license", "org_a", 2),
+        ("access.denied", "no_license", "org_b", 1),
+        ("access.denied", "no_policy", "org_a", 1),
+    ]
+    assert first[1] == {
+        "object": "access_summary",
+        "webhookId": endpoint.pk,
+        "allowed": False,
+        "reason": "no_license",
+        "requester": {"id": "org_a", "name": "Acme"},
+        "minute": "2026-03-04T05:06:00.000000Z",
+        "count": 2,
+        "first": "2026-03-04T05:06:07.250000Z",
+        "last": "2026-03-04T05:06:07.250000Z",
+    }
+    assert {one.endpoint_id for one in WebhookDelivery.objects.all()} == {endpoint.pk}
+    assert set(first[1]) == set(summaries.EXAMPLE)
+
+
+def test_each_minute_is_told_by_itself_and_not_before_it_is_over(api, account, closed, clock):
+    factories.endpoint(account, events=["access.*"])
+    ask(api, closed)
+    assert told(clock, seconds=55) == []
+    ask(api, closed)
+    ask(api, closed)
+    assert [data["count"] for _, data in told(clock, minutes=3)] == [1, 2]
+    assert len(told(clock, minutes=3)) == 2
+
+
+def test_who_asks_for_everything_does_not_hear_of_decisions(api, account, closed, clock):
+    factories.endpoint(account, events=["*"])
+    factories.endpoint(account, events=["content.*"])
+    ask(api, closed)
+    assert told(clock) == []
+
+
+def test_what_is_allowed_is_told_where_it_is_asked_for(api, account, closed, clock):
+    opened = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    factories.endpoint(account, events=["access.allowed"])
+    ask(api, closed)
+    ask(api, opened)
+    [(name, data)] = told(clock)
+    assert (name, data["allowed"], data["reason"], data["count"]) == ("access.allowed", True, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "expected"),
+    [
+        (None, 5),
+        ({}, 5),
+        ({"policyIds": ["{first}"]}, 3),
+        ({"requesterIds": ["org_b", "org_c"]}, 2),
+        ({"reasons": ["no_policy"]}, 1),
+        ({"policyIds": ["{first}"], "requesterIds": ["org_b"]}, 1),
+        ({"policyIds": ["{first}"], "reasons": ["no_policy"]}, 0),
+    ],
+)
+def test_an_endpoint_narrows_them_by_policy_requester_and_reason(api, account, closed, clock, narrowed, expected):
+    other = factories.content(account, policy_id=factories.policy(account, factories.DENY_ALL).pk)
+    if narrowed and "policyIds" in narrowed:
+        narrowed = {**narrowed, "policyIds": [closed.policy_id]}
+    made = api.post(PATH, {"url": "https://a.example/", "events": ["access.denied"], "accessFilter": narrowed})
+    assert made["accessFilter"] == narrowed
+    for item, requester in [(closed, "org_a"), (closed, "org_a"), (closed, "org_b"), (other, "org_b")]:
+        ask(api, item, requester)
+    ask(api, factories.content(account), "org_d")
+    assert sum(data["count"] for _, data in told(clock)) == expected
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "param"),
+    [
+        ({"policyIds": ["cnt_1"]}, "accessFilter.policyIds[0]"),
+        ({"policyIds": []}, "accessFilter.policyIds"),
+        ({"reasons": ["no_licence"]}, "accessFilter.reasons[0]"),
+        ({"requesterIds": [1]}, "accessFilter.requesterIds[0]"),
+        ({"requester": ["a"]}, "accessFilter.requester"),
+        ("all", "accessFilter"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_refused(api, narrowed, param):
+    reply = api.post(PATH, {"url": "https://a.example/", "accessFilter": narrowed})
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_each_endpoint_has_events_of_its_own_and_recovers_no_others(api, account, closed, clock):
+    since = clock.now
+    first, _ = factories.endpoint(account, events=["access.denied"])
+    second, _ = factories.endpoint(account, events=["access.denied"], access_filter={"reasons": ["no_policy"]})
+    ask(api, closed)
+    assert [data["webhookId"] for _, data in told(clock)] == [first.pk]
+    assert services.recover(second, since) == 0
+    WebhookDelivery.objects.all().delete()
+    assert services.recover(first, since) == 1
+
+
+def test_an_endpoint_hears_of_nothing_from_before_it_asked_or_while_it_is_disabled(api, account, closed, clock):
+    ask(api, closed)
+    clock.advance(minutes=2)
+    made = api.post(PATH, {"url": "https://a.example/", "events": ["content.*"]})
+    path = f"{PATH}/{made['id']}"
+    ask(api, closed)
+    clock.advance(minutes=2)
+    api.patch(path, {"events": ["access.denied"]})
+    assert told(clock) == []
+    api.patch(path, {"status": "disabled"})
+    ask(api, closed)
+    clock.advance(minutes=2)
+    api.patch(path, {"status": "enabled"})
+    assert told(clock) == []
+    ask(api, closed, "org_z")
+    assert [data["requester"]["id"] for _, data in told(clock)] == ["org_z"]
+
+
+def test_many_requesters_in_a_minute_are_bounded_and_none_is_left_out_of_the_count(
+    api, account, closed, clock, monkeypatch
+):
+    monkeypatch.setattr(summaries, "MOST", 2)
+    factories.endpoint(account, events=["access.*"])
+    opened = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    for requester, count in (("org_a", 3), ("org_b", 2), ("org_c", 1), ("org_d", 1)):
+        for _ in range(count):
+            ask(api, closed, requester)
+    ask(api, opened, "org_e")
+    assert sums(told(clock)) == [
+        ("access.allowed", "", None, 1),
+        ("access.denied", "", None, 2),
+        ("access.denied", "no_license", "org_a", 3),
+        ("access.denied", "no_license", "org_b", 2),
+    ]
+
+
+def test_what_nobody_looked_at_for_a_while_is_caught_up_with(api, account, closed, clock):
+    endpoint, _ = factories.endpoint(account, events=["access.denied"])
+    ask(api, closed)
+    clock.advance(minutes=90)
+    assert sum(data["count"] for _, data in told(clock)) == 1
+    assert summaries.tell() == 0
+    endpoint.refresh_from_db()
+    assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
+
+
+def test_two_processes_tell_a_minute_once(api, account, closed, clock):
+    factories.endpoint(account, events=["access.denied"])
+    ask(api, closed)
+    clock.advance(minutes=2)
+    [endpoint] = WebhookEndpoint.objects.all()
+    begin = endpoint.access_told_until
+    assert [summaries.tell_minute(endpoint, begin) for _ in "ab"] == [1, 0]
+
+
+def test_another_accounts_decisions_are_not_told(api, account, closed, clock, other_account):
+    factories.endpoint(other_account, events=["access.*"])
+    ask(api, closed)
+    assert told(clock) == []

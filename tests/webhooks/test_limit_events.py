@@ -1,0 +1,167 @@
+"""That a limit is used up, or nearly so, is told once in each of its windows."""
+
+import json
+
+import pytest
+
+from accounts.events import limits, retention
+from accounts.events.models import Event, LimitNotice
+from accounts.limits import reached
+from tests import factories
+from tests.ways import both_ways
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_noted_yet():
+    reached.noted.clear()
+    reached.waiting.clear()
+
+
+def told():
+    limits.tell()
+    return [json.loads(one.data) for one in Event.objects.filter(type="limit.reached").order_by("pk")]
+
+
+def shares():
+    return [(data["period"], data["percent"], data["used"]) for data in told()]
+
+
+@pytest.fixture
+def small():
+    return factories.account(plan="enterprise", requests_per_minute=10, requests_per_day=15)
+
+
+@both_ways
+def test_a_plan_is_told_of_at_four_fifths_and_at_its_end_once_a_window(connect, small, clock):
+    api = connect(factories.key_text(small))
+    item = factories.content(small)
+
+    def ask(times):
+        return [api.post("/v1/access/check", {"contentId": item.pk, "requester": "a"}).status for _ in range(times)]
+
+    assert ask(7) == [200] * 7
+    assert told() == []
+    assert ask(1) == [200]
+    assert shares() == [("minute", 80, 8)]
+    assert ask(4) == [200, 200, 429, 429]
+    assert shares() == [("minute", 80, 8), ("minute", 100, 10)]
+    clock.advance(minutes=1)
+    ask(6)
+    assert shares()[2:] == [("day", 80, 12), ("day", 100, 15)]
+    [first, *_] = Event.objects.filter(type="limit.reached")
+    assert first.object_id == small.pk
+    assert told()[0] == {
+        "object": "limit",
+        "scope": "plan",
+        "percent": 80,
+        "limit": 10,
+        "used": 8,
+        "period": "minute",
+        "reset": int(clock.now.timestamp()) // 60 * 60,
+        "policyId": None,
+        "ruleIndex": None,
+        "requester": None,
+    }
+
+
+def test_other_requests_count_likewise(small, clock):
+    from tests.client import ApiClient
+
+    api = ApiClient(factories.key_text(small))
+    for _ in range(8):
+        api.get("/v1/content")
+    assert shares() == [("minute", 80, 8)]
+
+
+@both_ways
+def test_a_rule_is_told_of_when_a_requester_has_used_it_up_once_a_window(connect, account, clock):
+    api = connect(factories.key_text(account))
+    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "hour"}}
+    policy = factories.policy(account, rule)
+    item = factories.content(account, policy_id=policy.pk)
+
+    def ask(requester, times):
+        body = {"contentId": item.pk, "requester": requester}
+        return [api.post("/v1/access/check", body)["allowed"] for _ in range(times)]
+
+    assert ask({"id": "org_a", "name": "Acme"}, 1) == [True]
+    assert told() == []
+    assert ask("org_a", 3) == [True, False, False]
+    ask("org_b", 1)
+    [data] = told()
+    assert data == {
+        "object": "limit",
+        "scope": "rule",
+        "percent": 100,
+        "limit": 2,
+        "used": 2,
+        "period": "hour",
+        "reset": int(clock.now.timestamp()) // 3600 * 3600 + 3600,
+        "policyId": policy.pk,
+        "ruleIndex": 0,
+        "requester": {"id": "org_a", "name": "Acme"},
+    }
+    ask("org_b", 1)
+    clock.advance(hours=1)
+    ask("org_a", 2)
+    assert [data["requester"]["id"] for data in told()] == ["org_a", "org_b", "org_a"]
+
+
+def test_a_rehearsal_uses_up_nothing(api, account, clock):
+    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "hour"}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "a", "dryRun": True})
+    assert told() == []
+
+
+def test_two_processes_tell_it_once(small, clock):
+    from tests.client import ApiClient
+
+    api = ApiClient(factories.key_text(small))
+    for _ in range(8):
+        api.get("/v1/content")
+    assert len(told()) == 1
+    reached.noted.clear()  # as in another process
+    api.get("/v1/content")
+    assert len(told()) == 1
+
+
+def test_a_stranger_has_no_plan_to_use_up(clock):
+    from tests.client import ApiClient
+
+    assert [ApiClient(None).get("/v1/content").status for _ in range(61)][-1] == 429
+    assert not reached.waiting
+
+
+def test_what_cannot_be_written_is_told_later(small, clock, monkeypatch):
+    from tests.client import ApiClient
+
+    api = ApiClient(factories.key_text(small))
+    for _ in range(10):
+        api.get("/v1/content")
+
+    def fail(*args):
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(limits.recording, "write", fail)
+        with pytest.raises(RuntimeError):
+            limits.tell()
+    assert LimitNotice.objects.count() == 0
+    assert shares() == [("minute", 80, 8), ("minute", 100, 10)]
+
+
+def test_notices_go_with_the_events(small, clock):
+    from tests.client import ApiClient
+
+    api = ApiClient(factories.key_text(small))
+    for _ in range(8):
+        api.get("/v1/content")
+    told()
+    retention.purge(clock.now)
+    assert LimitNotice.objects.count() == 1
+    clock.advance(days=1)
+    retention.purge(clock.now)
+    assert LimitNotice.objects.count() == 0
