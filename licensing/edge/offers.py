@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -22,12 +22,17 @@ from licensing.access.lookup import find_items, find_requesters
 from licensing.access.rendering import present_charge
 from licensing.access.serializers import ChargeShown
 from licensing.edge.visitors import ANONYMOUS
-from licensing.policies.condition_values import IS_PERMISSION
+from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_SCHEMA
 from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer, offers
 
 MAX_ITEMS = 100
 SELECTORS = {"url": "page", "contentId": "contentId"}
+
+
+@extend_schema_field(PERMISSION_SCHEMA)
+class Permission(Text):
+    """What a requester wants to do. Judged by `check_of`, wherever it was given."""
 
 
 class OfferSerializer(serializers.Serializer):
@@ -83,7 +88,7 @@ class OfferBatchSerializer(StrictSerializer):
 
     items = serializers.ListField(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
     requesterId = Text(max_length=255, required=False, allow_null=True, help_text="Whose licences count.")
-    permission = Text(max_length=64, required=False, allow_null=True, help_text="What the requester wants to do.")
+    permission = Permission(required=False, allow_null=True, help_text="What the requester wants to do.")
 
 
 class OfferViewSet(ReadingViewSet):
@@ -97,7 +102,7 @@ class OfferViewSet(ReadingViewSet):
             OpenApiParameter("url", str, description="The address of a page, or of a registered item,"),
             OpenApiParameter("contentId", str, description="or an item by its id."),
             OpenApiParameter("requesterId", str, description="Whose licences count; without it anybody's access."),
-            OpenApiParameter("permission", str, description="What the requester wants to do."),
+            OpenApiParameter("permission", PERMISSION_SCHEMA, description="What the requester wants to do."),
         ],
         responses=AccessOfferSerializer,
     )

@@ -211,15 +211,20 @@ def typescript_method(one: Operation, money: Amounts) -> str:
     )
 
 
-def typescript_operations(document: dict[str, Any]) -> str:
+def typescript_amounts(document: dict[str, Any]) -> str:
     rows = "".join(f"  {answer}: {json.dumps(names)},\n" for answer, names in amounts(document).items())
+    return (
+        "// Where money is, by the type of an answer: the names of amounts, and of objects of amounts.\n"
+        "// Generated. See tests/clients.\n"
+        f"export const AMOUNTS: Record<string, string[]> = {{\n{rows}}};\n"
+    )
+
+
+def typescript_operations(document: dict[str, Any]) -> str:
     return (
         "// Every operation of the API as a method. Generated. See tests/clients.\n"
         'import type { Call, Query } from "./protocol.js";\n'
-        'import type { components } from "./schema.js";\n\n'
-        'export type Schemas = components["schemas"];\n'
-        "/** Where money is, by the type of an answer: the names of amounts, and of objects of amounts. */\n"
-        f"export const AMOUNTS: Record<string, string[]> = {{\n{rows}}};\n\n"
+        'import type { Schemas } from "./schema.js";\n\n'
         "export abstract class Operations {\n"
         "  abstract send<T>(call: Call): Promise<T>;\n"
         "  abstract pages<T>(call: Call): AsyncGenerator<T>;\n\n"
@@ -248,6 +253,7 @@ def digest(document: dict[str, Any]) -> str:
 def write(document: dict[str, Any]) -> None:
     (PYTHON / "amounts.py").write_text(python_amounts(document))
     (PYTHON / "operations.py").write_text(python_operations(document))
+    (TYPESCRIPT / "amounts.ts").write_text(typescript_amounts(document))
     (TYPESCRIPT / "operations.ts").write_text(typescript_operations(document))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "openapi.json"
@@ -260,6 +266,8 @@ def write(document: dict[str, Any]) -> None:
         )
         types_of_typescript = ROOT / "tests" / "openapi" / "types.mjs"
         subprocess.run(["node", types_of_typescript, source, TYPESCRIPT / "schema.ts"], check=True)
+        with (TYPESCRIPT / "schema.ts").open("a") as schema:
+            schema.write('export type Schemas = components["schemas"];\n')
     for path, mark in ((PYTHON / "types.py", "#"), (TYPESCRIPT / "schema.ts", "//")):
         path.write_text(f"{mark} Shapes: {digest(document)}\n{path.read_text()}")
     ruff = [sys.executable, "-m", "ruff"]

@@ -20,6 +20,7 @@ def test_types_are_of_the_schemas_that_the_service_has(path):
 
 def test_the_operations_are_those_of_the_document():
     document = openapi_document()
+    assert (generate.TYPESCRIPT / "amounts.ts").read_text() == generate.typescript_amounts(document), HOW
     assert (generate.TYPESCRIPT / "operations.ts").read_text() == generate.typescript_operations(document), HOW
     made = generate.python_operations(document)
     formatted = subprocess.run(

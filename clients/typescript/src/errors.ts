@@ -1,4 +1,4 @@
-import type { Schemas } from "./operations.js";
+import type { Schemas } from "./schema.js";
 
 /** One of several faults of a body. */
 export interface FieldError {

@@ -1,23 +1,6 @@
 // Every operation of the API as a method. Generated. See tests/clients.
 import type { Call, Query } from "./protocol.js";
-import type { components } from "./schema.js";
-
-export type Schemas = components["schemas"];
-/** Where money is, by the type of an answer: the names of amounts, and of objects of amounts. */
-export const AMOUNTS: Record<string, string[]> = {
-  AccessOffer: ["amount"],
-  Decision: ["amount"],
-  DecisionBatch: ["amount"],
-  LedgerEntry: ["amount"],
-  License: ["amount"],
-  ObservedReport: ["amount"],
-  OfferList: ["amount"],
-  RevenueReport: ["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"],
-  SentEvent: ["adjustments", "amount", "byLicenseType", "changePercent", "closing", "licenses", "opening", "projectedMonthly", "revenue", "usage"],
-  Simulation: ["amount"],
-  Statement: ["adjustments", "closing", "licenses", "opening", "total", "usage"],
-  StatementLine: ["amount"],
-};
+import type { Schemas } from "./schema.js";
 
 export abstract class Operations {
   abstract send<T>(call: Call): Promise<T>;

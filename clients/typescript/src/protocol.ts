@@ -1,5 +1,5 @@
+import { AMOUNTS } from "./amounts.js";
 import { ApiError } from "./errors.js";
-import { AMOUNTS } from "./operations.js";
 
 /** The parameters of a list: `{ "type[in]": ["article", "report"], limit: 100 }`. */
 export type Query = Record<string, string | number | boolean | readonly (string | number)[] | undefined>;

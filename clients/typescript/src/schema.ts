@@ -1,4 +1,4 @@
-// Shapes: ca319019045f8614
+// Shapes: e12ebff4e960a847
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1332,7 +1332,10 @@ export interface components {
             items: components["schemas"]["PageOrItemRequest"][];
             /** @description Whose licences count. */
             requesterId?: string | null;
-            /** @description What the requester wants to do. */
+            /**
+             * @description What the requester wants to do.
+             * @example commercial_use
+             */
             permission?: string | null;
         };
         /** @description What many accesses would cost, in the order in which they were asked for. */
@@ -2831,3 +2834,4 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
+export type Schemas = components["schemas"];

@@ -1,4 +1,4 @@
-import type { Schemas } from "./operations.js";
+import type { Schemas } from "./schema.js";
 import { parsed } from "./protocol.js";
 
 const TOLERANCE = 300; // seconds

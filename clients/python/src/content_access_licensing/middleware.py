@@ -39,6 +39,11 @@ class Answers:
             self.kept[asked] = time.monotonic() + decision["cacheFor"], refusal
         return refusal
 
+    def without_decision(self, error: ApiError | httpx.HTTPError) -> Refusal | None:
+        if isinstance(error, NotFoundError):
+            return self.unknown
+        return 503, "The licence cannot be checked at the moment."
+
 
 def check(url: str, requester: str, ip: str | None, agent: str | None) -> Check:
     return {"source": url, "requester": requester, "context": {"ip": ip, "userAgent": (agent or "")[:1000] or None}}
@@ -72,10 +77,8 @@ class DjangoMiddleware:
         asked = check(url, requester, request.META.get("REMOTE_ADDR"), request.headers.get("User-Agent"))
         try:
             return self.answers.keep((requester, url), self.client.check_access(asked))
-        except NotFoundError:
-            return self.answers.unknown
-        except (ApiError, httpx.HTTPError):
-            return 503, "The licence cannot be checked at the moment."
+        except (ApiError, httpx.HTTPError) as error:
+            return self.answers.without_decision(error)
 
 
 Scope = MutableMapping[str, Any]
@@ -116,7 +119,5 @@ class AsgiMiddleware:
         asked = check(url, requester, peer[0] if peer else None, headers.get("user-agent"))
         try:
             return self.answers.keep((requester, url), await self.client.check_access(asked))
-        except NotFoundError:
-            return self.answers.unknown
-        except (ApiError, httpx.HTTPError):
-            return 503, "The licence cannot be checked at the moment."
+        except (ApiError, httpx.HTTPError) as error:
+            return self.answers.without_decision(error)

@@ -1,4 +1,4 @@
-# Shapes: ca319019045f8614
+# Shapes: e12ebff4e960a847
 # Generated. See tests/clients.
 
 from __future__ import annotations
