@@ -21,7 +21,7 @@ from kit.rest.fields import (
     Timestamp,
     Url,
 )
-from kit.values.ids import decode
+from kit.values import ids
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
@@ -91,27 +91,22 @@ class HeadersField(serializers.Field):
 
 
 def parse_policy_id(text: str) -> str:
-    if decode("pol", text) is None:
+    if ids.decode("pol", text) is None:
         raise ValueError("Must be the id of a policy.")
     return text
 
 
-@extend_schema_field({"type": "string", "pattern": "^pol_[0-9a-z]{26}$"})
+@extend_schema_field({"type": "string", "pattern": f"^pol_{ids.TEXT}$"})
 class PolicyId(Parsed[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_policy_id, **options)
 
 
-def parse_reason(text: str) -> str:
-    if text not in reasons_for_denials:
-        raise ValueError(f"Must be one of: {', '.join(reasons_for_denials)}.")
-    return text
+class DenialReason(Choice):
+    """Made anew with each serializer: reasons are registered after this module is imported."""
 
-
-@extend_schema_field({"type": "string", "example": "no_license"})
-class ReasonField(Parsed[str]):
-    def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        super().__init__(parse_reason, **options)
+    def __init__(self) -> None:
+        super().__init__(choices=list(reasons_for_denials.items()))
 
 
 class AccessFilterSerializer(StrictSerializer):
@@ -134,7 +129,7 @@ class AccessFilterSerializer(StrictSerializer):
         help_text="The caller's own ids of who asked.",
     )
     reasons = serializers.ListField(
-        child=ReasonField(),
+        child=DenialReason(),
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,

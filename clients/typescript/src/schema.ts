@@ -1,4 +1,4 @@
-// Shapes: e12ebff4e960a847
+// Shapes: 2e0ed84ac94a6474
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -11,7 +11,7 @@ export interface components {
             /** @description The caller's own ids of who asked. */
             requesterIds?: string[];
             /** @description Of denials. What is allowed has none, and is left out by it. */
-            reasons?: string[];
+            reasons?: components["schemas"]["Reason"][];
         };
         /** @description Which decisions it hears of; each list that is given has to have the decision's own. */
         AccessFilterRequest: {
@@ -20,7 +20,7 @@ export interface components {
             /** @description The caller's own ids of who asked. */
             requesterIds?: string[];
             /** @description Of denials. What is allowed has none, and is left out by it. */
-            reasons?: string[];
+            reasons?: components["schemas"]["Reason"][];
         };
         /** @description What an access would come to now, and by which offers of the policy it could be bought. */
         AccessOffer: {

@@ -1,4 +1,4 @@
-# Shapes: e12ebff4e960a847
+# Shapes: 2e0ed84ac94a6474
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -10,26 +10,6 @@ PolicyId: TypeAlias = str
 
 
 RequesterId: TypeAlias = str
-
-
-class AccessFilter(TypedDict):
-    """
-    Which decisions it hears of; each list that is given has to have the decision's own.
-    """
-
-    policyIds: NotRequired[list[PolicyId]]
-    requesterIds: NotRequired[list[RequesterId]]
-    reasons: NotRequired[list[str]]
-
-
-class AccessFilterRequest(TypedDict):
-    """
-    Which decisions it hears of; each list that is given has to have the decision's own.
-    """
-
-    policyIds: NotRequired[list[PolicyId]]
-    requesterIds: NotRequired[list[RequesterId]]
-    reasons: NotRequired[list[str]]
 
 
 class ActiveRequester(TypedDict):
@@ -1006,6 +986,26 @@ class SentEvent(TypedDict):
     data: dict[str, Any]
     previous: NotRequired[dict[str, Any]]
     timestamp: str
+
+
+class AccessFilter(TypedDict):
+    """
+    Which decisions it hears of; each list that is given has to have the decision's own.
+    """
+
+    policyIds: NotRequired[list[PolicyId]]
+    requesterIds: NotRequired[list[RequesterId]]
+    reasons: NotRequired[list[Reason]]
+
+
+class AccessFilterRequest(TypedDict):
+    """
+    Which decisions it hears of; each list that is given has to have the decision's own.
+    """
+
+    policyIds: NotRequired[list[PolicyId]]
+    requesterIds: NotRequired[list[RequesterId]]
+    reasons: NotRequired[list[Reason]]
 
 
 class AccessOffer(TypedDict):
