@@ -158,9 +158,10 @@ def convert(fields: Mapping[str, object], body: type[B]) -> B:
 
 def has_draft(fields: Mapping[str, object]) -> bool:
     """Whether a body has a draft of a policy: its author decides how long that takes to compile."""
+    if "policy" in fields:
+        return True
     checks = fields.get("checks")
-    members = checks if isinstance(checks, list) else ()
-    return "policy" in fields or any("policy" in member for member in members if isinstance(member, dict))
+    return isinstance(checks, list) and any("policy" in member for member in checks if isinstance(member, dict))
 
 
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:

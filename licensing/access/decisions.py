@@ -108,7 +108,9 @@ def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: da
             facts, decision = further, other
     if check.payment is not None and (paid := taken(item.policy, facts, decision, check.payment)) is not None:
         facts, decision = paid, decide(item.policy, paid)
-    limit = None if decision.refuses or decision.rule is None else decision.rule.rate_limit
+    limit = decision.rule.rate_limit if decision.rule is not None else None
+    if limit is not None and decision.refuses:
+        limit = None
     return Answer(
         id=None,
         decision=decision,
@@ -131,11 +133,10 @@ class Shared(Struct, eq=False, gc=False):
     claim: Claim | None
     charge: Charge | None
 
-    def for_item(self, item: Item) -> tuple[Answer, Entry]:
-        """The answer for that item, with an id of its own, and its record."""
-        now = self.answer.facts.now
+    def for_item(self, item: Item, nanoseconds: int) -> tuple[Answer, Entry]:
+        """The answer for that item, with an id of its own, and its record; `nanoseconds` is the moment since 1970."""
         # Events are partitioned by id, so one that is told of later still goes to its own month.
-        key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
+        key = uuid7(nanoseconds=nanoseconds).bytes
         answer = replace(self.answer, id=ids.encode("dec", key), content_id=item.id, shared=self)
         return answer, Entry(key.hex(), item.key, self.case, self.claim, self.charge)
 
@@ -154,6 +155,7 @@ class DecisionBatch:
     def __init__(self, checks: Iterable[Check], found: Found, account: str, now: datetime) -> None:
         """`account` is a UUID in hex."""
         self.account, self.epoch, self.now = account, found.epoch, now
+        nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
         self.answers: list[Answer | ApiError] = []
         self.places: list[int] = []  # of the answers that have an entry
         self.entries: list[Entry] = []
@@ -169,7 +171,8 @@ class DecisionBatch:
             elif check.dry_run:
                 self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
             else:
-                answer, entry = self.decide(check, item, found.requesters[check.requester_id]).for_item(item)
+                shared = self.decide(check, item, found.requesters[check.requester_id])
+                answer, entry = shared.for_item(item, nanoseconds)
                 self.places.append(len(self.answers))
                 self.entries.append(entry)
                 self.answers.append(answer)

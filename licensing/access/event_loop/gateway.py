@@ -99,7 +99,7 @@ class Gateway:
         """
         sender.grant.check(now)  # it may have expired since its head came
         account_id = sender.grant.account_id
-        if not any(check.dry_run for check in checks):
+        if not [check for check in checks if check.dry_run]:
             for _ in range(MAX_ATTEMPTS):
                 found = await self.look_up(account_id, checks)
                 if found.epoch != sender.grant.epoch:
@@ -113,11 +113,12 @@ class Gateway:
                     batch.keep(keep(batch.answers))
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
-                if any(outcome.taken for outcome in outcomes):
-                    raise Taken
-                if not any(outcome.stale for outcome in outcomes):
+                stale = [outcome for outcome in outcomes if outcome.stale]
+                if not stale:
                     return batch.settle(outcomes)
-                if not all(outcome.retry for outcome in outcomes if outcome.stale):
+                if any(outcome.taken for outcome in stale):
+                    raise Taken
+                if not all(outcome.retry for outcome in stale):
                     self.snapshot.advance(account_id, found.epoch + 1)
         if keep is not None:
             raise LeftToDjango
