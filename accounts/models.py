@@ -121,7 +121,9 @@ class IdempotencyRecord(models.Model):
 
     LIFETIME = timedelta(hours=24)
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    # Found by account and key alone. With an index of the account as well, PostgreSQL took that one while it had no
+    # statistics, and read all records of the account for each key.
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)
