@@ -19,6 +19,7 @@ from licensing.sites.models import Site
 
 NAMESPACE = "https://rslstandard.org/rsl"
 MAX_AGE_DAYS = 1
+EVERY_PAGE = ("/", "/*")  # patterns that match all
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
@@ -82,8 +83,8 @@ class Publication(Struct, frozen=True):
 
     @property
     def everywhere(self) -> Promise:
-        """The uses that are promised on every page of a pattern."""
-        uses: Promise = frozenset(USES) if self.terms else frozenset()
+        """The uses that are promised on every page: none where there are pages of no pattern."""
+        uses: Promise = frozenset(USES) if any(one.url in EVERY_PAGE for one in self.terms) else frozenset()
         for one in self.terms:
             uses &= one.uses
         return uses

@@ -63,6 +63,14 @@ def test_robots_txt_has_a_group_to_add(site):
     ]
 
 
+def test_what_is_said_of_the_whole_site_holds_for_pages_of_no_pattern_too(account):
+    factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    lines = get(ROBOTS).content.decode().splitlines()
+    assert "Content-Signal: search=no, ai-input=no, ai-train=no" in lines
+    assert "Content-Usage: train-ai=n, ai-use=n, search=n" in lines
+    assert "Content-Usage: /free/* train-ai=y, ai-use=y, search=y" in lines
+
+
 def test_tdmrep_reserves_what_is_not_promised(account):
     factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
     assert get(TDMREP).json() == [
@@ -141,7 +149,7 @@ def moment(month):
 
 @pytest.mark.parametrize("path", READERS)
 def test_a_document_does_permit_what_everybody_may(account, path):
-    factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    factories.site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
     for read in READERS[path]:
         uses = read(get(path).content, "/free/a?x")
         assert uses == ({"ai_input", "ai_training"} if path == TDMREP else set(USES))
