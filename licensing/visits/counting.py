@@ -6,7 +6,6 @@ report sees every visit once.
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, Max, Q, QuerySet
@@ -128,5 +127,13 @@ def keep(found: dict[Key, Visits]) -> None:
 
 def row_of(key: Key, visits: Visits) -> VisitorDay:
     account, day, requester, identified_by = key
-    counts: dict[str, Any] = {name: getattr(visits, name) for name in visits.__struct_fields__}
-    return VisitorDay(account_id=account, day=day, requester_id=requester, identified_by=identified_by, **counts)
+    return VisitorDay(
+        account_id=account,
+        day=day,
+        requester_id=requester,
+        identified_by=identified_by,
+        allowed=visits.allowed,
+        observed=visits.observed,
+        denied=visits.denied,
+        last_seen=visits.last_seen,
+    )
