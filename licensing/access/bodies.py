@@ -108,11 +108,19 @@ class Check(Struct, frozen=True, gc=False):
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
+    and_requester_id: str | None = None  # whom that has to be allowed too; None: the same requester
+    identified_by: str | None = None  # what told a proxy's visitor: one of licensing.edge.visitors.Identification
     is_free: bool = False  # nothing is charged, whatever the licence says
     license_id: str | None = None  # of the licence token that was sent
     client_id: str | None = None  # to whom that was given
     payment: Payment | None = None  # what is paid for the access, if that takes it
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
+
+    @property
+    def requesters(self) -> tuple[tuple[str, str | None], ...]:
+        """The ids of all whom the decision depends on, with the names that were given."""
+        own = (self.requester_id, self.requester_name)
+        return (own,) if self.and_requester_id is None else (own, (self.and_requester_id, None))
 
 
 B = TypeVar("B", bound=Body)

@@ -172,11 +172,12 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            requester = cached.requesters.get(check.requester_id) or snapshot.get(account_id, check.requester_id)
-            if requester is None or requester.is_renamed_by(check.requester_name):
-                missing.requesters.add(check.requester_id)
-            else:
-                cached.requesters[check.requester_id] = requester
+            for requester_id, name in check.requesters:
+                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
+                if requester is None or requester.is_renamed_by(name):
+                    missing.requesters.add(requester_id)
+                else:
+                    cached.requesters[requester_id] = requester
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
         if not missing.selectors and not missing.requesters:
             return cached
@@ -185,8 +186,8 @@ class Gateway:
         if found.epoch == cached.epoch:
             found = Found(found.epoch, cached.items | found.items, cached.requesters | found.requesters)
         elif cached.items or cached.requesters:
-            every = {check.selector for check in checks}, {check.requester_id for check in checks}
-            found = await self.read(Wanted(account_id, *every))
+            requesters = {requester_id for check in checks for requester_id, _ in check.requesters}
+            found = await self.read(Wanted(account_id, {check.selector for check in checks}, requesters))
         return await self.keep(account_id, checks, found)
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
