@@ -156,6 +156,22 @@ class StaffScope(models.Model):
         return f"account access of {self.user}"
 
 
+class SavedFilter(models.Model):
+    """A list of the admin as an operator filtered it: what follows the `?` of its address, under a name of theirs."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_filters")
+    listed = models.CharField(max_length=100)  # the model, such as "licensing.license"
+    name = models.CharField(max_length=60)
+    query = models.TextField()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "listed", "name"], name="one_saved_filter_of_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ActorType(models.TextChoices):
     KEY = "key"
     OPERATOR = "operator"

@@ -124,7 +124,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
         "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
         "policyId", "policyVersion",
     )  # fmt: skip
-    sortable_by = ()
+    sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
         "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
         "licence", "rate", "charged", "by_policy", "traced",
@@ -169,17 +169,21 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     def booked(self, event: Any) -> tuple[Decimal, str] | None:
         return (from_millionths(event.price[0]), event.price[1]) if event.price and event.allowed else None
 
-    @display(description="Permission asked for", empty_value="none")
+    @display(description="Permission asked for", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission
 
     # --- The list ----------------------------------------------------------------------------------------------------
 
-    @display(description="When (UTC)")
+    @display(description="When (UTC)", ordering="created")
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Outcome", label={"allowed": "success", "denied": "danger", "observed": "warning"})
+    @display(
+        description="Outcome",
+        ordering="reason",
+        label={"allowed": "success", "denied": "danger", "observed": "warning"},
+    )
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"
