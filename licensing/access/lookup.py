@@ -1,11 +1,12 @@
 """Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
+from msgspec import Struct
 
 from accounts.models import Account
 from kit.bounded_cache import Compiled
@@ -29,8 +30,7 @@ Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True, gc=False):
     """What is to be looked up for one request: its account's items and requesters."""
 
     account_id: str
@@ -38,8 +38,7 @@ class Wanted:
     requesters: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, gc=False):
     """What there is of it, all of one epoch of the account; a requester that is not known has no `pk`."""
 
     epoch: int
