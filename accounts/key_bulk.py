@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from django.utils import timezone
-
 from accounts import audit, epochs, services
 from accounts.authentication import Grant
 from accounts.models import ApiKey
@@ -30,7 +28,7 @@ class KeyBulk(Bulk[ApiKey]):
         self.keys = services.lock_keys(granted_by.key_id, *named.values_list("pk", flat=True))
         # A row that changes the requesting key binds those after it.
         self.creator = self.keys[granted_by.key_id]
-        Grant.of(self.creator).check(timezone.now())
+        Grant.of(self.creator).check()
         self.texts: dict[str, str] = {}
         self.created: list[ApiKey] = []
         self.changed: list[ApiKey] = []

@@ -40,7 +40,7 @@ def current_key(grant: Grant) -> ApiKey:
     Otherwise a request that is under way while its key is revoked could create a key that outlives it.
     """
     key = lock_keys(grant.key_id)[grant.key_id]
-    Grant.of(key).check(timezone.now())
+    Grant.of(key).check()
     return key
 
 
@@ -120,7 +120,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     changer = None
     if changed_by is not None:
         changer = keys[changed_by.key_id]
-        Grant.of(changer).check(timezone.now())
+        Grant.of(changer).check()
     change = change_key(keys[key.pk], fields, changer)
     if change is not None:
         keys[key.pk].save(update_fields=CHANGED)

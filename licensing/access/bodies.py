@@ -106,11 +106,19 @@ class Check(Struct, frozen=True, gc=False):
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
+    and_requester_id: str | None = None  # whom that has to be allowed too; None: the same requester
+    identified_by: str | None = None  # what told a proxy's visitor: one of licensing.edge.visitors.Identification
     is_free: bool = False  # nothing is charged, whatever the licence says
     license_id: str | None = None  # of the licence token that was sent
     client_id: str | None = None  # to whom that was given
     payment: Payment | None = None  # what is paid for the access, if that takes it
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
+
+    @property
+    def requesters(self) -> tuple[tuple[str, str | None], ...]:
+        """The ids of all whom the decision depends on, with the names that were given."""
+        own = (self.requester_id, self.requester_name)
+        return (own,) if self.and_requester_id is None else (own, (self.and_requester_id, None))
 
 
 # What stands for a field that is wrong by itself, so that the others can be looked at beside it: it is given, and fits
@@ -129,9 +137,10 @@ STAND_INS: Mapping[str, object] = {
 
 def has_draft(fields: Mapping[str, object]) -> bool:
     """Whether a body has a draft of a policy: its author decides how long that takes to compile."""
+    if "policy" in fields:
+        return True
     checks = fields.get("checks")
-    members = checks if isinstance(checks, list) else ()
-    return "policy" in fields or any("policy" in member for member in members if isinstance(member, dict))
+    return isinstance(checks, list) and any("policy" in member for member in checks if isinstance(member, dict))
 
 
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:

@@ -1,4 +1,4 @@
-# Shapes: b453c418a1fe83e2
+# Shapes: a9eb6d457308c992
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class ContextShown(TypedDict):
 
 class Crawler(TypedDict):
     """
-    A crawler that is known by its User-Agent, and verified by its address.
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
     """
 
     object: Literal["crawler"]
@@ -155,6 +155,7 @@ class Crawler(TypedDict):
     userAgent: str
     requesterId: str
     addresses: list[str]
+    hosts: list[str]
     sources: list[str]
     signatureAgent: str | None
 
