@@ -53,6 +53,5 @@ class KeyBulk(Bulk[ApiKey]):
         ApiKey.objects.bulk_create(self.created)
         ApiKey.objects.bulk_update(self.changed, services.CHANGED)
         audit.record_all(self.changes)
-        if self.changed:
-            epochs.bump(self.account_id)
+        epochs.bump(self.account_id, {key.pk for key in self.changed})
         return outcomes

@@ -148,7 +148,7 @@ class Together(OneByOne):
             License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
             audit.record_all(self.changes)
             services.keep_books((None if held is None else booking(held), booking(one)) for held, one in self.written)
-            epochs.bump(self.account_id)
+            epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
         return outcomes
 
     def write_requesters(self) -> None:
