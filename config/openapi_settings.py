@@ -44,6 +44,7 @@ SPECTACULAR: dict[str, object] = {
         "EventType": "accounts.events.types.BY_NAME",
         "KeyType": "accounts.models.KeyType",
         "LicenseStatus": "licensing.licenses.serializers.STATES",
+        "OutcomeStatus": "kit.rest.bulk.STATUSES",
         "Mode": "licensing.policies.modes.MODES",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",

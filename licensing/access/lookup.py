@@ -20,6 +20,7 @@ from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
+from licensing.requesters.services import create_missing
 from licensing.sites.models import Site, SiteRule, Unknown
 from licensing.sites.pages import Page
 from licensing.sites.patterns import most_specific
@@ -207,12 +208,9 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
     """As find_requesters, writing those that are new or have a new name (None: no name was given)."""
     known = find_requesters(account_id, named)
-    new = sorted(requester_id for requester_id, row in known.items() if row.pk is None)
+    new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
     if new:
-        Requester.objects.bulk_create(
-            [Requester(account_id=account_id, requester_id=one, name=named[one]) for one in new],
-            ignore_conflicts=True,
-        )
+        create_missing(account_id, new)
         known |= find_requesters(account_id, new)
     for requester_id in sorted(known):
         name, row = named[requester_id], known[requester_id]

@@ -1,4 +1,4 @@
-# Shapes: ca6dea5540b0bbd0
+# Shapes: a9eb6d457308c992
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -616,6 +616,28 @@ class Offer(TypedDict):
     pricePerAccess: ChargeShown
 
 
+class OutcomeKey(TypedDict):
+    """
+    A key that was created, with its full text, or changed.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[str]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: NotRequired[str]
+
+
+OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
+
+
 class OwnKey(TypedDict):
     """
     The key that asks.
@@ -1061,6 +1083,19 @@ class ApiKey(TypedDict):
     revokedAt: str | None
 
 
+class ApiKeyBulkRowRequest(TypedDict):
+    """
+    A key to create, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    name: NotRequired[str]
+    type: NotRequired[KeyType]
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[str]]
+    expiresAt: NotRequired[str | str | None]
+
+
 class ApiKeyRequest(TypedDict):
     """
     An API key. `key`, its full text, exists in the reply that created it and nowhere else.
@@ -1227,6 +1262,42 @@ class License(TypedDict):
     revokedAt: str | None
     created: str
     updated: str
+
+
+class LicenseBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: OutcomeStatus
+    license: License | None
+    error: ErrorShown | None
+
+
+class LicenseBulkOutcomes(TypedDict):
+    data: list[LicenseBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class LicenseBulkRowRequest(TypedDict):
+    """
+    A licence to issue, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    requesterId: NotRequired[str]
+    requesterName: NotRequired[str | None]
+    licenseType: NotRequired[str]
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
 
 
 class LicenseRequest(TypedDict):
@@ -1529,6 +1600,32 @@ class AllowRule(TypedDict):
     pricePerAccess: NotRequired[PricePerAccess]
 
 
+class ApiKeyBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: Literal[200, 201, 403, 409, 422]
+    apiKey: OutcomeKey | None
+    error: ErrorShown | None
+
+
+class ApiKeyBulkOutcomes(TypedDict):
+    data: list[ApiKeyBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class ApiKeyBulkRequest(TypedDict):
+    """
+    Many keys at once.
+    """
+
+    items: list[ApiKeyBulkRowRequest]
+
+
 class BatchedDecision(TypedDict):
     """
     A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`.
@@ -1631,6 +1728,14 @@ class Error(TypedDict):
     """
 
     error: ErrorDetail
+
+
+class LicenseBulkRequest(TypedDict):
+    """
+    Many licences at once.
+    """
+
+    items: list[LicenseBulkRowRequest]
 
 
 class OfferList(TypedDict):
@@ -1860,13 +1965,13 @@ class BulkOutcome(TypedDict):
     """
 
     index: int
-    status: Literal[200, 201, 409, 422]
+    status: OutcomeStatus
     content: Content | None
     error: ErrorShown | None
 
 
 class BulkOutcomes(TypedDict):
-    object: Literal["list"]
     data: list[BulkOutcome]
+    object: Literal["list"]
     hasMore: bool
     totalCount: int
