@@ -10,11 +10,10 @@ from operator import attrgetter
 from sys import getsizeof
 from typing import Any
 
-from kit.values.timestamps import render_timestamp
+from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
     PERMISSION_SCHEMA,
-    TIMESTAMP_SCHEMA,
     AddressRanges,
     Schema,
     content_type,
@@ -257,7 +256,7 @@ TYPES = (
         name="before",
         kind=Kind.MOMENT,
         build=build_before,
-        schema=TIMESTAMP_SCHEMA,
+        schema=MOMENT_SCHEMA,
         holds_if="it is earlier than that moment",
         words="it is before {}",
         place=10,
@@ -268,7 +267,7 @@ TYPES = (
         name="after",
         kind=Kind.MOMENT,
         build=build_after,
-        schema=TIMESTAMP_SCHEMA,
+        schema=MOMENT_SCHEMA,
         holds_if="it is that moment or later",
         words="it is {} or later",
         place=9,

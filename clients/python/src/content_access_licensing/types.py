@@ -1,4 +1,4 @@
-# Shapes: 2e0ed84ac94a6474
+# Shapes: 133a32905ce2b547
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class PricePerAccess(TypedDict):
 
     amount: float | str
     currency: str
+
+
+AllowedIp: TypeAlias = str
 
 
 ApiKeyPermission: TypeAlias = Literal[
@@ -103,6 +106,9 @@ CategoryItem: TypeAlias = str
 PermissionItem: TypeAlias = str
 
 
+IpItem: TypeAlias = str
+
+
 class Metadata1(TypedDict):
     """
     Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
@@ -133,8 +139,11 @@ ContentStatus: TypeAlias = Literal["active", "archived"]
 ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
+Ip: TypeAlias = str | None
+
+
 class Context(TypedDict):
-    ip: NotRequired[str | None]
+    ip: NotRequired[Ip]
     userAgent: NotRequired[str | None]
 
 
@@ -385,6 +394,44 @@ ErrorCode: TypeAlias = Literal[
     "resource_revoked",
     "service_unavailable",
     "unsupported_media_type",
+]
+
+
+EventPattern: TypeAlias = Literal[
+    "*",
+    "access.*",
+    "api_key.*",
+    "content.*",
+    "import.*",
+    "license.*",
+    "limit.*",
+    "policy.*",
+    "revenue.*",
+    "webhook_endpoint.*",
+    "content.created",
+    "content.archived",
+    "content.updated",
+    "content.deleted",
+    "policy.created",
+    "policy.updated",
+    "policy.rolled_back",
+    "policy.deleted",
+    "api_key.created",
+    "api_key.updated",
+    "api_key.rotated",
+    "api_key.revoked",
+    "api_key.expiring",
+    "license.created",
+    "license.updated",
+    "license.revoked",
+    "license.expiring",
+    "license.expired",
+    "revenue.adjusted",
+    "import.finished",
+    "access.denied",
+    "access.allowed",
+    "limit.reached",
+    "webhook_endpoint.disabled",
 ]
 
 
@@ -668,7 +715,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -714,9 +761,6 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
-
-
-Event1: TypeAlias = str
 
 
 class PayingRequester(TypedDict):
@@ -1053,7 +1097,7 @@ class ApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1068,7 +1112,7 @@ class ApiKeyRequest(TypedDict):
     name: str
     type: KeyType
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1110,7 +1154,7 @@ class Conditions(TypedDict):
     tags: NotRequired[str | list[Tag]]
     category: NotRequired[str | list[CategoryItem]]
     permission: NotRequired[str | list[PermissionItem]]
-    ip: NotRequired[str | list[str]]
+    ip: NotRequired[str | list[IpItem]]
     before: NotRequired[str]
     after: NotRequired[str]
 
@@ -1141,7 +1185,7 @@ class CreatedApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1380,11 +1424,11 @@ class PatchedWebhookEndpointRequest(TypedDict):
     """
 
     url: NotRequired[str]
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class RateLimit(TypedDict):
@@ -1416,7 +1460,7 @@ class Secret(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1494,7 +1538,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1511,11 +1555,11 @@ class WebhookEndpointRequest(TypedDict):
     """
 
     url: str
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class AllowRule(TypedDict):
