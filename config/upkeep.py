@@ -15,6 +15,7 @@ from accounts.limits import reached
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
+from licensing.visits import counting
 
 if settings.ADMIN:
     from operators.base.uploads import purge
@@ -62,6 +63,12 @@ JOBS = [
         "What was recorded could not be added to the rollups; trying again",
         delayed=True,
         expected=(OperationalError,),  # reports see what waits
+    ),
+    Job(
+        counting.count_visits,
+        counting.EVERY.total_seconds(),
+        "Visits at the edge could not be counted; trying again",
+        expected=(OperationalError,),  # the report sees what waits
     ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     TELLING,

@@ -127,6 +127,7 @@ class RecordedFacts(TypedDict):
     mode: NotRequired[str]
     open: NotRequired[bool]
     offer: NotRequired[RecordedOffer]
+    decidedAs: NotRequired[str]  # the requester whom the rules were applied to, where that is another
 
 
 def recorded_offer(held: HeldLicense) -> dict[str, object]:
@@ -155,7 +156,7 @@ def facts_of_event(recorded: RecordedFacts, requester_id: str, permission: str |
         standing = vouched_for(recorded.get("licenseType"), recorded.get("hasValidLicense", False))
     facts = Facts(
         now=now,
-        requester_id=requester_id,
+        requester_id=recorded.get("decidedAs", requester_id),
         license_types=standing.license_types,
         has_valid_license=standing.is_valid,
         has_lapsed_license=standing.has_lapsed,

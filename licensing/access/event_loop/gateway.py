@@ -99,7 +99,7 @@ class Gateway:
         """
         sender.grant.check(now)  # it may have expired since its head came
         account_id = sender.grant.account_id
-        if not any(check.dry_run for check in checks):
+        if not [check for check in checks if check.dry_run]:
             for _ in range(MAX_ATTEMPTS):
                 found = await self.look_up(account_id, checks)
                 if found.epoch != sender.grant.epoch:
@@ -113,11 +113,12 @@ class Gateway:
                     batch.keep(keep(batch.answers))
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
-                if any(outcome.taken for outcome in outcomes):
-                    raise Taken
-                if not any(outcome.stale for outcome in outcomes):
+                stale = [outcome for outcome in outcomes if outcome.stale]
+                if not stale:
                     return batch.settle(outcomes)
-                if not all(outcome.retry for outcome in outcomes if outcome.stale):
+                if any(outcome.taken for outcome in stale):
+                    raise Taken
+                if not all(outcome.retry for outcome in stale):
                     self.snapshot.advance(account_id, found.epoch + 1)
         if keep is not None:
             raise LeftToDjango
@@ -171,11 +172,12 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            requester = cached.requesters.get(check.requester_id) or snapshot.get(account_id, check.requester_id)
-            if requester is None or requester.is_renamed_by(check.requester_name):
-                missing.requesters.add(check.requester_id)
-            else:
-                cached.requesters[check.requester_id] = requester
+            for requester_id, name in check.requesters:
+                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
+                if requester is None or requester.is_renamed_by(name):
+                    missing.requesters.add(requester_id)
+                else:
+                    cached.requesters[requester_id] = requester
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
         if not missing.selectors and not missing.requesters:
             return cached
@@ -184,8 +186,8 @@ class Gateway:
         if found.epoch == cached.epoch:
             found = Found(found.epoch, cached.items | found.items, cached.requesters | found.requesters)
         elif cached.items or cached.requesters:
-            every = {check.selector for check in checks}, {check.requester_id for check in checks}
-            found = await self.read(Wanted(account_id, *every))
+            requesters = {requester_id for check in checks for requester_id, _ in check.requesters}
+            found = await self.read(Wanted(account_id, {check.selector for check in checks}, requesters))
         return await self.keep(account_id, checks, found)
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:

@@ -1,4 +1,4 @@
-# Shapes: 133a32905ce2b547
+# Shapes: d8aaf8d8cac4828d
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class ContextShown(TypedDict):
 
 class Crawler(TypedDict):
     """
-    A crawler that is known by its User-Agent, and verified by its address.
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
     """
 
     object: Literal["crawler"]
@@ -164,6 +164,7 @@ class Crawler(TypedDict):
     userAgent: str
     requesterId: str
     addresses: list[str]
+    hosts: list[str]
     sources: list[str]
     signatureAgent: str | None
 
