@@ -51,6 +51,11 @@ class Grant:
         """Approximate size in memory, in kibibytes."""
         return 1 + len(self.networks) // 2
 
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        return (self.key_id,)
+
     @classmethod
     def of(cls, key: ApiKey) -> "Grant":
         return cls(

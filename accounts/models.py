@@ -76,6 +76,22 @@ class Account(models.Model):
         }
 
 
+class EpochChange(models.Model):
+    """What changed at an epoch of an account (see accounts.epochs). Rows of the last minutes are enough."""
+
+    pk = models.CompositePrimaryKey("account_id", "epoch")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    epoch = models.BigIntegerField()
+    names = models.JSONField(null=True)  # null: of everything
+    created = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.epoch}"
+
+
 class KeyType(models.TextChoices):
     SECRET = "secret"  # noqa: S105 - the name of a type
     PUBLIC = "public"

@@ -160,7 +160,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     if audit.changes(before, locked.audited()):
         locked.save(update_fields=["name", "allowed_ips", "expires_at"])
         audit.record("api_key.updated", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 
@@ -200,7 +200,7 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
         locked.revoked_at = timezone.now()
         locked.save(update_fields=["revoked_at"])
         audit.record("api_key.revoked", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 
@@ -238,7 +238,7 @@ def rotate_api_key(
         old.expires_at = min(end, old.expires_at or end)
     old.save(update_fields=["revoked_at", "expires_at"])
     audit.record("api_key.rotated", old, before)
-    epochs.bump(old.account_id)
+    epochs.bump(old.account_id, {old.pk})
     return new, text
 
 
@@ -280,7 +280,7 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     locked.full_clean()
     locked.save(update_fields=list(fields))
     audit.record("account.updated", locked, before)
-    epochs.bump(locked.pk)
+    epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked
 
 
@@ -293,5 +293,5 @@ def suspend_account(account: Account, *, suspended: bool = True) -> Account:
         locked.suspended_at = timezone.now() if suspended else None
         locked.save(update_fields=["suspended_at"])
         audit.record("account.suspended" if suspended else "account.resumed", locked, before)
-        epochs.bump(locked.pk)
+        epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from accounts import epochs
 from accounts.events import limits
 from accounts.limits import reached
 from analytics.events.partitions import ensure_partitions
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 DAY = 86_400
 CLOSING_SECONDS = 600  # between two looks for months that are over
 TELLING_SECONDS = 1  # until the use of a limit has its event
+FORGETTING_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,12 @@ JOBS = [
     ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     TELLING,
+    Job(
+        epochs.forget_changes,
+        FORGETTING_SECONDS,
+        "What old epochs changed could not be deleted; trying again",
+        delayed=True,
+    ),
 ]
 if settings.ADMIN:
     JOBS.append(Job(purge, DAY, "Old uploads could not be removed; trying again in a day"))

@@ -31,10 +31,17 @@ class Item:
     archived: bool
     mode: str = Mode.ENFORCE  # of the site whose page it was asked for as
     is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
+    urls: tuple[str, ...] = ()  # that it was found at, by their keys in hex; none where it was asked for by an id
 
     @property
     def compiled(self) -> CompiledPolicy | None:
         return self.policy
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        own = (self.id, *self.urls)
+        return own if self.policy is None or self.policy.id is None else (*own, self.policy.id)
 
     @property
     def weight(self) -> int:
@@ -80,6 +87,11 @@ class RequesterSnapshot:
     @property
     def compiled(self) -> LicenseIndex | None:
         return self.licenses
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        return (str(self.pk),)
 
     def is_renamed_by(self, name: str | None) -> bool:
         """Whether a name that was given is another; None: none was given."""

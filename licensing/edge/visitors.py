@@ -153,5 +153,5 @@ async def key_of(
         found.check_address(None if original.address is None else parse_address(original.address))
     except ApiError:
         return None
-    callers.snapshot.advance(account_id, found.epoch)
+    callers.snapshot.note(account_id, found.epoch)
     return found.key_id, found.key_name

@@ -13,6 +13,7 @@ from time import perf_counter
 from django.db import connection
 
 from accounts.authentication import Caller, Grant
+from accounts.epochs import Changes
 from analytics.recording.batch import Entry, Outcome, Reply, conflicts
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
@@ -23,7 +24,9 @@ from licensing.access.checks import lasting_requesters
 from licensing.access.decisions import Answer, DecisionBatch
 from licensing.access.event_loop.blocking_calls import (
     Named,
+    Since,
     SlowPath,
+    changes_now,
     check_now,
     keep_requesters_now,
     look_up_now,
@@ -31,6 +34,7 @@ from licensing.access.event_loop.blocking_calls import (
     record_now,
 )
 from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.changes import AsyncChanges
 from licensing.access.event_loop.license_keys import LicenseKeys
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
@@ -42,7 +46,7 @@ from licensing.access.subjects import RequesterSnapshot
 
 Keep = Callable[[Sequence[Answer | ApiError]], Reply]
 
-MAX_ATTEMPTS = 2  # on cached facts
+MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
 
@@ -63,6 +67,9 @@ class Gateway:
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.last_quick: Future[Found | None] | None = None
+        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
+            AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
+        )
         self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
             InThread("requesters", keep_requesters_now)
         )
@@ -102,9 +109,9 @@ class Gateway:
         if not [check for check in checks if check.dry_run]:
             for _ in range(MAX_ATTEMPTS):
                 found = await self.look_up(account_id, checks)
-                if found.epoch != sender.grant.epoch:
+                if not self.snapshot.vouches(sender.grant, found.epoch):
                     await admit(sender)
-                    if found.epoch != sender.grant.epoch:
+                    if not self.snapshot.vouches(sender.grant, found.epoch):
                         continue
                 batch = self.decide(sender.grant, checks, found, now)
                 if not batch.entries or (keep is not None and batch.claims):
@@ -119,7 +126,7 @@ class Gateway:
                 if any(outcome.taken for outcome in stale):
                     raise Taken
                 if not all(outcome.retry for outcome in stale):
-                    self.snapshot.advance(account_id, found.epoch + 1)
+                    self.snapshot.note(account_id, found.epoch + 1)
         if keep is not None:
             raise LeftToDjango
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
@@ -164,7 +171,9 @@ class Gateway:
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""
         snapshot = self.snapshot
-        cached = Found(snapshot.epochs.get(account_id, -1), {}, {})
+        if snapshot.is_behind(account_id):
+            snapshot.advance(account_id, await self.changes.submit((account_id, snapshot.epoch(account_id))))
+        cached = Found(snapshot.epoch(account_id), {}, {})
         missing = Wanted(account_id, set(), set())
         for check in checks:
             item = snapshot.get(account_id, check.selector)
