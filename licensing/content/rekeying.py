@@ -51,5 +51,5 @@ def chunks(account_id: str) -> Iterator[int]:
                 item.source_key = source_key(item.source)
             Content.objects.bulk_update(stale, ["source_key"], batch_size=200)
             if stale:
-                epochs.bump(account_id)
+                epochs.bump(account_id, epochs.EVERYTHING)
             yield len(stale)
