@@ -14,7 +14,7 @@ from accounts.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, ErrorShown, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.values.json_values import Rendered
-from kit.values.networks import as_ipv4
+from kit.values.networks import RANGE_SCHEMA, as_ipv4
 from kit.values.timestamps import render_timestamp
 
 MAX_ALLOWED_IPS = 100
@@ -36,7 +36,7 @@ def parse_network(text: str) -> str:
     return str(network.network_address) if network.num_addresses == 1 else str(network)
 
 
-@extend_schema_field({"type": "string", "format": "ip-range", "example": "203.0.113.0/24"})
+@extend_schema_field(RANGE_SCHEMA)
 class NetworkField(Parsed[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_network, **options)

@@ -41,6 +41,7 @@ SPECTACULAR: dict[str, object] = {
         "Currency": "kit.values.currencies.CURRENCIES",
         "Reason": "licensing.policies.decision.Reason",
         "EntryType": "analytics.models.revenue.EntryType",
+        "EventPattern": "accounts.events.types.PATTERNS",
         "EventType": "accounts.events.types.BY_NAME",
         "KeyType": "accounts.models.KeyType",
         "LicenseStatus": "licensing.licenses.serializers.STATES",

@@ -14,6 +14,7 @@ from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,
+    KEY_PATTERN,
     MAX_FURTHER_KEYS,
     MAX_FURTHER_TEXT,
     MAX_TEXTS,
@@ -25,7 +26,7 @@ from licensing.content.models import CONTENT_TYPES, Content, Status
 from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
 
-IS_METADATA_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
+IS_METADATA_KEY = re.compile(KEY_PATTERN).fullmatch
 
 
 def field_of(attribute: Attribute) -> serializers.Field:
@@ -95,7 +96,7 @@ class ContentSerializer(StrictSerializer):
     title = Text(max_length=500)
     type = Choice(choices=CONTENT_TYPES, required=False)
     source = Url(required=False, allow_null=True)  # type: ignore[assignment]
-    policyId = Text(required=False, allow_null=True, source="policy_id", max_length=100)
+    policyId = Id("pol", required=False, allow_null=True, source="policy_id", max_length=100)
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
     metadata = MetadataField(required=False, allow_null=True)
     tags = Texts(max_items=50, max_length=100, required=False, allow_null=True)

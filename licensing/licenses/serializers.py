@@ -29,6 +29,7 @@ class LicenseSerializer(StrictSerializer):
     contentIds = Texts(
         max_items=MAX_CONTENT_IDS,
         max_length=100,
+        ids="cnt",
         required=False,
         allow_null=True,
         source="content_ids",
@@ -44,6 +45,7 @@ class LicenseSerializer(StrictSerializer):
     policyIds = Texts(
         max_items=MAX_POLICY_IDS,
         max_length=100,
+        ids="pol",
         required=False,
         allow_null=True,
         source="policy_ids",

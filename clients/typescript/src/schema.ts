@@ -1,4 +1,4 @@
-// Shapes: a9eb6d457308c992
+// Shapes: 9e93e166c251a760
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -541,16 +541,10 @@ export interface components {
             permission?: string | string[];
             /** @description The requester's address. */
             ip?: string | string[];
-            /**
-             * Format: date-time
-             * @description Until this moment, exclusively.
-             */
-            before?: string;
-            /**
-             * Format: date-time
-             * @description From this moment on.
-             */
-            after?: string;
+            /** @description Until this moment, exclusively. */
+            before?: string | unknown | unknown;
+            /** @description From this moment on. */
+            after?: string | unknown | unknown;
         };
         /** @description An item that a publisher owns. */
         Content: {
@@ -668,11 +662,8 @@ export interface components {
         /** @enum {string} */
         ContentType: "article" | "report" | "image" | "dataset" | "video";
         Context: {
-            /**
-             * Format: ip
-             * @description The requester's address.
-             */
-            ip?: string | null;
+            /** @description The requester's address. */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
         };
@@ -971,6 +962,8 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @enum {string} */
+        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "webhook_endpoint.disabled";
         FailedCondition: {
@@ -1538,7 +1531,10 @@ export interface components {
         };
         /** @description One of the two. */
         PageOrItemRequest: {
-            /** @description The address of a page, or of a registered item, */
+            /**
+             * Format: uri
+             * @description The address of a page, or of a registered item,
+             */
             url?: string;
             /** @description or an item by its id. */
             contentId?: string;
@@ -1866,7 +1862,10 @@ export interface components {
         };
         /** @description A host whose pages are decided at the edge. */
         PatchedSiteRequest: {
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host?: string;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
@@ -1883,7 +1882,7 @@ export interface components {
              */
             url?: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events?: string[];
+            events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -2155,7 +2154,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events: string[];
+            events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -2277,7 +2276,10 @@ export interface components {
              * @enum {string}
              */
             readonly object: "site";
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host: string;
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
@@ -2298,7 +2300,10 @@ export interface components {
         };
         /** @description A host whose pages are decided at the edge. */
         SiteRequest: {
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host: string;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
@@ -2309,14 +2314,20 @@ export interface components {
         };
         /** @description Which policy the pages of a pattern have. */
         SiteRule: {
-            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            /**
+             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @example /premium/*
+             */
             pattern: string;
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId: string | null;
         };
         /** @description Which policy the pages of a pattern have. */
         SiteRuleRequest: {
-            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            /**
+             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @example /premium/*
+             */
             pattern: string;
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId?: string | null;
@@ -2550,7 +2561,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events: string[];
+            events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -2584,7 +2595,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events?: string[];
+            events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */

@@ -1,4 +1,4 @@
-# Shapes: a9eb6d457308c992
+# Shapes: 9e93e166c251a760
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class PricePerAccess(TypedDict):
 
     amount: float | str
     currency: str
+
+
+AllowedIp: TypeAlias = str
 
 
 ApiKeyPermission: TypeAlias = Literal[
@@ -103,6 +106,9 @@ CategoryItem: TypeAlias = str
 PermissionItem: TypeAlias = str
 
 
+IpItem: TypeAlias = str
+
+
 class Metadata1(TypedDict):
     """
     Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
@@ -133,8 +139,11 @@ ContentStatus: TypeAlias = Literal["active", "archived"]
 ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
+Ip: TypeAlias = str | None
+
+
 class Context(TypedDict):
-    ip: NotRequired[str | None]
+    ip: NotRequired[Ip]
     userAgent: NotRequired[str | None]
 
 
@@ -389,6 +398,44 @@ ErrorCode: TypeAlias = Literal[
 ]
 
 
+EventPattern: TypeAlias = Literal[
+    "*",
+    "access.*",
+    "api_key.*",
+    "content.*",
+    "import.*",
+    "license.*",
+    "limit.*",
+    "policy.*",
+    "revenue.*",
+    "webhook_endpoint.*",
+    "content.created",
+    "content.archived",
+    "content.updated",
+    "content.deleted",
+    "policy.created",
+    "policy.updated",
+    "policy.rolled_back",
+    "policy.deleted",
+    "api_key.created",
+    "api_key.updated",
+    "api_key.rotated",
+    "api_key.revoked",
+    "api_key.expiring",
+    "license.created",
+    "license.updated",
+    "license.revoked",
+    "license.expiring",
+    "license.expired",
+    "revenue.adjusted",
+    "import.finished",
+    "access.denied",
+    "access.allowed",
+    "limit.reached",
+    "webhook_endpoint.disabled",
+]
+
+
 EventType: TypeAlias = Literal[
     "access.allowed",
     "access.denied",
@@ -627,7 +674,7 @@ class OutcomeKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -691,7 +738,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -737,9 +784,6 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
-
-
-Event1: TypeAlias = str
 
 
 class PayingRequester(TypedDict):
@@ -1076,7 +1120,7 @@ class ApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1092,7 +1136,7 @@ class ApiKeyBulkRowRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1104,7 +1148,7 @@ class ApiKeyRequest(TypedDict):
     name: str
     type: KeyType
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1146,7 +1190,7 @@ class Conditions(TypedDict):
     tags: NotRequired[str | list[Tag]]
     category: NotRequired[str | list[CategoryItem]]
     permission: NotRequired[str | list[PermissionItem]]
-    ip: NotRequired[str | list[str]]
+    ip: NotRequired[str | list[IpItem]]
     before: NotRequired[str]
     after: NotRequired[str]
 
@@ -1177,7 +1221,7 @@ class CreatedApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1452,11 +1496,11 @@ class PatchedWebhookEndpointRequest(TypedDict):
     """
 
     url: NotRequired[str]
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class RateLimit(TypedDict):
@@ -1488,7 +1532,7 @@ class Secret(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1566,7 +1610,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1583,11 +1627,11 @@ class WebhookEndpointRequest(TypedDict):
     """
 
     url: str
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class AllowRule(TypedDict):
