@@ -121,6 +121,8 @@ class Gateway:
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
                 stale = [outcome for outcome in outcomes if outcome.stale]
+                if outcomes[0].behind:
+                    self.snapshot.note(account_id, found.epoch + 1)
                 if not stale:
                     return batch.settle(outcomes)
                 if any(outcome.taken for outcome in stale):
@@ -142,7 +144,7 @@ class Gateway:
         return answers
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
-        return DecisionBatch(checks, found, grant.account_key, now)
+        return DecisionBatch(checks, found, grant.account_key, now, grant.depends_on)
 
     async def gather(self) -> None:
         """Lets the checks whose facts are being looked up join the next commit, which costs as much as several checks.
