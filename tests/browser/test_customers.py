@@ -41,6 +41,7 @@ def customers(api):
     item = api.post("/v1/content", json={"title": "Tide table", "policyId": policy["id"], "tags": ["sea"]}).json()
     terms = {"licenseType": "commercial", "tags": ["sea"], "price": {"amount": 100, "currency": "USD"}}
     acme = {"requesterId": "org_acme", "requesterName": "Acme", "expiresAt": days_from_now(20), **terms}
+    acme["startsAt"] = days_from_now(-345)
     licence = api.post("/v1/licenses", json=acme).json()
     api.post("/v1/licenses", json={"requesterId": "org_wrong", "licenseType": "press"})
     for requester in ("org_acme", "org_acme", "org_wrong"):
