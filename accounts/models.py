@@ -76,6 +76,22 @@ class Account(models.Model):
         }
 
 
+class EpochChange(models.Model):
+    """What changed at an epoch of an account (see accounts.epochs). Rows of the last minutes are enough."""
+
+    pk = models.CompositePrimaryKey("account_id", "epoch")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    epoch = models.BigIntegerField()
+    names = models.JSONField(null=True)  # null: of everything
+    created = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.epoch}"
+
+
 class KeyType(models.TextChoices):
     SECRET = "secret"  # noqa: S105 - the name of a type
     PUBLIC = "public"
@@ -121,7 +137,9 @@ class IdempotencyRecord(models.Model):
 
     LIFETIME = timedelta(hours=24)
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    # Found by account and key alone. With an index of the account as well, PostgreSQL took that one while it had no
+    # statistics, and read all records of the account for each key.
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)

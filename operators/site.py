@@ -30,7 +30,11 @@ class OperatorSite(UnfoldAdminSite):
 
     def extra_urls(self) -> list[URLPattern]:
         """Pages that belong to no model; unfold puts them before the models' own."""
+        # Imported here: it needs the models.
+        from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
+
         return [
+            path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
         ]

@@ -52,7 +52,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     locked.save()
     keep_revision(locked)
     audit.record(action, locked, before)
-    epochs.bump(locked.account_id)
+    epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 

@@ -31,6 +31,7 @@ from operators.customers.refunds import RefundButton
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
+OBSERVED = "observed"
 FACTS = {
     "url": "Page asked for",
     "pattern": "Pattern of the site",
@@ -45,6 +46,8 @@ FACTS = {
     "archived": "Item archived",
     "ip": "Address",
     "userAgent": "User agent",
+    "identifiedBy": "Visitor identified by",
+    "decidedAs": "Decided as",
 }
 
 
@@ -80,10 +83,16 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
 
     title = "outcome"
     parameter_name = "outcome"
-    options = {**dict(zip(OUTCOMES, OUTCOMES, strict=True)), **{one.value: f"denied: {one.value}" for one in Reason}}
+    options = {
+        **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
+        OBSERVED: "allowed, only observed",
+        **{one.value: f"denied: {one.value}" for one in Reason},
+    }
 
     def narrowed(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
         newest = bounded_scan(queryset)
+        if value == OBSERVED:
+            return newest.filter(observed__isnull=False)
         return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
 

@@ -24,7 +24,6 @@ from licensing.access.rendering import present
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import draft_of, simulate, window_of
 from licensing.policies.models import Policy
-from licensing.policies.rules import RuleError
 from operators.base.frame import page
 from operators.base.model_admin import ServiceAdmin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -119,7 +118,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
         if request.method == "POST":
             try:
                 fields, carried = read_draft(request)
-            except (ValueError, RuleError, TypeError, AttributeError):
+            except (ValueError, TypeError, AttributeError):
                 self.message_user(request, "The draft could not be read; this is the saved policy.", "warning")
         return self.simulate(request, policy, fields, carried)
 
@@ -163,7 +162,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
 
 
 def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]]:
-    """The submitted page's draft. Raises ValueError, RuleError, TypeError or AttributeError for an invalid one."""
+    """The submitted page's draft. Raises ValueError, TypeError or AttributeError for an invalid one."""
     sent = orjson.loads(request.POST.get("draft", "{}"))
     given = sent.get("fields", {})
     fields: DraftFields = {}

@@ -1,4 +1,4 @@
-# Shapes: 2e0ed84ac94a6474
+# Shapes: ca6dea5540b0bbd0
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class ContextShown(TypedDict):
 
 class Crawler(TypedDict):
     """
-    A crawler that is known by its User-Agent, and verified by its address.
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
     """
 
     object: Literal["crawler"]
@@ -155,6 +155,7 @@ class Crawler(TypedDict):
     userAgent: str
     requesterId: str
     addresses: list[str]
+    hosts: list[str]
     sources: list[str]
     signatureAgent: str | None
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0009_access_events_and_limits'),
+        ('accounts', '0010_one_index_of_idempotency_keys'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
