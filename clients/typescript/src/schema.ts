@@ -1,4 +1,4 @@
-// Shapes: ca6dea5540b0bbd0
+// Shapes: aed8093ddb14dd5e
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2353,6 +2353,79 @@ export interface components {
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
+        };
+        /** @description What was answered. */
+        VisitCounts: {
+            /**
+             * @description `other` for who is no known crawler.
+             * @enum {string}
+             */
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /**
+             * @description What told who it was.
+             * @enum {string}
+             */
+            identifiedBy: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** Format: date-time */
+            lastSeen: string;
+        };
+        /** @description Who came to the edge, verified or not, and what was answered. */
+        VisitorReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "visitor_report";
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description How many visitors there are. */
+            total: number;
+            byClass: components["schemas"]["VisitCounts"][];
+            /** @description The 100 with most visits. */
+            visitors: components["schemas"]["VisitorShown"][];
+        };
+        /** @description A visitor, by the requester that its visits are decided and counted for. */
+        VisitorShown: {
+            /**
+             * @description `other` for who is no known crawler.
+             * @enum {string}
+             */
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /**
+             * @description What told who it was.
+             * @enum {string}
+             */
+            identifiedBy: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** Format: date-time */
+            lastSeen: string;
+            /** @description Null for one that has gone. */
+            id: string | null;
+            /** @description A name for people. */
+            name: string | null;
         };
         /** @description One attempt to deliver an event. */
         WebhookAttempt: {

@@ -1,4 +1,4 @@
-# Shapes: ca6dea5540b0bbd0
+# Shapes: aed8093ddb14dd5e
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -941,6 +941,36 @@ class Verdict(TypedDict):
     reason: Reason | None
 
 
+class VisitCounts(TypedDict):
+    """
+    What was answered.
+    """
+
+    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
+    identifiedBy: Literal["license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"]
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+
+
+class VisitorShown(TypedDict):
+    """
+    A visitor, by the requester that its visits are decided and counted for.
+    """
+
+    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
+    identifiedBy: Literal["license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"]
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+    id: str | None
+    name: str | None
+
+
 class WebhookAttempt(TypedDict):
     """
     One attempt to deliver an event.
@@ -1485,6 +1515,19 @@ class UsageReport(TypedDict):
     topContent: list[UsedContent]
     topRequesters: list[ActiveRequester]
     byDenialReason: list[DenialReason]
+
+
+class VisitorReportShown(TypedDict):
+    """
+    Who came to the edge, verified or not, and what was answered.
+    """
+
+    object: Literal["visitor_report"]
+    startDate: str
+    endDate: str
+    total: int
+    byClass: list[VisitCounts]
+    visitors: list[VisitorShown]
 
 
 class WebhookEndpoint(TypedDict):
