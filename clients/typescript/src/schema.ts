@@ -1,4 +1,4 @@
-// Shapes: 9e93e166c251a760
+// Shapes: c965213e2ef06b6a
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -682,11 +682,8 @@ export interface components {
             object: "crawler";
             /** @description A name for people. */
             name: string;
-            /**
-             * @description The permission that its visits ask for; `other` asks for `read`.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /** @description The permission that its visits ask for; `other` asks for `read`. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
             /** @description Who runs it. */
             operator: string;
             /** @description The token that its User-Agent contains. */
@@ -702,6 +699,8 @@ export interface components {
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;
         };
+        /** @enum {string} */
+        CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
         /** @description The crawlers that are known. */
         CrawlerTable: {
             /**
@@ -1007,6 +1006,8 @@ export interface components {
             /** @description For people. */
             message: string;
         };
+        /** @enum {string} */
+        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
         /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */
@@ -2507,6 +2508,73 @@ export interface components {
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
+        };
+        /** @description What was answered. */
+        VisitCounts: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+        };
+        /** @description Who came to the edge, verified or not, and what was answered. */
+        VisitorReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "visitor_report";
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description How many visitors there are. */
+            total: number;
+            byClass: components["schemas"]["VisitCounts"][];
+            /** @description The 100 with most visits. */
+            visitors: components["schemas"]["VisitorShown"][];
+        };
+        /** @description A visitor, by the requester that its visits are decided and counted for. */
+        VisitorShown: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+            /** @description Null for one that has gone. */
+            id: string | null;
+            /** @description As it was given last. */
+            name: string | null;
         };
         /** @description One attempt to deliver an event. */
         WebhookAttempt: {

@@ -1,4 +1,4 @@
-# Shapes: 9e93e166c251a760
+# Shapes: c965213e2ef06b6a
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -152,31 +152,7 @@ class ContextShown(TypedDict):
     userAgent: NotRequired[str]
 
 
-class Crawler(TypedDict):
-    """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
-    """
-
-    object: Literal["crawler"]
-    name: str
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    operator: str
-    userAgent: str
-    requesterId: str
-    addresses: list[str]
-    hosts: list[str]
-    sources: list[str]
-    signatureAgent: str | None
-
-
-class CrawlerTable(TypedDict):
-    """
-    The crawlers that are known.
-    """
-
-    object: Literal["crawler_table"]
-    date: str
-    data: list[Crawler]
+CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 Currency: TypeAlias = Literal[
@@ -510,6 +486,11 @@ class FindingShown(TypedDict):
     ]
     path: str
     message: str
+
+
+Identification: TypeAlias = Literal[
+    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+]
 
 
 KeyType: TypeAlias = Literal["secret", "public"]
@@ -1007,6 +988,36 @@ class Verdict(TypedDict):
     reason: Reason | None
 
 
+class VisitCounts(TypedDict):
+    """
+    What was answered.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+
+
+class VisitorShown(TypedDict):
+    """
+    A visitor, by the requester that its visits are decided and counted for.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+    id: str | None
+    name: str | None
+
+
 class WebhookAttempt(TypedDict):
     """
     One attempt to deliver an event.
@@ -1208,6 +1219,33 @@ class ContentRequest(TypedDict):
     metadata: NotRequired[Metadata2 | None]
     tags: NotRequired[list[Tag] | None]
     status: NotRequired[ContentStatus]
+
+
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: CrawlerClass
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    hosts: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
 
 
 class CreatedApiKey(TypedDict):
@@ -1600,6 +1638,19 @@ class UsageReport(TypedDict):
     topContent: list[UsedContent]
     topRequesters: list[ActiveRequester]
     byDenialReason: list[DenialReason]
+
+
+class VisitorReportShown(TypedDict):
+    """
+    Who came to the edge, verified or not, and what was answered.
+    """
+
+    object: Literal["visitor_report"]
+    startDate: str
+    endDate: str
+    total: int
+    byClass: list[VisitCounts]
+    visitors: list[VisitorShown]
 
 
 class WebhookEndpoint(TypedDict):
