@@ -29,6 +29,7 @@ class OperatorSite(UnfoldAdminSite):
     def extra_urls(self) -> list[URLPattern]:
         """Pages that belong to no model; unfold puts them before the models' own."""
         return [
+            path("check-access/", self.admin_view(self.check_access), name="check_access"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
         ]
 
@@ -45,6 +46,12 @@ class OperatorSite(UnfoldAdminSite):
 
         term = request.GET.get("s", "")
         return render(request, "operators/palette.html", {"term": term, "results": find(self, request, term)})
+
+    def check_access(self, request: HttpRequest) -> HttpResponse:
+        # Imported here: it needs the models.
+        from operators.policies.playground import check_access  # noqa: PLC0415
+
+        return check_access(request, self)
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kit.http.errors import ValidationFailed
 from kit.rest.fields import is_http_url
-from licensing.access.subjects import parse_ip
+from kit.values.networks import parse_ip
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN, RuleError
 from licensing.policies.decision import CompiledPolicy
@@ -245,7 +245,7 @@ def complete(
     ip = None
     if context is not None and context.ip is not None:
         try:
-            ip = parse_ip(context.ip)
+            ip = str(parse_ip(context.ip))
         except ValueError as error:
             raise ValidationFailed(str(error), param=f"{path}context.ip") from None
     return Check(
