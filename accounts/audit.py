@@ -4,7 +4,7 @@ entry is neither lost nor left over after a rollback:
     before = item.audited()
     …change and save the item…
     audit.record("content.updated", item, before)
-    epochs.bump(item.account_id)
+    epochs.bump(item.account_id, {item.pk})
 
 A resource's `audited()` gives the fields that the log keeps: by the API's names, as values of JSON. The actor is the
 one that `kit.actors.acting_as` names: an endpoint its key, the admin its operator, a command itself.

@@ -51,6 +51,11 @@ class Grant:
         """Approximate size in memory, in kibibytes."""
         return 1 + len(self.networks) // 2
 
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        return (self.key_id,)
+
     @classmethod
     def of(cls, key: ApiKey) -> "Grant":
         return cls(
@@ -68,11 +73,12 @@ class Grant:
             is_suspended=key.account.suspended_at is not None,
         )
 
-    def check(self, now: datetime) -> None:
-        """Raises InvalidApiKey for a key that has been revoked or has expired, or whose account is suspended."""
+    def check(self, now: datetime | None = None) -> None:
+        """Raises InvalidApiKey for a key that has been revoked or has expired, or whose account is suspended; without
+        `now`, at this moment."""
         if self.revoked_at is not None:  # whatever the clock: that of the process that revoked it may be ahead
             raise InvalidApiKey("This API key has been revoked.", headers=CHALLENGE)
-        if self.expires_at is not None and self.expires_at <= now:
+        if self.expires_at is not None and self.expires_at <= (now or timezone.now()):
             raise InvalidApiKey("This API key has expired.", headers=CHALLENGE)
         if self.is_suspended:
             raise InvalidApiKey("The account of this API key is suspended.", headers=CHALLENGE)
@@ -269,7 +275,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         authorization, beside = (request.META.get(f"HTTP_{name}", "") for name in ("AUTHORIZATION", "X_LICENSING_KEY"))
         text = bearer_token(key_header(authorization, beside))
         grant = done_before(request).get("grant") or find_grant(text)
-        grant.check(timezone.now())
+        grant.check()
         return None, grant
 
     def authenticate_header(self, request: Request) -> str:

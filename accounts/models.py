@@ -76,6 +76,22 @@ class Account(models.Model):
         }
 
 
+class EpochChange(models.Model):
+    """What changed at an epoch of an account (see accounts.epochs). Rows of the last minutes are enough."""
+
+    pk = models.CompositePrimaryKey("account_id", "epoch")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    epoch = models.BigIntegerField()
+    names = models.JSONField(null=True)  # null: of everything
+    created = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.epoch}"
+
+
 class KeyType(models.TextChoices):
     SECRET = "secret"  # noqa: S105 - the name of a type
     PUBLIC = "public"
@@ -121,7 +137,9 @@ class IdempotencyRecord(models.Model):
 
     LIFETIME = timedelta(hours=24)
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    # Found by account and key alone. With an index of the account as well, PostgreSQL took that one while it had no
+    # statistics, and read all records of the account for each key.
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)
@@ -152,6 +170,22 @@ class StaffScope(models.Model):
 
     def __str__(self) -> str:
         return f"account access of {self.user}"
+
+
+class SavedFilter(models.Model):
+    """A list of the admin as an operator filtered it: what follows the `?` of its address, under a name of theirs."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_filters")
+    listed = models.CharField(max_length=100)  # the model, such as "licensing.license"
+    name = models.CharField(max_length=60)
+    query = models.TextField()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "listed", "name"], name="one_saved_filter_of_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ActorType(models.TextChoices):

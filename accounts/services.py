@@ -38,7 +38,7 @@ def current_key(grant: Grant) -> ApiKey:
     Otherwise a request that is under way while its key is revoked could create a key that outlives it.
     """
     key = lock_keys(grant.key_id)[grant.key_id]
-    Grant.of(key).check(timezone.now())
+    Grant.of(key).check()
     return key
 
 
@@ -153,14 +153,14 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
         raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
     if changed_by is not None:
         changer = keys[changed_by.key_id]
-        Grant.of(changer).check(timezone.now())
+        Grant.of(changer).check()
         check_may_change(changer, locked, now)
     locked.name = fields.get("name", locked.name)
     locked.allowed_ips, locked.expires_at = now["allowed_ips"], end
     if audit.changes(before, locked.audited()):
         locked.save(update_fields=["name", "allowed_ips", "expires_at"])
         audit.record("api_key.updated", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 
@@ -200,7 +200,7 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
         locked.revoked_at = timezone.now()
         locked.save(update_fields=["revoked_at"])
         audit.record("api_key.revoked", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 
@@ -238,7 +238,7 @@ def rotate_api_key(
         old.expires_at = min(end, old.expires_at or end)
     old.save(update_fields=["revoked_at", "expires_at"])
     audit.record("api_key.rotated", old, before)
-    epochs.bump(old.account_id)
+    epochs.bump(old.account_id, {old.pk})
     return new, text
 
 
@@ -280,7 +280,7 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     locked.full_clean()
     locked.save(update_fields=list(fields))
     audit.record("account.updated", locked, before)
-    epochs.bump(locked.pk)
+    epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked
 
 
@@ -293,5 +293,5 @@ def suspend_account(account: Account, *, suspended: bool = True) -> Account:
         locked.suspended_at = timezone.now() if suspended else None
         locked.save(update_fields=["suspended_at"])
         audit.record("account.suspended" if suspended else "account.resumed", locked, before)
-        epochs.bump(locked.pk)
+        epochs.bump(locked.pk, epochs.EVERYTHING)
     return locked

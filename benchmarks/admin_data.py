@@ -17,6 +17,7 @@ class Sizes:
     entries: int = 200_000  # of the ledger
     changes: int = 200_000  # in the audit log
     policies: int = 200
+    visitors: int = 1_000  # at the edge, each on every day
 
 
 def fill(made: Installation, sizes: Sizes) -> None:
@@ -75,6 +76,14 @@ def fill(made: Installation, sizes: Sizes) -> None:
         allowed="n % 3 > 0",
         reason="CASE WHEN n % 3 = 0 THEN 'no_license' END",
         rule_index="CASE WHEN n % 3 = 0 THEN 1 ELSE 0 END",
+    )
+    data.execute(
+        f"""INSERT INTO licensing_visitorday
+        (account_id, day, requester_id, identified_by, allowed, observed, denied, last_seen)
+        SELECT account_id, current_date - n, id, (ARRAY['license_token','user_agent','address'])[1 + id % 3],
+          20, 5, 10, now() - n * interval '1 day'
+        FROM (SELECT id, account_id FROM licensing_requester ORDER BY id LIMIT {sizes.visitors}) visitor,
+          generate_series(0, {DAYS - 1}) n"""  # noqa: S608
     )
     made.manage("rebuild_usage", seconds=3600)  # the overview reads rollups
     data.close()

@@ -51,6 +51,7 @@ def filters_of(model: Any) -> list[dict[str, str]]:
         ],
         "AccessEvent": [
             {"outcome": "denied"},
+            {"outcome": "observed"},
             {"outcome": "content_archived"},
             {"outcome": "content_archived", **account},
             {"created_from_0": "2026-01-01", "created_to_0": "2026-01-02"},
@@ -71,8 +72,14 @@ def overviews() -> Iterator[str]:
         yield f"{reverse('admin:index')}?{urlencode(query)}"
 
 
+def visitors() -> Iterator[str]:
+    for period in ("30d", "year"):
+        yield f"{reverse('admin:visitors')}?{urlencode({'period': period})}"
+
+
 def pages() -> Iterator[str]:
     yield from overviews()
+    yield from visitors()
     for model, shown in sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label):
         listed = address(f"{views(model)}_changelist")
         if listed is None:

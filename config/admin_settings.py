@@ -65,6 +65,7 @@ UNFOLD: dict[str, object] = {
         lambda request: static("operators/labels.js"),
         lambda request: static("operators/sent_once.js"),
         lambda request: static("operators/kept_form.js"),
+        lambda request: static("operators/copy.js"),
     ],
     "COLORS": {"primary": PRIMARY},
     "BORDER_RADIUS": "6px",

@@ -58,6 +58,7 @@ ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:
     ALLOWED_HOSTS.append(ADMIN_HOST)
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether crawlers are verified by the names of their addresses
 HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)

@@ -10,11 +10,13 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from accounts import epochs
 from accounts.events import limits
 from accounts.limits import reached
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
+from licensing.visits import counting
 
 if settings.ADMIN:
     from operators.base.uploads import purge
@@ -24,6 +26,7 @@ logger = logging.getLogger(__name__)
 DAY = 86_400
 CLOSING_SECONDS = 600  # between two looks for months that are over
 TELLING_SECONDS = 1  # until the use of a limit has its event
+FORGETTING_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,20 @@ JOBS = [
         delayed=True,
         expected=(OperationalError,),  # reports see what waits
     ),
+    Job(
+        counting.count_visits,
+        counting.EVERY.total_seconds(),
+        "Visits at the edge could not be counted; trying again",
+        expected=(OperationalError,),  # the report sees what waits
+    ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     TELLING,
+    Job(
+        epochs.forget_changes,
+        FORGETTING_SECONDS,
+        "What old epochs changed could not be deleted; trying again",
+        delayed=True,
+    ),
 ]
 if settings.ADMIN:
     JOBS.append(Job(purge, DAY, "Old uploads could not be removed; trying again in a day"))

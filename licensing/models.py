@@ -8,6 +8,7 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site, SiteRule
+from licensing.visits.models import VisitorDay, VisitsCounted
 
 __all__ = [
     "Content",
@@ -19,4 +20,6 @@ __all__ = [
     "SigningKey",
     "Site",
     "SiteRule",
+    "VisitorDay",
+    "VisitsCounted",
 ]

@@ -12,7 +12,8 @@ from django.urls import reverse
 from accounts.audit import operator
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
-from kit.http.errors import as_api_error, page_of
+from kit.http.error_pages import page_of
+from kit.http.errors import as_api_error
 from kit.statements import was_ended
 from operators.login.second_factor import is_set_up
 from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT

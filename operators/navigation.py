@@ -41,6 +41,7 @@ SECTIONS = (
             SidebarEntry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
             SidebarEntry("Check access", "check_access", "fact_check", "licensing.view_policy"),
             SidebarEntry("Sites", "licensing_site_changelist", "language", "licensing.view_site"),
+            SidebarEntry("Crawlers", "visitors", "smart_toy", "analytics.view_accessevent"),
             SidebarEntry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
         ),
     ),

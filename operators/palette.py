@@ -1,20 +1,22 @@
 """The results of Ctrl+K: pages by title, and objects by id or name, as the search box of their list finds them."""
 
-from django.contrib.admin import AdminSite
+from collections.abc import Iterable, Iterator
+
+from django.contrib.admin import AdminSite, ModelAdmin
+from django.db.models import Model
 from django.http import HttpRequest
 from msgspec import Struct
 
 from accounts.models import AuditEntry
 from analytics.models import Statement
+from kit.values import ids
 from operators.base.links import change_url
-from operators.base.mixins import ModelT
-from operators.base.model_admin import ScopedAdmin
 from operators.navigation import sidebar
 
 MOST_OF_A_KIND = 5
 LONGEST = 200  # characters of a search
 # An object's id would find hundreds of audit entries; open statements are added up from the ledger.
-APART = (AuditEntry, Statement)
+BY_ID_ALONE = (AuditEntry, Statement)
 
 
 class Found(Struct, frozen=True):
@@ -24,22 +26,37 @@ class Found(Struct, frozen=True):
 
 
 def find(site: AdminSite, request: HttpRequest, term: str) -> list[Found]:
-    """The first few results of each kind that the member of staff may see."""
+    """The first few results of each kind that the member of staff may see, what has that id before the others."""
     term = term.strip()[:LONGEST]
     if not term or "\0" in term:  # no text in PostgreSQL has one
         return []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [Found(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
-    kinds = [one for one in site._registry.values() if isinstance(one, ScopedAdmin) and one.model not in APART]
-    return pages + [found for kind in kinds for found in of_kind(kind, request, term)]
+    kinds = [one for one in site._registry.values() if one.has_view_permission(request)]
+    named = [one for one in kinds if one.search_fields and one.model not in BY_ID_ALONE]
+    found = [
+        *pages,
+        *(one for kind in kinds for one in told(kind, with_id(kind, request, term))),
+        *(one for kind in named for one in told(kind, searched(kind, request, term))),
+    ]
+    return list({one.link: one for one in found}.values())
 
 
-def of_kind(shown: ScopedAdmin[ModelT], request: HttpRequest, term: str) -> list[Found]:
-    if not shown.search_fields or not shown.has_view_permission(request):
+def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
+    """The object of that id, if ids of the kind are of its form."""
+    field = kind.model._meta.pk
+    if not isinstance(field, ids.IdField) or ids.decode(field.prefix, term) is None:
         return []
+    return list(kind.get_queryset(request).filter(pk=term))
+
+
+def searched(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
-        rows, _ = shown.get_search_results(request, shown.get_queryset(request), term)
-        found = list(rows[:MOST_OF_A_KIND])
+        return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MOST_OF_A_KIND])
     except ValueError:  # from a text that cannot be an id
         return []
-    return [Found(str(one), str(shown.opts.verbose_name), change_url(one)) for one in found]
+
+
+def told(kind: "ModelAdmin[Model]", objects: Iterable[Model]) -> Iterator[Found]:
+    for one in objects:
+        yield Found(str(one), str(kind.opts.verbose_name), change_url(one))

@@ -8,9 +8,11 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 from operators.base.audited import password_changed
+from operators.base.chosen_account import listing, switch_account, switch_of
 from operators.base.requests import signed_in
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
@@ -28,10 +30,23 @@ class OperatorSite(UnfoldAdminSite):
 
     def extra_urls(self) -> list[URLPattern]:
         """Pages that belong to no model; unfold puts them before the models' own."""
+        # Imported here: it needs the models.
+        from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
+
         return [
             path("check-access/", self.admin_view(self.check_access), name="check_access"),
+            path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
+            path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
         ]
+
+    def each_context(self, request: HttpRequest) -> dict[str, object]:
+        """With the accounts that the sidebar offers, read where it is shown."""
+        return {**super().each_context(request), "account_switch": SimpleLazyObject(lambda: switch_of(request))}
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        with listing(request):
+            return super().autocomplete_view(request)
 
     def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         response = super().login(request, extra_context)
@@ -45,7 +60,9 @@ class OperatorSite(UnfoldAdminSite):
         from operators.palette import find  # noqa: PLC0415
 
         term = request.GET.get("s", "")
-        return render(request, "operators/palette.html", {"term": term, "results": find(self, request, term)})
+        with listing(request):
+            results = find(self, request, term)
+        return render(request, "operators/palette.html", {"term": term, "results": results})
 
     def check_access(self, request: HttpRequest) -> HttpResponse:
         # Imported here: it needs the models.

@@ -15,7 +15,7 @@ from django.utils.datastructures import CaseInsensitiveMapping
 
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.blocking_calls import find_grants_now, record_now
+from licensing.access.event_loop.blocking_calls import changes_now, find_grants_now, record_now
 from tests.client import ApiClient, Reply
 
 DJANGO, EVENT_LOOP = "django", "event loop"
@@ -87,10 +87,16 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
         return await sync_to_async(self.call)(items)
 
     monkeypatch.setattr(InThread, "__call__", on_thread_of_test)
+    return make_application()
+
+
+def make_application() -> CheckApplication:
+    """What another process has, within the fixture `application`."""
     made = CheckApplication()
     # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.quick_lookups = None
+    made.gateway.changes = MicroBatch(InThread("changes", changes_now))
     made.gateway.callers.limits = None
     made.gateway.callers.keys = MicroBatch(InThread("keys", find_grants_now))
     made.gateway.retries = None

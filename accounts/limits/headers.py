@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import bucket_of_address, consume_of, headers_of, limit_of_uncounted, refuse_beyond
 from accounts.limits.windows import MINUTE, Consume, LimitState, Window
-from kit.http.errors import RateLimitExceeded, error_response, page_of
+from kit.http.error_pages import page_of
+from kit.http.errors import RateLimitExceeded, error_response
 from kit.http.middleware import client_address_of
 
 FOR_OPERATORS = 10  # times what a stranger may

@@ -146,21 +146,17 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     """
     epochs: dict[str, int] = {}
     for entries in many:
-        for entry in entries[:1]:
-            epochs[entry.case.account] = max(entry.case.epoch, epochs.get(entry.case.account, entry.case.epoch))
+        if entries and (case := entries[0].case).epoch > epochs.get(case.account, -1):
+            epochs[case.account] = case.epoch
     windows: dict[tuple[int, str, str], int] = {}
     outcomes: list[Outcome | None] = []
     for entries in many:
-        claimed = {
-            (claim.requester, claim.policy, claim.rule): claim.window_start
-            for claim in (entry.claim for entry in entries)
-            if claim is not None
-        }
         refusal = None
-        for case in (entry.case for entry in entries[:1]):
-            if case.epoch < epochs[case.account]:
-                refusal = STALE
-            elif any(windows.get(key, at) != at for key, at in claimed.items()):
+        if entries and (case := entries[0].case).epoch < epochs[case.account]:
+            refusal = STALE
+        elif claims := [entry.claim for entry in entries if entry.claim is not None]:
+            claimed = {(claim.requester, claim.policy, claim.rule): claim.window_start for claim in claims}
+            if any(windows.get(key, at) != at for key, at in claimed.items()):
                 refusal = RETRY
             else:
                 windows |= claimed
@@ -196,13 +192,12 @@ class Batch:
             if entry.charge is not None:
                 self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         if counter is None:
-            return EventRow(entry.id, entry.content, case.number, None, self.reply(entry.reply))
+            reply = None if entry.reply is None else self.reply(entry.reply)
+            return EventRow(entry.id, entry.content, case.number, None, reply)
         counter.claimed += 1
         return EventRow(entry.id, entry.content, case.number, counter.claimed)
 
-    def reply(self, reply: Reply | None) -> int | None:
-        if reply is None:
-            return None
+    def reply(self, reply: Reply) -> int:
         if reply not in self.replies:
             reply.number = len(self.replies)
             self.replies[reply] = None

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from kit.http.errors import ApiError, InvalidRequest, page_of, told
+from kit.http.error_pages import page_of
+from kit.http.errors import ApiError, InvalidRequest, told
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 

@@ -1,9 +1,9 @@
 """Every error that the API answers: one tree, one handler, one envelope (docs/api-guide.md, Requests and errors)."""
 
 import logging
-from html import escape
+from collections.abc import Iterable
 from itertools import islice
-from typing import ClassVar, NotRequired, TypedDict
+from typing import ClassVar, NotRequired, Self, TypedDict
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
@@ -17,6 +17,7 @@ from kit import statements
 from kit.http.field_errors import all_errors
 from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
 from kit.http.rendering import render_json
+from kit.values.faults import MAX_FAULTS
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +82,14 @@ class ValidationFailed(InvalidRequest):
 
     status_code = 422
     example = {"message": "This field is required.", "param": "title"}
+
+    @classmethod
+    def of(cls, faults: Iterable[tuple[str, str]]) -> Self:
+        """The first of these faults, each its path and its message, with the others beside it."""
+        (param, message), *rest = islice(faults, MAX_FAULTS)
+        error = cls(message, param=param or None)
+        error.further = [cls(text, param=where or None) for where, text in rest]
+        return error
 
 
 class UnknownTransferCoding(InvalidRequest):
@@ -193,9 +202,7 @@ class ClientGone(ApiError):
     status_code, code = 499, "client_gone"
 
 
-MAX_ERRORS = 100  # in a reply
 RETRY_LONG_AFTER = 30  # seconds
-TITLES = {400: "The request cannot be read", 413: "Too large", 429: "Too many requests"}  # of pages
 
 
 def as_api_error(exc: Exception) -> ApiError:
@@ -206,10 +213,7 @@ def as_api_error(exc: Exception) -> ApiError:
         case Http404():
             return NotFound("There is no such resource.")
         case exceptions.ValidationError():
-            (param, message), *rest = islice(all_errors(exc.detail), MAX_ERRORS)
-            error = ValidationFailed(message, param=param or None)
-            error.further = [ValidationFailed(text, param=where or None) for where, text in rest]
-            return error
+            return ValidationFailed.of(all_errors(exc.detail))
         case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
             return of_database(exc)
         case UnreadablePostError():
@@ -279,15 +283,6 @@ def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
     """The reply for errors that arise outside a view."""
     body, media_type = told(error, request.headers.get("Accept", ""))
     return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)
-
-
-def page_of(error: ApiError) -> bytes:
-    """A minimal HTML page of the error, for where rendering a template is impossible or too costly."""
-    title = TITLES.get(error.status_code, "Not now")
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f"<h1>{title}</h1><p>{escape(error.message)}</p></html>\n"
-    ).encode()
 
 
 def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:

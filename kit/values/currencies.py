@@ -23,3 +23,10 @@ def round_to_minor_unit(amount: Decimal, currency: str) -> Decimal:
     """Rounded for display, half to even; a currency that is no longer in use has two places."""
     step = Decimal(1).scaleb(-MINOR_UNITS.get(currency, 2))
     return amount.quantize(step, rounding=ROUND_HALF_EVEN, context=WIDE)
+
+
+def in_full(amount: Decimal, currency: str) -> str:
+    """The exact amount with the currency, with at least the places of its minor unit, as in `1,234.50 EUR`."""
+    exponent = amount.normalize(WIDE).as_tuple().exponent
+    places = max(MINOR_UNITS.get(currency, 2), -exponent if isinstance(exponent, int) else 0)
+    return f"{amount:,.{places}f} {currency}"

@@ -43,3 +43,22 @@ def lies_within(network: Network, others: Iterable[Network]) -> bool:
     if isinstance(network, IPv4Network):
         return any(isinstance(other, IPv4Network) and network.subnet_of(other) for other in others)
     return any(isinstance(other, IPv6Network) and network.subnet_of(other) for other in others)
+
+
+class NetworkSet:
+    """Networks of either version. Whether an address is in one of them takes a look-up for each length of their
+    prefixes, however many they are."""
+
+    def __init__(self, networks: Iterable[Network]) -> None:
+        self.prefixes: dict[int, dict[int, set[int]]] = {}  # by version and by the bits that come after them
+        for network in networks:
+            rest = network.max_prefixlen - network.prefixlen
+            of_version = self.prefixes.setdefault(network.version, {})
+            of_version.setdefault(rest, set()).add(int(network.network_address) >> rest)
+
+    def __bool__(self) -> bool:
+        return bool(self.prefixes)
+
+    def __contains__(self, address: Address) -> bool:
+        number = int(address)
+        return any(number >> rest in known for rest, known in self.prefixes.get(address.version, {}).items())

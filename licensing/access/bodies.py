@@ -3,27 +3,25 @@
 They stand in for serializers because a check's whole budget is what a serializer takes.
 """
 
-import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.http.errors import ValidationFailed
 from kit.rest.fields import is_http_url
+from kit.values.faults import Fault
 from kit.values.networks import parse_ip
+from licensing.access.faults import URL_RULE, Tell, refusal, refuse
 from licensing.policies import schemas
-from licensing.policies.condition_values import PERMISSION_PATTERN, RuleError
+from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.offers import Payment
-from licensing.policies.rules import parse_new_rules
+from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
 NOT_BLANK = r"\S"
-PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
-URL_RULE = "Must be an http(s) URL such as https://example.com/a."
 
 Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
@@ -108,85 +106,81 @@ class Check(Struct, frozen=True, gc=False):
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
     and_permission: str | None = None  # a further one, without which nothing is allowed
+    and_requester_id: str | None = None  # whom that has to be allowed too; None: the same requester
+    identified_by: str | None = None  # what told a proxy's visitor: one of licensing.edge.visitors.Identification
     is_free: bool = False  # nothing is charged, whatever the licence says
     license_id: str | None = None  # of the licence token that was sent
     client_id: str | None = None  # to whom that was given
     payment: Payment | None = None  # what is paid for the access, if that takes it
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
-
-B = TypeVar("B", bound=Body)
-
-# msgspec's words for what a caller most often gets wrong, in ours.
-WORDED = (
-    (re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL), "There is no such field."),
-    (re.compile(r"Object missing required field `(?P<field>.*)`", re.DOTALL), "This field is required."),
-    (re.compile(r"Expected `str` matching regex '\^\[a-z\].*"), PERMISSION_RULE),
-    (re.compile(r"Expected `str` matching regex '\^\[Hh\].*"), URL_RULE),
-    (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
-    (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
-    (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
-    (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
-    (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
-    (re.compile(r"Invalid enum value .*", re.DOTALL), "Must be one of: allow, deny."),
-    (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
-)
-TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
+    @property
+    def requesters(self) -> tuple[tuple[str, str | None], ...]:
+        """The ids of all whom the decision depends on, with the names that were given."""
+        own = (self.requester_id, self.requester_name)
+        return (own,) if self.and_requester_id is None else (own, (self.and_requester_id, None))
 
 
-def worded(text: str) -> tuple[str, str | None]:
-    """The message for an error of msgspec's, and the field that it names."""
-    for pattern, message in WORDED:
-        if match := pattern.fullmatch(text):
-            found = match.groupdict()
-            if "wanted" in found:
-                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
-            return message.format(**found), found.get("field")
-    return f"{text}.", None
-
-
-def convert(fields: Mapping[str, object], body: type[B]) -> B:
-    """The body as its structure. Raises ValidationFailed, which names the path of what is wrong."""
-    try:
-        return msgspec.convert(fields, body)
-    except msgspec.ValidationError as error:
-        text, _, path = str(error).partition(" - at `$")
-        message, field = worded(text)
-        param = ".".join(part for part in (path.removesuffix("`").lstrip("."), field) if part)
-        raise ValidationFailed(message, param=param or None) from None
+# What stands for a field that is wrong by itself, so that the others can be looked at beside it: it is given, and fits
+# them. Other fields are as if they were absent.
+STAND_INS: Mapping[str, object] = {
+    **dict.fromkeys(("content_id", "external_id", "requester", "id"), "?"),
+    "source": "https://example.com/",
+    "context": ContextBody(),
+    "policy": DraftBody(),
+    "sign": False,
+    "dry_run": "?",  # for what takes a dry run it is one, for what takes none it is not
+    "checks": [],
+    "BatchItem": BatchItem(content_id="?", requester="?"),
+}
 
 
 def has_draft(fields: Mapping[str, object]) -> bool:
     """Whether a body has a draft of a policy: its author decides how long that takes to compile."""
+    if "policy" in fields:
+        return True
     checks = fields.get("checks")
-    members = checks if isinstance(checks, list) else ()
-    return "policy" in fields or any("policy" in member for member in members if isinstance(member, dict))
+    return isinstance(checks, list) and any("policy" in member for member in checks if isinstance(member, dict))
 
 
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:
     """The body of POST /v1/access/check; it need not name the `requester` who is known. Raises ValidationFailed."""
-    body = convert(fields, CheckBody)
-    if body.requester is None:
-        body.requester = requester
-    return complete(body, None, "")
+    try:
+        return check_of(msgspec.convert(fields, CheckBody), requester, refuse)
+    except (msgspec.ValidationError, Fault):
+        raise refusal(fields, CheckBody, STAND_INS, lambda body, tell: check_of(body, requester, tell)) from None
 
 
 def parse_batch(fields: Mapping[str, object], requester: str | None = None) -> list[Check]:
     """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
-    body = convert(fields, BatchBody)
+    try:
+        return checks_of(msgspec.convert(fields, BatchBody), requester, refuse)
+    except (msgspec.ValidationError, Fault):
+        raise refusal(fields, BatchBody, STAND_INS, lambda body, tell: checks_of(body, requester, tell)) from None
+
+
+def check_of(body: CheckBody, requester: str | None, tell: Tell) -> Check:
+    if body.requester is None:
+        body.requester = requester
+    return complete(body, None, "", None, tell)
+
+
+def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]:
     if body.requester is None:
         body.requester = requester
     if body.source is not None and not is_http_url(body.source):  # also where every check names its own item
-        raise ValidationFailed(URL_RULE, param="source")
-    draft = compiled(body.policy, "") if body.policy is not None else None
+        tell("", "source", URL_RULE, body)
+    draft = compiled(body.policy, "", tell) if body.policy is not None else None
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
         if completed and completed[-1].names_item_alone and names_its_item_alone(item):
             named = ("contentId", item.content_id)
             completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
-        else:
-            check = complete(item, body, f"checks[{index}].", draft)
-            completed.append(replace(check, names_item_alone=True) if names_its_item_alone(item) else check)
+            continue
+        check = complete(item, body, f"checks[{index}].", draft, tell)
+        # Where faults are collected, those of each check are.
+        like_the_next = tell is refuse and names_its_item_alone(item)
+        completed.append(replace(check, names_item_alone=True) if like_the_next else check)
     return completed
 
 
@@ -199,28 +193,31 @@ def names_its_item_alone(item: BatchItem) -> bool:
     )
 
 
-def compiled(draft: DraftBody, path: str) -> CompiledPolicy:
-    """The draft of a policy. Raises ValidationFailed, as saving it would."""
+def compiled(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
+    """The draft of a policy, as saving it would read it."""
+    rules: tuple[Rule, ...] = ()
     try:
         rules = parse_new_rules(draft.rules)
-    except RuleError as error:
-        raise ValidationFailed(error.message, param=f"{path}policy.rules{error.path}") from None
+    except Fault as first:
+        for fault in first.all():
+            tell(path, f"policy.rules{fault.path}", fault.message, draft)
     return CompiledPolicy.of(None, None, draft.default_action, rules)
 
 
 def complete(
-    own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None = None
+    own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None, tell: Tell
 ) -> Check:
-    """Raises ValidationFailed where the check does not name exactly one item, and a requester."""
+    """The check, completed by the defaults; tells what does not fit together. Of no use if anything was told."""
+    namer: CheckFields = own
     named = selectors(own)
-    if defaults is not None:
-        named = named or selectors(defaults)
+    if defaults is not None and not named:
+        namer, named = defaults, selectors(defaults)
     if len(named) != 1:
-        param = f"{path}{named[1][0] if named else 'contentId'}"
-        raise ValidationFailed("Give exactly one of contentId, externalId, source.", param=param)
-    [selector] = named
-    if selector[0] == "source" and not is_http_url(selector[1]):
-        raise ValidationFailed(URL_RULE, param=f"{path}source")
+        field, part = (named[1][0], namer) if named else ("contentId", own)
+        tell(path, field, "Give exactly one of contentId, externalId, source.", part)
+    selector = named[0] if named else ("contentId", "")
+    if own.source is not None and not is_http_url(own.source):
+        tell(path, "source", URL_RULE, own)
 
     requester, context, permission = own.requester, own.context, own.permission
     dry_run, explain, sign = own.dry_run, own.explain, own.sign
@@ -231,15 +228,16 @@ def complete(
         dry_run = defaults.dry_run if dry_run is None else dry_run
         explain = defaults.explain if explain is None else explain
         sign = defaults.sign if sign is None else sign
-    draft = default_draft if own.policy is None else compiled(own.policy, path)
+    draft = default_draft if own.policy is None else compiled(own.policy, path, tell)
     if draft is not None and not dry_run:
-        param = "policy" if own.policy is None else f"{path}policy"
-        raise ValidationFailed("Only a dry run can be decided by a draft: set dryRun to true.", param=param)
-    if sign and dry_run:
-        param = "sign" if own.sign is None else f"{path}sign"
-        raise ValidationFailed("Only a decision that is recorded is signed, and a dry run is not.", param=param)
+        where = ("", defaults) if own.policy is None else (path, own)
+        tell(where[0], "policy", "Only a dry run can be decided by a draft: set dryRun to true.", where[1])
+    if sign and (dry_run is True or draft is not None):
+        where = ("", defaults) if own.sign is None else (path, own)
+        tell(where[0], "sign", "Only a decision that is recorded is signed, and a dry run is not.", where[1])
     if requester is None:
-        raise ValidationFailed("This field is required.", param=f"{path}requester")
+        tell(path, "requester", "This field is required.", own)
+        requester = ""
     if isinstance(requester, str):
         requester = RequesterBody(id=requester)
     ip = None
@@ -247,7 +245,7 @@ def complete(
         try:
             ip = str(parse_ip(context.ip))
         except ValueError as error:
-            raise ValidationFailed(str(error), param=f"{path}context.ip") from None
+            tell(path, "context.ip", str(error), context)
     return Check(
         selector=selector,
         requester_id=requester.id,

@@ -62,7 +62,8 @@ def attempt(
     items = find_items(account_id, {check.selector for check in checks})
     lasting = lasting_requesters(checks, items)
     requesters = keep_requesters(account_id, lasting)
-    requesters |= find_requesters(account_id, {check.requester_id for check in checks} - lasting.keys())
+    every = {requester_id for check in checks for requester_id, _ in check.requesters}
+    requesters |= find_requesters(account_id, every - lasting.keys())
     batch = DecisionBatch(checks, Found(epoch, items, requesters), ids.hex_of("acc", account_id), now)
     outcomes = recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
@@ -78,5 +79,6 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
     named: dict[str, str | None] = {}
     for check in checks:
         if not check.dry_run and check.selector in items:
-            named[check.requester_id] = check.requester_name or named.get(check.requester_id)
+            for requester_id, name in check.requesters:
+                named[requester_id] = name or named.get(requester_id)
     return named

@@ -98,17 +98,29 @@ def traced_decision(answer: Answer) -> dict[str, str | bool]:
 
 
 @traced("decide", describe=traced_decision)
-def decide_check(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
-    """The answer, as far as it depends on facts alone; what was counted is added later."""
+def decide_check(
+    check: Check, item: Item, requester: RequesterSnapshot, now: datetime, other: RequesterSnapshot | None = None
+) -> Answer:
+    """The answer, as far as it depends on facts alone; what was counted is added later.
+
+    `other` is the one of `and_requester_id`. Of two permissions that are allowed the further one decides where its
+    rule has a limit: nobody gets around that by asking for another permission.
+    """
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
     if check.and_permission is not None and not decision.refuses:
         further = replace(facts, permission=check.and_permission)
-        if (other := decide(item.policy, further)).refuses:
-            facts, decision = further, other
+        if check.and_requester_id is not None and other is not None:
+            asked = replace(check, requester_id=check.and_requester_id, permission=check.and_permission)
+            further = facts_of(asked, item, other, now)
+        second = decide(item.policy, further)
+        if second.refuses or (second.rule is not None and second.rule.rate_limit is not None):
+            facts, decision = further, second
     if check.payment is not None and (paid := taken(item.policy, facts, decision, check.payment)) is not None:
         facts, decision = paid, decide(item.policy, paid)
-    limit = None if decision.refuses or decision.rule is None else decision.rule.rate_limit
+    limit = decision.rule.rate_limit if decision.rule is not None else None
+    if limit is not None and decision.refuses:
+        limit = None
     return Answer(
         id=None,
         decision=decision,
@@ -131,11 +143,10 @@ class Shared(Struct, eq=False, gc=False):
     claim: Claim | None
     charge: Charge | None
 
-    def for_item(self, item: Item) -> tuple[Answer, Entry]:
-        """The answer for that item, with an id of its own, and its record."""
-        now = self.answer.facts.now
+    def for_item(self, item: Item, nanoseconds: int) -> tuple[Answer, Entry]:
+        """The answer for that item, with an id of its own, and its record; `nanoseconds` is the moment since 1970."""
         # Events are partitioned by id, so one that is told of later still goes to its own month.
-        key = uuid7(nanoseconds=int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000).bytes
+        key = uuid7(nanoseconds=nanoseconds).bytes
         answer = replace(self.answer, id=ids.encode("dec", key), content_id=item.id, shared=self)
         return answer, Entry(key.hex(), item.key, self.case, self.claim, self.charge)
 
@@ -154,6 +165,8 @@ class DecisionBatch:
     def __init__(self, checks: Iterable[Check], found: Found, account: str, now: datetime) -> None:
         """`account` is a UUID in hex."""
         self.account, self.epoch, self.now = account, found.epoch, now
+        self.requesters = found.requesters
+        nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
         self.answers: list[Answer | ApiError] = []
         self.places: list[int] = []  # of the answers that have an entry
         self.entries: list[Entry] = []
@@ -169,7 +182,8 @@ class DecisionBatch:
             elif check.dry_run:
                 self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
             else:
-                answer, entry = self.decide(check, item, found.requesters[check.requester_id]).for_item(item)
+                shared = self.decide(check, item, found.requesters[check.requester_id])
+                answer, entry = shared.for_item(item, nanoseconds)
                 self.places.append(len(self.answers))
                 self.entries.append(entry)
                 self.answers.append(answer)
@@ -185,14 +199,16 @@ class DecisionBatch:
         return shared
 
     def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        answer = decide_check(check, item, requester, self.now)
+        other = None if check.and_requester_id is None else self.requesters[check.and_requester_id]
+        answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
         claim = None
         if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
             begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
             allowance = rule.rate_limit.requests
             policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
-            claim = Claim(self.account, requester.pk or 0, policy, fingerprint, begin, allowance)
+            counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
+            claim = Claim(self.account, counted.pk or 0, policy, fingerprint, begin, allowance)
         case = Case(
             account=self.account,
             epoch=self.epoch,
@@ -237,14 +253,15 @@ def note_limit(account: str, answer: Answer) -> None:
     rule, policy = answer.decision.rule, answer.policy
     if rule is None or rule.rate_limit is None or policy is None or policy.id is None or answer.rate_reset is None:
         return
-    if is_new(policy.id, rule.fingerprint, answer.requester_id, answer.rate_reset):
+    counted = answer.facts.requester_id  # whom it was decided of
+    if is_new(policy.id, rule.fingerprint, counted, answer.rate_reset):
         note_rule(
             ids.encode("acc", bytes.fromhex(account)),
             policy.id,
             (rule.fingerprint, rule.index),
             (rule.rate_limit.requests, str(rule.rate_limit.period)),
             answer.rate_reset,
-            {"id": answer.requester_id, "name": answer.requester_name},
+            {"id": counted, "name": answer.requester_name if counted == answer.requester_id else None},
         )
 
 
@@ -284,6 +301,10 @@ def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, object
         facts["ip"] = check.ip
     if check.user_agent:
         facts["userAgent"] = check.user_agent
+    if check.identified_by is not None:
+        facts["identifiedBy"] = check.identified_by
+    if known.requester_id != check.requester_id:
+        facts["decidedAs"] = known.requester_id
     return facts
 
 

@@ -125,14 +125,22 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
     if named["externalId"]:
         known = owned.filter(external_id__in=named["externalId"])
         rows |= {("externalId", row.external_id or ""): row for row in known}
-    if named["source"]:
-        keys = {url: source_key(url) for url in named["source"]}
+    keys = {url: source_key(url) for url in named["source"]}
+    if keys:
         at = newest_at(owned, keys.values())
         rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
     found = dict(zip(rows, items_of(rows.values()), strict=True))
+    for url in named["source"]:
+        if (item := found.get(("source", url))) is not None:
+            found["source", url] = replace(item, urls=names_of([keys[url]]))
     if named["page"]:
         found |= {("page", url): item for url, item in find_pages(account_id, named["page"]).items()}
     return found
+
+
+def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
+    """What accounts.epochs calls the URLs with these keys."""
+    return tuple(key.hex() for key in keys if key)
 
 
 def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
@@ -154,9 +162,9 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
         site, item = sites.get(page.host), items.get(url)
         if item is not None:
             mode = site.mode if site is not None else Mode.ENFORCE
-            found[url] = replace(item, mode=mode, facts=item.facts | page_facts(url, mode))
+            found[url] = replace(item, mode=mode, facts=item.facts | page_facts(url, mode), urls=names_of(page.keys))
         elif site is not None:
-            found[url] = page_of_site(site, url, page.path)
+            found[url] = replace(page_of_site(site, url, page.path), urls=names_of(page.keys))
     return found
 
 

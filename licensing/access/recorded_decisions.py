@@ -60,7 +60,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             observed=event.observed,
         ),
         content_id=event.content_id,
-        requester_id=facts.requester_id,
+        requester_id=event.requester.requester_id,
         requester_name=event.facts.get("requesterName"),
         policy=policy,
         facts=facts,

@@ -30,10 +30,17 @@ class Item:
     archived: bool
     mode: str = Mode.ENFORCE  # of the site whose page it was asked for as
     is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
+    urls: tuple[str, ...] = ()  # that it was found at, by their keys in hex; none where it was asked for by an id
 
     @property
     def compiled(self) -> CompiledPolicy | None:
         return self.policy
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        own = (self.id, *self.urls)
+        return own if self.policy is None or self.policy.id is None else (*own, self.policy.id)
 
     @property
     def weight(self) -> int:
@@ -79,6 +86,11 @@ class RequesterSnapshot:
     @property
     def compiled(self) -> LicenseIndex | None:
         return self.licenses
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """By names of accounts.epochs."""
+        return (str(self.pk),)
 
     def is_renamed_by(self, name: str | None) -> bool:
         """Whether a name that was given is another; None: none was given."""
@@ -126,6 +138,7 @@ class RecordedFacts(TypedDict):
     mode: NotRequired[str]
     open: NotRequired[bool]
     offer: NotRequired[RecordedOffer]
+    decidedAs: NotRequired[str]  # the requester whom the rules were applied to, where that is another
 
 
 def recorded_offer(held: HeldLicense) -> dict[str, object]:
@@ -154,7 +167,7 @@ def facts_of_event(recorded: RecordedFacts, requester_id: str, permission: str |
         standing = vouched_for(recorded.get("licenseType"), recorded.get("hasValidLicense", False))
     facts = Facts(
         now=now,
-        requester_id=requester_id,
+        requester_id=recorded.get("decidedAs", requester_id),
         license_types=standing.license_types,
         has_valid_license=standing.is_valid,
         has_lapsed_license=standing.has_lapsed,

@@ -27,7 +27,7 @@ def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClien
     secret = set_secret(client)
     client.save(force_insert=True)
     audit.record("license_client.created", client, {})
-    epochs.bump(account_id)
+    epochs.bump(account_id, {requester.epoch_name})
     return client, secret
 
 
@@ -68,7 +68,7 @@ def revoke_client(client: LicenseClient) -> LicenseClient:
         locked.save(update_fields=["revoked_at"])
         renew(locked.requester)
         audit.record("license_client.revoked", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 

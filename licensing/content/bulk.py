@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts import audit, epochs
 from licensing.content.models import Content
-from licensing.content.services import linked_policy
+from licensing.content.services import epoch_names, linked_policy
 
 CHUNK = 500
 
@@ -45,5 +45,5 @@ def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, 
     if changed:
         Content.objects.filter(pk__in=[item.pk for item in changed]).update(**fields, updated=now)
         audit.record_all(entries)
-        epochs.bump(account_id)
+        epochs.bump(account_id, set().union(*map(epoch_names, changed)))
     return len(changed)

@@ -79,6 +79,13 @@ def write_items(items: Sequence[Content]) -> None:
     Content.objects.bulk_create(items, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
 
 
+def epoch_names(item: Content, *, is_new: bool = False, former_url: bytes | memoryview | None = None) -> set[str]:
+    """What a change of the item ends, by names of accounts.epochs: the item, unless it `is_new`, and what is found at
+    its URL. `former_url` is the `source_key` that it had before."""
+    keys = {bytes(key).hex() for key in (item.source_key, former_url) if key is not None}
+    return keys if is_new else {item.pk, *keys}
+
+
 def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     """Writes the item, unless nothing of it changes.
 
@@ -86,6 +93,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     """
     is_new = item._state.adding
     action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
+    former_url = item.source_key
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
@@ -103,7 +111,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
             raise
         raise taken(item.external_id) from None
     audit.record(action, item, before)
-    epochs.bump(item.account_id)
+    epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former_url=former_url))
     return item
 
 
@@ -133,4 +141,4 @@ def delete_content(item: Content) -> None:
         locked.deleted_at = timezone.now()
         locked.save(update_fields=["deleted_at"])
         audit.record("content.deleted", locked, locked.audited(), {})
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, epoch_names(locked))

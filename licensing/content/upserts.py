@@ -20,6 +20,7 @@ from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
     apply_content,
+    epoch_names,
     lock_policies,
     of_a_new_item,
     taken,
@@ -98,6 +99,7 @@ class Upsert:
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId
         self.changes: list[audit.Change] = []
+        self.ended: set[str] = set()  # by names of accounts.epochs
 
     def lock_items(self) -> list[Content]:
         """The account's items that rows name by id or externalId."""
@@ -120,7 +122,7 @@ class Upsert:
             # In one order: of two requests that insert the same items, one just waits for the other.
             write_items(sorted([*self.created, *self.updated], key=lambda item: item.external_id or ""))
             audit.record_all(self.changes)
-            epochs.bump(self.account_id)
+            epochs.bump(self.account_id, self.ended)
         return outcomes
 
     def outcome(self, index: int, row: Row) -> Outcome:
@@ -156,6 +158,7 @@ class Upsert:
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
         apply_content(made, of_a_new_item(fields))
         self.created.append(made)
+        self.ended |= epoch_names(made, is_new=True)
         self.note("content.created", made, {})
         return made
 
@@ -169,6 +172,7 @@ class Upsert:
             del self.by_external_id[item.external_id]
             self.released.append(item.pk)
         self.updated.append(changed)
+        self.ended |= epoch_names(changed, former_url=item.source_key)
         return changed
 
     def note(self, action: str, item: Content, before: dict[str, object]) -> bool:

@@ -8,7 +8,7 @@ from licensing.policies.rules import Rule, parse_rules
 
 
 def lint_policy(account_id: str, rules: object, default_action: str, now: datetime) -> list[Finding]:
-    """The findings on rules as JSON. Raises RuleError for what no policy can have."""
+    """The findings on rules as JSON. Raises Fault for what no policy can have."""
     parsed = parse_rules(rules)
     return lint(parsed, default_action, now, held_types(account_id, parsed))
 

@@ -41,9 +41,13 @@ def told(status: int, decision: str, original: Original) -> dict[str, str]:
     shown = {
         "X-Access-Decision": decision,
         "X-Access-Status": str(status),
-        "Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"',
+        **license_link(original),
     }
     return shown | CHALLENGES.get(status, {})
+
+
+def license_link(original: Original) -> dict[str, str]:
+    return {"Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"'}
 
 
 def open_page(original: Original) -> EdgeAnswer:

@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.errors import InsufficientScope, InvalidToken, MissingApiKey, NotFound, as_api_error, forget_frames
+from kit.http.errors import (
+    ApiError,
+    InsufficientScope,
+    InvalidToken,
+    MissingApiKey,
+    NotFound,
+    as_api_error,
+    forget_frames,
+)
 from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
@@ -23,10 +31,19 @@ from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
-from licensing.edge.answers import EdgeAnswer, answer_of, offers_of, open_page, refused_request, refused_token
+from licensing.edge.answers import (
+    EdgeAnswer,
+    answer_of,
+    license_link,
+    offers_of,
+    open_page,
+    refused_request,
+    refused_token,
+)
 from licensing.edge.directories import Directories
 from licensing.edge.original import ENVOY, FORWARD, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
+from licensing.edge.reverse_dns import AddressNames
 from licensing.edge.signatures import InvalidSignature, Signatures
 from licensing.edge.visitors import identify
 
@@ -54,9 +71,15 @@ class Edge(Sender):
 class ForwardApplication(CheckApplication):
     """Shares the gateway of the checks, and what it has cached."""
 
-    def __init__(self, gateway: Gateway | None = None, directories: Directories | None = None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway | None = None,
+        directories: Directories | None = None,
+        names: AddressNames | None = None,
+    ) -> None:
         super().__init__(gateway)
         self.signatures = Signatures(self.gateway.callers, directories)
+        self.names = names or AddressNames()
 
     def serves(self, scope: Scope) -> bool:
         return scope["type"] == "http" and (scope["path"] == FORWARD or scope["path"].startswith(f"{ENVOY}/"))
@@ -71,7 +94,8 @@ class ForwardApplication(CheckApplication):
                 answer = await edge.serve(partial(self.ask, head, edge))
             except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
                 error = as_api_error(exc)
-                answer = EdgeAnswer(error.status_code, error.headers, render_json({"error": error.as_dict()}))
+                told = {**self.link_to_terms(head), **error.headers}
+                answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
             if denies_by_403(head):
                 answer = answer.by_403()
@@ -83,6 +107,13 @@ class ForwardApplication(CheckApplication):
                 log_access(scope["method"], FORWARD, answer.status, seconds, getattr(edge, "grant", None))
         finally:
             request_id.reset(token)
+
+    def link_to_terms(self, head: Head) -> dict[str, str]:
+        """For an error, too; none where it is that nobody who is trusted says which page it is about."""
+        try:
+            return license_link(original_of(head, self.proxies))
+        except ApiError:
+            return {}
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """The answer to an edge that is admitted. The host is the publisher's own, and no reason to refuse."""
@@ -96,7 +127,8 @@ class ForwardApplication(CheckApplication):
         try:
             if edge.signed is UNSEEN:  # once, though the request may be admitted again: a nonce counts once
                 edge.signed = await self.signatures.signer(head, original)
-            visitor = await identify(head, self.gateway, edge.signed, edge.grant.account_id, original, now)
+            account_id = edge.grant.account_id
+            visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
             payment = payment_of(head, visitor.covered)
         except (InvalidToken, InsufficientScope) as refusal:
             return refused_token(refusal, original)

@@ -1,15 +1,15 @@
 """Known crawlers: a table kept as data with its date, and who a visitor is by it.
 
-The table that comes with the service has no addresses: where an operator publishes them is in `sources`, and an
-updated file brings them in (`manage.py update_crawlers`).
+The table that comes with the service has no addresses, which change often: where an operator publishes them is in
+`sources`, and the files from there are loaded beside the table (licensing.edge.published_addresses).
 """
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from time import monotonic
 from typing import Annotated, Literal
@@ -17,26 +17,32 @@ from typing import Annotated, Literal
 import msgspec
 from django.conf import settings
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from kit.http.middleware import parse_address
+from kit.values.networks import NetworkSet
+from licensing.edge import published_addresses
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
 MAX_USER_AGENT = 1000  # characters that are looked at, and kept
 
 Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+$")]
+Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
 CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes, and
-    `signature_agent` is the host of the directory with the keys that it signs by."""
+    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes, `hosts` the
+    domains that its addresses have their names in (reverse DNS), and `signature_agent` is the host of the directory
+    with the keys that it signs by."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     crawler_class: CrawlerClass = msgspec.field(name="class")
     operator: Annotated[str, Meta(max_length=100)]
     user_agent: Token
     addresses: tuple[str, ...] = ()
+    hosts: tuple[Host, ...] = ()
     sources: tuple[str, ...] = ()
     signature_agent: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
 
@@ -64,8 +70,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, tokens))})(?![a-z0-9])")
 
     @cached_property
-    def networks(self) -> dict[str, list[IPv4Network | IPv6Network]]:
-        return {crawler.key: [ip_network(text) for text in crawler.addresses] for crawler in self.crawlers}
+    def networks(self) -> dict[str, NetworkSet]:
+        return {crawler.key: NetworkSet(map(ip_network, crawler.addresses)) for crawler in self.crawlers}
 
     def claimed_by(self, user_agent: str) -> Crawler | None:
         """The crawler that a User-Agent claims to be; of several the first that it names."""
@@ -86,7 +92,14 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         """Whether the address is one of those that the crawler's operator publishes."""
         networks = self.networks[crawler.key]
         parsed = parse_address(address) if networks and address is not None else None
-        return parsed is not None and any(parsed in network for network in networks)
+        return parsed is not None and parsed in networks
+
+    def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
+        """With further addresses, by the keys of their crawlers."""
+        none = frozenset[str]()
+        merged = (tuple(sorted(published.get(one.key, none) | set(one.addresses))) for one in self.crawlers)
+        pairs = zip(self.crawlers, merged, strict=True)
+        return Table(self.date, tuple(replace(one, addresses=addresses) for one, addresses in pairs))
 
 
 def parse_table(data: bytes) -> Table:
@@ -120,11 +133,12 @@ def keep_table(data: bytes) -> Table:
 
 
 class CurrentTable:
-    """The table in use: the updated one, if there is one. A change of the file is seen within five seconds."""
+    """The table in use: the updated one, if there is one, with the addresses that were loaded. A change of the files
+    is seen within five seconds."""
 
     def __init__(self) -> None:
         self.looked_at = -LOOK_AGAIN_AFTER
-        self.table = read_table(SHIPPED, 0)
+        self.table = read_table(SHIPPED, 0, 0)
 
     def get(self) -> Table:
         now = monotonic()
@@ -135,14 +149,15 @@ class CurrentTable:
                 changed = path.stat().st_mtime_ns
             except FileNotFoundError:
                 path, changed = SHIPPED, 0
-            self.table = read_table(path, changed)
+            self.table = read_table(path, changed, published_addresses.state())
         return self.table
 
 
 @lru_cache(maxsize=2)
-def read_table(path: Path, changed: int) -> Table:
-    """`changed` tells the states of a file apart."""
-    return parse_table(path.read_bytes())
+def read_table(path: Path, changed: int, addresses: int) -> Table:
+    """`changed` and `addresses` tell the states of the files apart."""
+    table = parse_table(path.read_bytes())
+    return table.with_addresses(published_addresses.read()) if addresses else table
 
 
 current_table = CurrentTable()

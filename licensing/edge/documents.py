@@ -1,5 +1,6 @@
 """The documents that tell crawlers the terms of a site, of its live policies: RSL 1.0, robots.txt, TDMRep."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
@@ -12,12 +13,13 @@ from accounts.authentication import find_grant
 from kit.http.errors import ApiError
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
-from licensing.edge.promises import USES, Promise, Terms, terms_of
+from licensing.edge.promises import MINING, USES, Promise, Terms, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.models import Site
 
 NAMESPACE = "https://rslstandard.org/rsl"
 MAX_AGE_DAYS = 1
+EVERY_PAGE = ("/", "/*")  # patterns that match all
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
@@ -26,7 +28,7 @@ NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "a
 def site_at(host: str, key: str | None) -> Site | None:
     """The site that a host's documents are of. Of several accounts' it is that of the key, and none without one:
     nobody publishes terms under a host that somebody else has too."""
-    sites = Site.objects.filter(host=host).prefetch_related("rules__policy")
+    sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
     if key is not None:
         try:
             return sites.filter(account_id=find_grant(key).account_id).first()
@@ -70,12 +72,22 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
 
 
 class Publication(Struct, frozen=True):
-    """The terms of a site as they are published: `netloc` is its host, with the port that it was asked at; `server`
-    is the URL of the licence server, None where that is not reached under a name that is served."""
+    """The terms of a site as they are published: `netloc` is its host, with the port that it was asked at; `publisher`
+    the account's name; `server` the URL of the licence server, None where that is not reached under a name that is
+    served."""
 
     netloc: str
     terms: list[Terms]
+    publisher: str
     server: str | None = None
+
+    @property
+    def everywhere(self) -> Promise:
+        """The uses that are promised on every page: none where there are pages of no pattern."""
+        uses: Promise = frozenset(USES) if any(one.url in EVERY_PAGE for one in self.terms) else frozenset()
+        for one in self.terms:
+            uses &= one.uses
+        return uses
 
 
 def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
@@ -85,10 +97,11 @@ def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
 
 
 def rsl(told: Publication) -> bytes:
-    """Pages that no pattern with a policy matches are not in it, and so not licensed."""
+    """Pages that no pattern with a policy matches are not in it, and so not licensed. One that is about no page at all
+    would be invalid."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    for one in told.terms:
+    for one in told.terms or [Terms("/", frozenset())]:
         server = ""
         if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
             server = f" server={quoteattr(told.server)}"
@@ -106,11 +119,7 @@ def license_terms(terms: Terms) -> str:
 
 def robots(told: Publication) -> bytes:
     """A group to be added to a robots.txt; it changes nothing of what may be fetched."""
-    everywhere: Promise = frozenset(USES)
-    for one in told.terms:
-        everywhere &= one.uses
-    if not told.terms:
-        everywhere = frozenset()
+    everywhere = told.everywhere
     signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in everywhere else 'no'}" for use in USES)
     lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml", f"Content-Signal: {signal}"]
     lines += [f"Content-Usage: {usage(everywhere)}"]
@@ -123,16 +132,64 @@ def usage(uses: Promise) -> str:
 
 
 def tdmrep(told: Publication) -> bytes:
-    """The first location that matches counts. Mining is reserved unless both training and input are promised."""
-    locations = [(one.url, not {"ai_input", "ai_training"} <= one.uses) for one in told.terms]
-    return orjson.dumps([{"location": url, "tdm-reservation": int(kept)} for url, kept in [*locations, ("/", True)]])
+    """The first location that matches counts. Mining is reserved unless both training and input are promised; where
+    a licence or a payment opens it, the policy says so."""
+    locations = []
+    for one in told.terms:
+        location: dict[str, object] = {"location": one.url, "tdm-reservation": int(is_reserved(one))}
+        if is_reserved(one) and one.duties:
+            location["tdm-policy"] = f"https://{told.netloc}{TDM_POLICY}"
+        locations.append(location)
+    return orjson.dumps([*locations, {"location": "/", "tdm-reservation": 1}])
 
 
-DOCUMENTS = {
+def is_reserved(terms: Terms) -> bool:
+    return not terms.uses >= MINING
+
+
+def tdm_policy(told: Publication) -> bytes | None:
+    """What opens mining where it is reserved, as an offer in ODRL; None where nothing does."""
+    permissions = [
+        {
+            "target": f"https://{told.netloc}{one.url}",
+            "action": "tdm:mine",
+            "duty": [{"action": duty} for duty in one.duties],
+        }
+        for one in told.terms
+        if is_reserved(one) and one.duties
+    ]
+    if not permissions:
+        return None
+    return orjson.dumps(
+        {
+            "@context": ["http://www.w3.org/ns/odrl.jsonld", "http://www.w3.org/ns/tdmrep.jsonld"],
+            "@type": "Offer",
+            "profile": "http://www.w3.org/ns/tdmrep",
+            "uid": f"https://{told.netloc}{TDM_POLICY}",
+            "assigner": {
+                "uid": f"https://{told.netloc}/",
+                "vcard:fn": told.publisher,
+                "vcard:hasURL": f"https://{told.netloc}/license.xml",
+            },
+            "permission": permissions,
+        }
+    )
+
+
+TDM_POLICY = "/.well-known/tdm-policy.json"
+Writer = Callable[[Publication], bytes | None]  # None where there is nothing to say
+DOCUMENTS: dict[str, tuple[Writer, str]] = {
     "/license.xml": (rsl, "application/rsl+xml"),
     "/robots.txt": (robots, "text/plain; charset=utf-8"),
     "/.well-known/tdmrep.json": (tdmrep, "application/json"),
+    TDM_POLICY: (tdm_policy, "application/json"),
 }
+
+
+def written(told: Publication) -> dict[str, bytes]:
+    """The documents by their paths."""
+    bodies = ((path, write(told)) for path, (write, _) in DOCUMENTS.items())
+    return {path: body for path, body in bodies if body is not None}
 
 
 def tag_of(body: bytes) -> str:

@@ -11,6 +11,7 @@ CRAWLER: dict[str, object] = {
     "userAgent": "ExampleBot",
     "requesterId": "crawler:examplebot",
     "addresses": ["203.0.113.0/24"],
+    "hosts": ["crawl.ai.example"],
     "sources": ["https://ai.example/examplebot.json"],
     "signatureAgent": "ai.example",
 }

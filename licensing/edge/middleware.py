@@ -40,7 +40,10 @@ class SiteDocuments:
         if site is None:
             return None
         write, media = DOCUMENTS[request.path]
-        body = write(Publication(netloc_of(site, told), terms_of_site(site), license_server(request)))
+        publisher = site.account.name
+        body = write(Publication(netloc_of(site, told), terms_of_site(site), publisher, license_server(request)))
+        if body is None:
+            return None
         headers = {"ETag": tag_of(body), "Cache-Control": f"public, max-age={MAX_AGE}"}
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (

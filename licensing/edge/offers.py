@@ -16,13 +16,14 @@ from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, is_http_url
 from kit.rest.money import Money
 from kit.values.decimals import from_millionths
-from licensing.access.bodies import PERMISSION_RULE, URL_RULE, Check
+from licensing.access.bodies import Check
 from licensing.access.decisions import Answer, decide_check, not_found
+from licensing.access.faults import URL_RULE
 from licensing.access.lookup import find_items, find_requesters
 from licensing.access.rendering import present_charge
 from licensing.access.serializers import ChargeShown
 from licensing.edge.visitors import ANONYMOUS
-from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_SCHEMA
+from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_RULE, PERMISSION_SCHEMA
 from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer, offers
 

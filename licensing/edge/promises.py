@@ -4,10 +4,11 @@ Published documents cannot say all that policies can. What depends on who asks, 
 out, and so is what an item of the host would be refused: a document may be stricter than the service, never laxer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Rule
@@ -15,16 +16,20 @@ from licensing.sites.patterns import PATH_CHARACTERS, compiled
 
 READ = "read"
 USES = ("search", "ai_input", "ai_training")
+MINING = frozenset({"ai_input", "ai_training"})  # what text and data mining is among the uses
+CONSENT, PAYMENT = "obtainConsent", "compensate"  # duties of ODRL
 SETTLED = frozenset({"default", "permission"})  # conditions that the use alone settles
 
 Promise = frozenset[str]  # of USES
 
 
 class Terms(Struct, frozen=True):
-    """The uses that pages whose address (with its query) matches `url`, a pattern of RFC 9309, are promised for."""
+    """The uses that pages whose address (with its query) matches `url`, a pattern of RFC 9309, are promised for;
+    `duties` are what opens text and data mining to some, none where nothing does."""
 
     url: str
     uses: Promise
+    duties: tuple[str, ...] = ()
 
 
 def promised(policy: CompiledPolicy | None) -> Promise:
@@ -53,6 +58,26 @@ def may_match(rule: Rule, permission: str) -> bool:
     return all(permission in (one if isinstance(one, list) else [one]) for one in wanted)
 
 
+def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
+    """The uses that some rule allows to somebody."""
+    return frozenset(use for use in USES if any(opening(policy, use)))
+
+
+def opening(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
+    """The rules that allow that use to somebody."""
+    for rule in policy.rules if policy is not None else ():
+        if rule.action == "allow" and rule.grants(use) and may_match(rule, use):
+            yield rule
+
+
+def duties_of(policy: CompiledPolicy | None) -> tuple[str, ...]:
+    """What opens mining to some who may not do it as everybody: a licence, and a payment where there is a price."""
+    rules = [rule for use in sorted(MINING) for rule in opening(policy, use)]
+    if not rules:
+        return ()
+    return (CONSENT, PAYMENT) if any(rule.price is not None for rule in rules) else (CONSENT,)
+
+
 def terms_of(
     rules: Sequence[tuple[str, CompiledPolicy | None]], of_items: Iterable[CompiledPolicy | None]
 ) -> list[Terms]:
@@ -64,11 +89,16 @@ def terms_of(
     everywhere = frozenset(USES)
     for policy in of_items:
         everywhere &= promised(policy)
-    found = [(url, promised(policy) & everywhere) for pattern, policy in rules for url in spelled(pattern)]
+    found = [
+        Terms(url, promised(policy) & everywhere, duties_of(policy))
+        for pattern, policy in rules
+        for url in spelled(pattern)
+    ]
     shared: dict[int, Promise] = {}
-    for url, uses in found:
-        shared[len(url)] = shared.get(len(url), uses) & uses
-    return [Terms(url, shared[len(url)]) for url, _ in sorted(found, key=lambda pair: (-len(pair[0]), pair[0]))]
+    for one in found:
+        shared[len(one.url)] = shared.get(len(one.url), one.uses) & one.uses
+    found.sort(key=lambda one: (-len(one.url), one.url))
+    return [replace(one, uses=shared[len(one.url)]) for one in found]
 
 
 def spelled(pattern: str) -> list[str]:

@@ -6,8 +6,7 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.documents import revisions_of, terms_of_site
-from licensing.edge.promises import READ, USES, Promise, may_match, promised, spelled
-from licensing.policies.decision import CompiledPolicy
+from licensing.edge.promises import READ, Promise, allowed_to_some, promised, spelled
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
 
@@ -74,16 +73,6 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 f"The policy allows {listed(unsaid)} to some, at a price or within a limit, "
                 "which the documents leave out.",
             )
-
-
-def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
-    """The uses that some rule allows to somebody."""
-    rules = policy.rules if policy is not None else ()
-    return frozenset(
-        use
-        for use in USES
-        if any(rule.action == "allow" and rule.grants(use) and may_match(rule, use) for rule in rules)
-    )
 
 
 def listed(uses: Promise) -> str:

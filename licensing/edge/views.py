@@ -13,7 +13,7 @@ CLASSES = ["ai_training", "ai_input", "search", "archive", "other"]
 
 
 class CrawlerSerializer(serializers.Serializer):
-    """A crawler that is known by its User-Agent, and verified by its address."""
+    """A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature."""
 
     object = Choice(choices=["crawler"])
     name = serializers.CharField()
@@ -25,8 +25,15 @@ class CrawlerSerializer(serializers.Serializer):
     requesterId = serializers.CharField(
         help_text="The requester that its verified visits are decided and counted for."
     )
-    addresses = serializers.ListField(child=serializers.CharField(), help_text="Without any nobody is verified.")
-    sources = serializers.ListField(child=serializers.CharField(), help_text="Where its operator publishes them.")
+    addresses = serializers.ListField(
+        child=serializers.CharField(), help_text="The ranges of the table, and those that were loaded beside it."
+    )
+    hosts = serializers.ListField(
+        child=serializers.CharField(), help_text="The domains that its addresses have their names in (reverse DNS)."
+    )
+    sources = serializers.ListField(
+        child=serializers.CharField(), help_text="Where its operator publishes them, or how to tell."
+    )
     signatureAgent = serializers.CharField(allow_null=True, help_text="The host with the keys that it signs by.")
 
 
@@ -53,7 +60,8 @@ class CrawlerViewSet(AccountViewSet):
         responses=CrawlerTableSerializer,
     )
     def list(self, request: Request) -> Response:
-        """The whole table, and its date; `manage.py update_crawlers` reads an updated one."""
+        """The whole table, and its date; `manage.py update_crawlers` reads an updated one, and
+        `manage.py load_crawler_addresses` the addresses that operators publish."""
         table = current_table.get()
         data = [shown(crawler) for crawler in table.crawlers]
         return Response(
@@ -74,6 +82,7 @@ def shown(crawler: Crawler) -> dict[str, object]:
         "userAgent": crawler.user_agent,
         "requesterId": f"crawler:{crawler.key}",
         "addresses": list(crawler.addresses),
+        "hosts": list(crawler.hosts),
         "sources": list(crawler.sources),
         "signatureAgent": crawler.signature_agent,
     }

@@ -15,7 +15,9 @@ from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
+from licensing.edge.identification import Identification
 from licensing.edge.original import Original
+from licensing.edge.reverse_dns import AddressNames
 from licensing.edge.signatures import Signed
 from licensing.policies.offers import Payment
 
@@ -27,11 +29,17 @@ class Visitor(Struct, frozen=True):
     id: str
     name: str | None
     permission: str = READ
+    identified_by: Identification = Identification.NOTHING
     and_permission: str | None = None
+    and_requester_id: str | None = None
     license_id: str | None = None
     client_id: str | None = None
-    is_known: bool = False  # beyond what anybody could say of himself
     covered: frozenset[str] | None = None  # the components of the request that he signed; None: he did not
+
+    @property
+    def is_known(self) -> bool:
+        """Beyond what anybody could say of himself."""
+        return self.identified_by.verifies
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
         """What is decided and recorded of the page. Nobody pays in another's name, or for what is free."""
@@ -41,6 +49,8 @@ class Visitor(Struct, frozen=True):
             requester_name=self.name,
             permission=self.permission,
             and_permission=self.and_permission,
+            and_requester_id=self.and_requester_id,
+            identified_by=self.identified_by,
             ip=original.address,
             user_agent=user_agent[:MAX_USER_AGENT] or None,
             is_free=original.is_free,
@@ -51,13 +61,19 @@ class Visitor(Struct, frozen=True):
 
 
 async def identify(
-    head: Head, gateway: Gateway, signed: Signed | None, account_id: str, original: Original, now: datetime
+    head: Head,
+    gateway: Gateway,
+    signed: Signed | None,
+    names: AddressNames,
+    account_id: str,
+    original: Original,
+    now: datetime,
 ) -> Visitor:
     """Who sent a licence token, who signed the request, a known crawler at an address of its operator's, who sent an
     API key of the account, or somebody unknown.
 
-    Who only says that he is a crawler is held to its class and to what anybody may: he can lose by that, and not win.
-    Raises InvalidToken and InsufficientScope.
+    Who only says that he is a crawler is held to its class and to what anybody may, as somebody unknown is: he can
+    lose by that, and not win. Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
@@ -66,20 +82,44 @@ async def identify(
         said = await gateway.license_keys.verify(token, account_id, now)
         check_scope(said, original.url)
         asked = {} if crawler is None else claims(crawler)
-        return Visitor(said.sub, None, **asked, license_id=said.license_id, client_id=said.client_id, is_known=True)
+        return Visitor(
+            said.sub,
+            None,
+            identified_by=Identification.LICENSE_TOKEN,
+            license_id=said.license_id,
+            client_id=said.client_id,
+            **asked,
+        )
     if signed is not None:
         return who_signed(signed, crawler)
-    if crawler is not None and current_table.get().is_at(crawler, original.address):
-        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, is_known=True)
+    if crawler is not None and (verified_by := place_of(crawler, original.address, names)) is not None:
+        return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, verified_by)
     claimed = {} if crawler is None else claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() == "bearer" and keytext.is_well_formed(credentials.strip()):
         own = await key_of(credentials.strip(), gateway.callers, account_id, original, now)
         if own is not None:
-            return Visitor(*own, **claimed, is_known=True)
+            return Visitor(*own, identified_by=Identification.API_KEY, **claimed)
     if crawler is not None:
-        return Visitor(f"unverified:{crawler.key}", f"{crawler.name} (unverified)", **claimed)
+        return Visitor(
+            f"unverified:{crawler.key}",
+            f"{crawler.name} (unverified)",
+            crawler.permission,
+            Identification.USER_AGENT,
+            and_permission=READ,
+            and_requester_id=ANONYMOUS,
+        )
     return Visitor(ANONYMOUS, None)
+
+
+def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
+    """What tells that the visitor comes from where the crawler does: the address or its name; None for neither."""
+    if current_table.get().is_at(crawler, address):
+        return Identification.ADDRESS
+    parsed = parse_address(address) if crawler.hosts and address is not None else None
+    if parsed is not None and names.lies_below(parsed, crawler.hosts):
+        return Identification.REVERSE_DNS
+    return None
 
 
 def who_signed(signed: Signed, claimed: Crawler | None) -> Visitor:
@@ -88,9 +128,10 @@ def who_signed(signed: Signed, claimed: Crawler | None) -> Visitor:
     own = current_table.get().signing_as(signed.host)
     if own is not None:
         name, permission = own.name, own.permission
-        return Visitor(f"crawler:{own.key}", name, permission, is_known=True, covered=signed.covered)
+        return Visitor(f"crawler:{own.key}", name, permission, Identification.SIGNATURE, covered=signed.covered)
     asked = {} if claimed is None else claims(claimed)
-    return Visitor(f"agent:{signed.host}"[:255], signed.host, **asked, is_known=True, covered=signed.covered)
+    agent = f"agent:{signed.host}"[:255]
+    return Visitor(agent, signed.host, identified_by=Identification.SIGNATURE, covered=signed.covered, **asked)
 
 
 def claims(crawler: Crawler) -> dict[str, Any]:
@@ -112,5 +153,5 @@ async def key_of(
         found.check_address(None if original.address is None else parse_address(original.address))
     except ApiError:
         return None
-    callers.snapshot.advance(account_id, found.epoch)
+    callers.snapshot.note(account_id, found.epoch)
     return found.key_id, found.key_name

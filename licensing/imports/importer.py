@@ -25,7 +25,14 @@ from kit.values.json_values import JsonObject, Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import apply_content, linked_policy, lock_policies, unknown_policy, write_items
+from licensing.content.services import (
+    apply_content,
+    epoch_names,
+    linked_policy,
+    lock_policies,
+    unknown_policy,
+    write_items,
+)
 from licensing.imports.mapping import Mapping, from_text, is_target
 from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
@@ -206,10 +213,12 @@ class Import:
         created: list[Content] = []
         updated: list[Content] = []
         changes: list[audit.Change] = []
+        ended: set[str] = set()  # by names of accounts.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
             target = item or Content(account_id=self.account_id, created=now)
+            former_url = target.source_key
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
@@ -220,11 +229,12 @@ class Import:
                 target.updated = now
                 (created if item is None else updated).append(target)
                 changes.append(change)
+                ended |= epoch_names(target, is_new=item is None, former_url=former_url)
         if (created or updated) and not self.dry_run:
             # In one order: of two imports that insert the same items, one just waits for the other.
             write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
             audit.record_all(changes)
-            epochs.bump(self.account_id)
+            epochs.bump(self.account_id, ended)
         return len(created), len(updated)
 
 

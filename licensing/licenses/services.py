@@ -62,7 +62,7 @@ def issue_license(account_id: str, fields: Mapping[str, Any]) -> License:
     renew(issued.requester)
     audit.record("license.created", issued, {})
     keep_books(None, booking(issued))
-    epochs.bump(account_id)
+    epochs.bump(account_id, {issued.requester.epoch_name})
     return issued
 
 
@@ -93,7 +93,7 @@ def update_license(held: License, fields: Mapping[str, Any]) -> License:
     renew(locked.requester)
     audit.record("license.updated", locked, before)
     keep_books(booked, booking(locked))
-    epochs.bump(locked.account_id)
+    epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 
@@ -108,7 +108,7 @@ def revoke_license(held: License) -> License:
         locked.save()
         renew(locked.requester)
         audit.record("license.revoked", locked, before)
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 

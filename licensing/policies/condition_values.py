@@ -2,11 +2,12 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
+from kit.values.faults import Fault, Faults, read_each
 from kit.values.networks import Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import ContentType
@@ -14,41 +15,56 @@ from licensing.policies.facts import ContentType
 MAX_VALUES = 500
 PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
 IS_PERMISSION = re.compile(PERMISSION_PATTERN).fullmatch
+PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
 
 T = TypeVar("T")
+D = TypeVar("D")
 Range = tuple[int, int]  # the first and the last address, as numbers
 Schema = dict[str, object]
 
 
-class RuleError(ValueError):
-    """What is wrong in a rule, and where: a path such as `[0].conditions.licenseType`."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path, self.message = path, message
-
-
 def expect(ok: bool, path: str, message: str) -> None:
     if not ok:
-        raise RuleError(path, message)
+        raise Fault(path, message)
 
 
 def mapping(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise RuleError(path, message)
+        raise Fault(path, message)
     return value
+
+
+class Fields:
+    """The fields of an object, each read by itself; `raise_first` raises what is wrong with any of them."""
+
+    def __init__(
+        self, value: object, path: str, known: Collection[str], required: Iterable[str], message: str
+    ) -> None:
+        """Raises Fault, with the message, for what is no object."""
+        self.given, self.path, self.faults = mapping(value, path, message), path, Faults()
+        for name in self.given:
+            self.faults.expect(name in known, f"{path}.{name}", "There is no such field.")
+        for name in required:
+            self.faults.expect(name in self.given, f"{path}.{name}", "This field is required.")
+
+    def read(self, name: str, parse: Callable[[object, str], T], default: D) -> T | D:
+        """The field as `parse` takes it, with its path; the default where it is absent or wrong."""
+        if name in self.given:
+            with self.faults:
+                return parse(self.given[name], f"{self.path}.{name}")
+        return default
 
 
 def one_of(choices: Sequence[str], value: object, path: str, message: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise RuleError(path, message)
+        raise Fault(path, message)
     return value
 
 
 def text_of(maximum: int) -> Callable[[object, str], str]:
     def read(value: object, path: str) -> str:
         if not isinstance(value, str):
-            raise RuleError(path, "Must be a string or an array of strings.")
+            raise Fault(path, "Must be a string or an array of strings.")
         expect(1 <= len(value) <= maximum, path, f"Must have 1 to {maximum} characters.")
         return value
 
@@ -57,9 +73,7 @@ def text_of(maximum: int) -> Callable[[object, str], str]:
 
 def permission_name(value: object, path: str) -> str:
     if not isinstance(value, str) or not IS_PERMISSION(value):
-        raise RuleError(
-            path, "Must be a permission: a lower-case letter, then up to 63 of a-z, 0-9, '_', ':', '.' and '-'."
-        )
+        raise Fault(path, PERMISSION_RULE)
     return value
 
 
@@ -73,7 +87,7 @@ def network(value: object, path: str) -> Network:
             raise ValueError
         return as_ipv4(ip_network(value))
     except ValueError:
-        raise RuleError(path, "Must be an IP address or a range without host bits, as 203.0.113.0/24.") from None
+        raise Fault(path, "Must be an IP address or a range without host bits, as 203.0.113.0/24.") from None
 
 
 def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> list[T]:
@@ -81,16 +95,16 @@ def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> l
     if not isinstance(value, list):
         return [read(value, path)]
     expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
-    return [read(member, f"{path}[{index}]") for index, member in enumerate(value)]
+    return read_each(value, path, read)
 
 
 def moment(value: object, path: str) -> datetime:
     if not isinstance(value, str):
-        raise RuleError(path, "Must be a timestamp.")
+        raise Fault(path, "Must be a timestamp.")
     try:
         return parse_timestamp(value)
     except ValueError as error:
-        raise RuleError(path, str(error)) from None
+        raise Fault(path, str(error)) from None
 
 
 def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from sys import getsizeof
 from typing import Any
 
+from kit.values.faults import Fault, Faults
 from kit.values.timestamps import render_timestamp
 from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
@@ -65,7 +66,7 @@ class ConditionType:
 
     name: str
     kind: Kind
-    build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises RuleError
+    build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises Fault
     schema: Schema
     holds_if: str  # for docs/policies.md
     words: str  # the clause of a sentence, `{}` being what is wanted
@@ -288,7 +289,16 @@ def names_of(*kinds: Kind) -> tuple[str, ...]:
 def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
     named = mapping(value, path)
     expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
+    faults = Faults()
     for name in named:
-        expect(name in CONDITIONS, f"{path}.{name}", f"There is no such condition. Known: {', '.join(CONDITIONS)}.")
-    expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
-    return tuple(CONDITIONS[name].build(wanted, f"{path}.{name}") for name, wanted in named.items())
+        if name not in CONDITIONS:
+            known = ", ".join(CONDITIONS)
+            faults.add(Fault(f"{path}.{name}", f"There is no such condition. Known: {known}."))
+    faults.expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
+    conditions = []
+    for name, wanted in named.items():
+        if name in CONDITIONS:
+            with faults:
+                conditions.append(CONDITIONS[name].build(wanted, f"{path}.{name}"))
+    faults.raise_first()
+    return tuple(conditions)

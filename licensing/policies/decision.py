@@ -92,7 +92,7 @@ class Decision(Struct, frozen=True, gc=False):
     def price(self) -> tuple[int, str] | None:
         """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
         held = self.license
-        if not self.allowed or self.observed or held is None or not held.access_amount or held.access_currency is None:
+        if held is None or not held.access_amount or held.access_currency is None or self.refuses:
             return None
         return held.access_amount, held.access_currency
 

@@ -4,17 +4,19 @@ A rule matches if all its conditions do; a condition with several values matches
 matches nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from sys import getsizeof
+from typing import NoReturn
 
 import orjson
 
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
-from licensing.policies.condition_values import RuleError, expect, mapping, one_of, permission_name
+from kit.values.faults import Fault, Faults, read_each
+from licensing.policies.condition_values import Fields, expect, one_of, permission_name
 from licensing.policies.conditions import Condition, parse_conditions, values_of
 from licensing.policies.facts import Facts
 
@@ -35,7 +37,8 @@ MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
 MAX_MESSAGE = 500
 MAX_PRICE = 1_000_000  # in the currency's own unit
-RULE_FIELDS = ("action", "priority", "conditions", "permissions", "rateLimit", "pricePerAccess", "message")
+OF_ALLOW_RULES = ("permissions", "rateLimit", "pricePerAccess")
+RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,91 +90,109 @@ class Rule:
         return permission is None or self.grants_all or permission in self.permissions
 
 
-def integer(value: object, path: str, low: int, high: int) -> int:
-    if type(value) is not int or not low <= value <= high:
-        raise RuleError(path, f"Must be an integer from {low:,} to {high:,}.")
-    return value
+def integer_of(low: int, high: int) -> Callable[[object, str], int]:
+    def read(value: object, path: str) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise Fault(path, f"Must be an integer from {low:,} to {high:,}.")
+        return value
+
+    return read
 
 
-def fields_of(value: object, names: tuple[str, str], path: str) -> Mapping[str, object]:
-    """The fields of an object that has these two and no others."""
-    fields = mapping(value, path, f"Must be an object with {' and '.join(names)}.")
-    for name in fields:
-        expect(name in names, f"{path}.{name}", "There is no such field.")
-    for name in names:
-        expect(name in fields, f"{path}.{name}", "This field is required.")
-    return fields
+def parse_period(value: object, path: str) -> str:
+    return one_of(PERIODS, value, path, f"Must be one of: {', '.join(PERIODS)}.")
 
 
 def parse_rate_limit(value: object, path: str) -> RateLimit:
-    fields = fields_of(value, ("requests", "period"), path)
-    requests = integer(fields["requests"], f"{path}.requests", 1, MAX_REQUESTS)
-    period = one_of(PERIODS, fields["period"], f"{path}.period", f"Must be one of: {', '.join(PERIODS)}.")
+    names = ("requests", "period")
+    fields = Fields(value, path, names, names, "Must be an object with requests and period.")
+    requests = fields.read("requests", integer_of(1, MAX_REQUESTS), 0)
+    period = fields.read("period", parse_period, "")
+    fields.faults.raise_first()
     return RateLimit(requests, period)
 
 
-def parse_price(value: object, path: str) -> Price:
-    fields = fields_of(value, ("amount", "currency"), path)
-    amount, currency = fields["amount"], fields["currency"]
+def parse_price_amount(value: object, path: str) -> int:
+    """In millionths."""
     try:
         # The JSON of a number has the digits that were sent, as long as they are few.
-        exact = parse_amount(amount if isinstance(amount, str) else orjson.dumps(amount).decode())
+        exact = parse_amount(value if isinstance(value, str) else orjson.dumps(value).decode())
     except (ValueError, TypeError):
         exact = parse_amount(0)
-    expect(
-        0 < exact <= MAX_PRICE,
-        f"{path}.amount",
-        f"Must be more than 0 and at most {MAX_PRICE:,}, with at most {PLACES} places after the point.",
-    )
-    if not isinstance(currency, str) or currency not in MINOR_UNITS:
-        raise RuleError(f"{path}.currency", "Must be the ISO 4217 code of a currency in use, such as EUR.")
-    return Price(to_millionths(exact), currency)
+    places = f"with at most {PLACES} places after the point"
+    expect(0 < exact <= MAX_PRICE, path, f"Must be more than 0 and at most {MAX_PRICE:,}, {places}.")
+    return to_millionths(exact)
+
+
+def parse_price_currency(value: object, path: str) -> str:
+    if not isinstance(value, str) or value not in MINOR_UNITS:
+        raise Fault(path, "Must be the ISO 4217 code of a currency in use, such as EUR.")
+    return value
+
+
+def parse_price(value: object, path: str) -> Price:
+    names = ("amount", "currency")
+    fields = Fields(value, path, names, names, "Must be an object with amount and currency.")
+    amount = fields.read("amount", parse_price_amount, 0)
+    currency = fields.read("currency", parse_price_currency, "")
+    fields.faults.raise_first()
+    return Price(amount, currency)
 
 
 def parse_permissions(value: object, path: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise RuleError(path, "Must be an array of permissions.")
+        raise Fault(path, "Must be an array of permissions.")
     expect(len(value) <= MAX_PERMISSIONS, path, f"Must have at most {MAX_PERMISSIONS} permissions.")
-    return tuple(dict.fromkeys(permission_name(name, f"{path}[{index}]") for index, name in enumerate(value)))
+    return tuple(dict.fromkeys(read_each(value, path, permission_name)))
+
+
+def parse_message(value: object, path: str) -> str:
+    if not isinstance(value, str) or len(value) > MAX_MESSAGE:
+        raise Fault(path, f"Must be a string of at most {MAX_MESSAGE} characters.")
+    return value
+
+
+def parse_action(value: object, path: str) -> str:
+    return one_of(ACTIONS, value, path, "Must be allow or deny.")
+
+
+def refuse_in_deny_rule(value: object, path: str) -> NoReturn:
+    raise Fault(path, "Only an allow rule can have this field.")
 
 
 def parse_rule(value: object, index: int) -> Rule:
-    path = f"[{index}]"
-    fields = mapping(value, path)
-    for name in fields:
-        expect(name in RULE_FIELDS, f"{path}.{name}", "There is no such field.")
-    for name in ("action", "conditions"):
-        expect(name in fields, f"{path}.{name}", "This field is required.")
-    action = one_of(ACTIONS, fields["action"], f"{path}.action", "Must be allow or deny.")
-    for name in ("permissions", "rateLimit", "pricePerAccess"):
-        expect(action == "allow" or name not in fields, f"{path}.{name}", "Only an allow rule can have this field.")
-    message = parse_message(fields["message"], f"{path}.message") if "message" in fields else None
-    conditions = parse_conditions(fields["conditions"], f"{path}.conditions")
+    """Raises Fault for all that is wrong with the rule. Of a field that only allow rules have no more is said in
+    another."""
+    fields = Fields(value, f"[{index}]", RULE_FIELDS, ("action", "conditions"), "Must be an object.")
+    action = fields.read("action", parse_action, "")
+    denies = action == Action.DENY
+    if denies:
+        for name in OF_ALLOW_RULES:
+            fields.read(name, refuse_in_deny_rule, None)
+    message = fields.read("message", parse_message, None)
+    conditions = fields.read("conditions", parse_conditions, ())
+    rate_limit = None if denies else fields.read("rateLimit", parse_rate_limit, None)
+    permissions = () if denies else fields.read("permissions", parse_permissions, ())
+    priority = fields.read("priority", integer_of(0, MAX_PRIORITY), None)
+    price = None if denies else fields.read("pricePerAccess", parse_price, None)
+    fields.faults.raise_first()
     asked = asked_types(conditions)
-    rate_limit = parse_rate_limit(fields["rateLimit"], f"{path}.rateLimit") if "rateLimit" in fields else None
-    permissions = parse_permissions(fields.get("permissions", []), f"{path}.permissions")
-    identity = [action, fields["conditions"], rate_limit and rate_limit.period]
+    identity = [action, fields.given["conditions"], rate_limit and rate_limit.period]
     return Rule(
         index=index,
         action=action,
-        priority=integer(fields["priority"], f"{path}.priority", 0, MAX_PRIORITY) if "priority" in fields else None,
+        priority=priority,
         conditions=conditions,
         permissions=permissions,
         grants_all=FULL_ACCESS in permissions,
         rate_limit=rate_limit,
-        price=parse_price(fields["pricePerAccess"], f"{path}.pricePerAccess") if "pricePerAccess" in fields else None,
+        price=price,
         message=message,
         tests=tuple(condition.matches for condition in conditions),
         license_types=None if asked is None else frozenset(asked),
         tier=asked[0] if asked else None,
         fingerprint=blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest(),
     )
-
-
-def parse_message(value: object, path: str) -> str:
-    if not isinstance(value, str) or len(value) > MAX_MESSAGE:
-        raise RuleError(path, f"Must be a string of at most {MAX_MESSAGE} characters.")
-    return value
 
 
 def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
@@ -183,15 +204,20 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
 
 
 def parse_rules(value: object) -> tuple[Rule, ...]:
-    """The rules of a policy in the order of its list. Raises RuleError."""
+    """The rules of a policy in the order of its list. Raises Fault for all that is wrong with them."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise RuleError("", "Must be an array of rules.")
+        raise Fault("", "Must be an array of rules.")
     expect(len(value) <= MAX_RULES, "", f"A policy has at most {MAX_RULES} rules.")
-    return tuple(parse_rule(rule, index) for index, rule in enumerate(value))
+    faults, rules = Faults(), []
+    for index, rule in enumerate(value):
+        with faults:
+            rules.append(parse_rule(rule, index))
+    faults.raise_first()
+    return tuple(rules)
 
 
 def parse_new_rules(value: object) -> tuple[Rule, ...]:
-    """The same of rules that are sent. Raises RuleError for more than MAX_RULES_BYTES too."""
+    """The same of rules that are sent. Raises Fault for more than MAX_RULES_BYTES too."""
     check_size(value)
     return parse_rules(value)
 
@@ -200,6 +226,3 @@ def check_size(value: object) -> None:
     size = len(orjson.dumps(value))
     message = f"The rules of a policy take at most {MAX_RULES_BYTES:,} bytes of JSON; these take {size:,}."
     expect(size <= MAX_RULES_BYTES, "", message)
-
-
-__all__ = ["RuleError", "parse_new_rules", "parse_rules"]

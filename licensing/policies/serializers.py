@@ -4,6 +4,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
+from kit.values.faults import Fault
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
@@ -12,7 +13,7 @@ from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
 from licensing.policies.policy_test_serializers import PolicyTests, PolicyTestSerializer
 from licensing.policies.policy_tests import MAX_TESTS
-from licensing.policies.rules import RuleError, parse_new_rules
+from licensing.policies.rules import parse_new_rules
 
 
 @extend_schema_field(schemas.RULES)
@@ -22,8 +23,13 @@ class RulesField(serializers.Field):
     def to_internal_value(self, data: object) -> object:
         try:
             parse_new_rules(data)
-        except RuleError as error:
-            raise serializers.ValidationError({error.path: [error.message]} if error.path else error.message) from None
+        except Fault as fault:
+            if not fault.path:
+                raise serializers.ValidationError(fault.message) from None
+            by_path: dict[str, list[str]] = {}
+            for one in fault.all():
+                by_path.setdefault(one.path, []).append(one.message)
+            raise serializers.ValidationError(by_path) from None
         return data
 
     def to_representation(self, value: object) -> object:

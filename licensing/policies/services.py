@@ -63,10 +63,12 @@ def tried(policy: Policy) -> list[Result]:
 
 
 def require_passing(policy: Policy) -> None:
-    """Raises ValidationFailed, which names the first test that fails."""
-    failed = next((result for result in tried(policy) if not result.passed), None)
-    if failed is not None:
-        raise ValidationFailed(failed.sentence, param=f"tests[{failed.index}]")
+    """Raises ValidationFailed, which names each test that fails."""
+    failed = [result for result in tried(policy) if not result.passed]
+    if failed:
+        first, *further = (ValidationFailed(one.sentence, param=f"tests[{one.index}]") for one in failed)
+        first.further = [*further]
+        raise first
 
 
 @transaction.atomic
@@ -83,7 +85,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     locked.save()
     keep_revision(locked)
     audit.record(action, locked, before)
-    epochs.bump(locked.account_id)
+    epochs.bump(locked.account_id, {locked.pk})
     return locked
 
 

@@ -21,3 +21,8 @@ class Requester(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.requester_id
+
+    @property
+    def epoch_name(self) -> str:
+        """What accounts.epochs calls it."""
+        return str(self.pk)

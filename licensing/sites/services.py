@@ -50,7 +50,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     if rules is not None:
         replace_rules(site, rules)
     audit.record(action, site, before)
-    epochs.bump(site.account_id)
+    epochs.bump(site.account_id, epochs.EVERYTHING)
     return site
 
 
@@ -87,4 +87,4 @@ def delete_site(site: Site) -> None:
         locked.delete()
         locked.pk = pk
         audit.record("site.deleted", locked, before, {})
-        epochs.bump(locked.account_id)
+        epochs.bump(locked.account_id, epochs.EVERYTHING)

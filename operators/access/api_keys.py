@@ -78,7 +78,7 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     )
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at")}),)
     fields = (
-        "name", "allowed_ips", "expires_at", "account", "status", "attention", "type", "prefix", "may",
+        "name", "allowed_ips", "expires_at", "identifier", "account", "status", "attention", "type", "prefix", "may",
         "created_at", "last_used", "revoked_at",
     )  # fmt: skip
     readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)

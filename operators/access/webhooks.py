@@ -88,7 +88,19 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     fieldsets = (
         (
             None,
-            {"fields": ("account", "url", "events", "description", "status", "header_names", "decisions", "failing")},
+            {
+                "fields": (
+                    "identifier",
+                    "account",
+                    "url",
+                    "events",
+                    "description",
+                    "status",
+                    "header_names",
+                    "decisions",
+                    "failing",
+                )
+            },
         ),
         ("Latest deliveries", {"fields": ("latest",)}),
     )
@@ -96,7 +108,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     actions_detail = ("ping", "replay", "rotate")
 
     def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[str, ...]:
-        return ("account", "header_names", "decisions", "failing", "latest") if obj else ()
+        return ("identifier", "account", "header_names", "decisions", "failing", "latest") if obj else ()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 
 def change_url(obj: Model) -> str:
@@ -16,3 +18,11 @@ def list_url(model: type[Model], **filters: str) -> str:
     """The list of a model, filtered: `list_url(ApiKey, account__id__exact=…)`."""
     query = f"?{urlencode(filters)}" if filters else ""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query
+
+
+def with_copy_button(text: str) -> SafeString:
+    return format_html(
+        '<span class="operators-id">{0}</span> '
+        '<button type="button" class="operators-copy" data-copy="{0}" aria-label="Copy {0}">Copy</button>',
+        text,
+    )

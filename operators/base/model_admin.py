@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib import messages
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
-from django.db import DataError, IntegrityError
+from django.db import IntegrityError
 from django.db.models import BinaryField, Field, ForeignKey, Model, QuerySet
 from django.forms import BaseForm, BaseModelFormSet, ModelChoiceField, ModelForm
 from django.forms import Field as FormField
@@ -25,12 +24,16 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
+from operators.base.change_list import BoundedChangeList
+from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
 from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
+from operators.base.links import with_copy_button
 from operators.base.mixins import AdminMixin, ModelT, derived
 from operators.base.paging import BoundedPaginator
 from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
 from operators.base.requests import kept
+from operators.base.saved_filters import SavedFilters
 from operators.base.scope import request_scope
 from operators.base.stale_forms import StaleFormGuard
 
@@ -50,19 +53,7 @@ def without_window(field: FormField | None) -> FormField | None:
     return field
 
 
-class BoundedChangeList(ChangeList):
-    """Says "so many of all" only where something was searched for or filtered."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        try:
-            super().get_results(request)
-        except (ValueError, DataError) as error:  # such as an id that cannot be one
-            raise IncorrectLookupParameters(error) from error
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count
-
-
-class ScopedAdmin(AdminMixin[ModelT], ModelAdmin):
+class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     """Shows a model and changes nothing."""
 
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
@@ -82,20 +73,39 @@ class ScopedAdmin(AdminMixin[ModelT], ModelAdmin):
     warn_unsaved_form = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelT]:
-        """The rows that the member of staff may see, with those of list_select_related: single pages show them too."""
+        """The rows that the member of staff may see, with those of list_select_related: single pages show them too.
+
+        In a list only those of the chosen account (operators.base.chosen_account).
+        """
         rows = super().get_queryset(request)
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
-        return request_scope(request).narrow(rows, self.account_field)
+        rows = request_scope(request).narrow(rows, self.account_field)
+        account_id = listed_id(request) if is_listing(request) and self.model is not Account else None
+        return rows if account_id is None else rows.filter(**{self.account_field: account_id})
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        with listing(request):
+            return super().get_changelist_instance(request)
 
     @display(description="Id")
     def identifier(self, obj: Model) -> str:
-        return str(obj.pk)
+        return with_copy_button(str(obj.pk))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        shown = (getattr(response, "context_data", None) or {}).get("cl")
+        if isinstance(shown, BoundedChangeList) and shown.too_many_to_sort:
+            told = (
+                f"More than {BoundedPaginator.MOST:,} match: the newest come first. Narrow the filters to sort them."
+            )
+            self.message_user(request, told, messages.INFO)
+        return response
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
-        """Without the account for operators who see just one."""
+        """Without the account where there is just one to see."""
         columns = tuple(super().get_list_display(request))
-        if request_scope(request).only_account() is None:
+        if request_scope(request).only_account() is None and listed_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
 
@@ -121,7 +131,7 @@ class ScopedAdmin(AdminMixin[ModelT], ModelAdmin):
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
-            kwargs.setdefault("initial", request_scope(request).sole_account())
+            kwargs.setdefault("initial", chosen_id(request) or request_scope(request).sole_account())
         elif isinstance(shown := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = shown.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -16,6 +16,7 @@ class AdminRequest(HttpRequest):
     secret: str  # of a new object, shown once
     cleaned: Mapping[str, object]  # all fields of the form, unchanged ones included
     audited_before: Mapping[str, object]
+    listing: bool  # whether lists are read (operators.base.chosen_account)
     booked_before: set[str]  # ids of a licence's ledger entries
 
 

@@ -14,6 +14,7 @@ from analytics.usage.report import content_stats
 from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
+from licensing.licenses.models import License
 from operators.base.confirmation import confirm
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
@@ -23,6 +24,8 @@ from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_export import ContentExport
 from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
 from operators.catalogue.content_import import ContentImport
+from operators.customers.of_one import OfOne
+from operators.customers.terms import covering
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
 METADATA = (*COLUMNS.values(), "metadata_extra")
@@ -49,7 +52,10 @@ class TagFilter(TextFilter):
 
 
 @admin.register(Content)
-class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content, ContentFields]):
+class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, ServiceAdmin[Content, ContentFields]):
+    one = "content"
+    licenses_title = "Licences that cover it"
+    no_licenses = "No active licence covers it."
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
     list_filter = (
@@ -64,7 +70,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Conte
     )
     search_fields = ("title", "external_id")  # how: see operators.base.searching
     search_help_text = "Words of the title by their beginnings, the beginning of the external id, or a whole cnt_ id."
-    sortable_by = ()
+    sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
     add_fieldsets = ((None, {"fields": ("account", *ABOUT)}), ("Metadata", {"fields": METADATA}))
     fieldsets = (
@@ -75,7 +81,7 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Conte
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
-    actions_detail = ("decisions_of_it", "delete_it")
+    actions_detail = ("issue_license", "decisions_of_it", "delete_it")
     api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
@@ -88,6 +94,12 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Conte
 
     def get_readonly_fields(self, request: HttpRequest, obj: Content | None = None) -> tuple[str, ...]:
         return ("identifier", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
+
+    def licenses_of(self, item: Content) -> QuerySet[License]:
+        return covering(item)
+
+    def license_fields(self, item: Content) -> dict[str, str]:
+        return {"content_ids": item.pk}
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
@@ -140,11 +152,11 @@ class ContentAdmin(BulkChanges, ContentImport, ContentExport, ServiceAdmin[Conte
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Status", label={"active": "success", "archived": "default"})
+    @display(description="Status", ordering="status", label={"active": "success", "archived": "default"})
     def state(self, item: Content) -> str:
         return item.status
 
-    @display(description="Created (UTC)")
+    @display(description="Created (UTC)", ordering="created")
     def created_at(self, item: Content) -> str:
         return f"{item.created:%Y-%m-%d %H:%M}"
 

@@ -36,6 +36,7 @@ from operators.policies.playground import may_try
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
+OBSERVED = "observed"
 FACTS = {
     "url": "Page asked for",
     "pattern": "Pattern of the site",
@@ -50,6 +51,8 @@ FACTS = {
     "archived": "Item archived",
     "ip": "Address",
     "userAgent": "User agent",
+    "identifiedBy": "Visitor identified by",
+    "decidedAs": "Decided as",
 }
 
 
@@ -85,10 +88,16 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
 
     title = "outcome"
     parameter_name = "outcome"
-    options = {**dict(zip(OUTCOMES, OUTCOMES, strict=True)), **{one.value: f"denied: {one.value}" for one in Reason}}
+    options = {
+        **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
+        OBSERVED: "allowed, only observed",
+        **{one.value: f"denied: {one.value}" for one in Reason},
+    }
 
     def narrowed(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
         newest = bounded_scan(queryset)
+        if value == OBSERVED:
+            return newest.filter(observed__isnull=False)
         return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
 
@@ -141,7 +150,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
         "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
         "policyId", "policyVersion",
     )  # fmt: skip
-    sortable_by = ()
+    sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
         "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
         "licence", "rate", "charged", "by_policy", "traced",
@@ -189,7 +198,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     def booked(self, event: Any) -> tuple[Decimal, str] | None:
         return (from_millionths(event.price[0]), event.price[1]) if event.price and event.allowed else None
 
-    @display(description="Permission asked for", empty_value="none")
+    @display(description="Permission asked for", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission
 
@@ -203,11 +212,15 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
 
     # --- The list ----------------------------------------------------------------------------------------------------
 
-    @display(description="When (UTC)")
+    @display(description="When (UTC)", ordering="created")
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Outcome", label={"allowed": "success", "denied": "danger", "observed": "warning"})
+    @display(
+        description="Outcome",
+        ordering="reason",
+        label={"allowed": "success", "denied": "danger", "observed": "warning"},
+    )
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"

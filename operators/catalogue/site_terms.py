@@ -1,10 +1,12 @@
 """The page with a site's policies, the documents published from them, and the findings on both."""
 
+from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from licensing.edge.documents import DOCUMENTS, Publication, terms_of_site
+from licensing.edge.documents import Publication, terms_of_site, written
 from licensing.edge.middleware import license_server
 from licensing.edge.site_lint import lint_site
+from licensing.edge.site_published import look_at
 from licensing.sites.models import Site
 from operators.base.frame import page
 from operators.base.links import change_url
@@ -13,7 +15,8 @@ from operators.policies.rules_in_words import describe
 
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
-    told = Publication(site.host, terms_of_site(site), license_server(request))
+    """A POST looks at what the site publishes at this moment, too."""
+    told = Publication(site.host, terms_of_site(site), site.account.name, license_server(request))
     rules = [
         {
             "pattern": rule.pattern,
@@ -30,7 +33,8 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         title=f"The terms of {site.host}",
         original=site,
         findings=lint_site(site),
+        published=async_to_sync(look_at)(told) if request.method == "POST" else None,
         rules=rules,
-        documents=[(path, write(told).decode()) for path, (write, _) in DOCUMENTS.items()],
+        documents=[(path, body.decode()) for path, body in written(told).items()],
         back=change_url(site),
     )

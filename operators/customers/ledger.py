@@ -114,7 +114,7 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
     actions_detail = ("refund",)
     export_name = "ledger"
     export_columns = tuple(columns_of(LedgerEntrySerializer))
-    sortable_by = ()
+    sortable_by = ("booked_at", "when", "type", "sum", "license_type")
     form = AdjustmentForm
     optional = frozenset({"occurred_at", "license_type"})
     add_fieldsets = (
@@ -204,15 +204,15 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Counts at (UTC)")
+    @display(description="Counts at (UTC)", ordering="occurred_at")
     def when(self, entry: LedgerEntry) -> str:
         return f"{entry.occurred_at:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Booked (UTC)")
+    @display(description="Booked (UTC)", ordering="created")
     def booked_at(self, entry: LedgerEntry) -> str:
         return f"{entry.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(description="Amount")
+    @display(description="Amount", ordering="amount")
     def sum(self, entry: LedgerEntry) -> str:
         return f"{plain(entry.amount)} {entry.currency}"
 

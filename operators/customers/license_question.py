@@ -1,22 +1,25 @@
 """The question before a licence is saved: its coverage, its bookings, and whether any policy knows its type."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from difflib import get_close_matches
 
 from django.db.models import Q
+from django.utils import timezone
 
 from analytics.models import LedgerEntry
-from kit.values.amounts import plain
+from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, spelled
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.base.asking import Question
-from operators.customers.requesters import term
+from operators.customers.terms import term
 
 # Of the newest so many policies and licences the types are known, which bounds what a page reads.
 MOST_POLICIES, MOST_LICENSES, MOST_SUGGESTED = 1_000, 5_000, 100
 MOST_COUNTED = 10_000  # items
+NOW = 60  # seconds
 
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
@@ -56,13 +59,19 @@ def booked(before: License | None, saved: License, known: set[str]) -> list[str]
     """The bookings of a save, in sentences; `known` are the ids of the entries before it."""
     entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
     sentences = [
-        f"{plain(entry.amount)} {entry.currency} is booked as of {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
+        f"{in_full(entry.amount, entry.currency)} is booked {when(entry.occurred_at)}"
         + (", which takes back what was booked." if entry.amount < 0 else ".")
         for entry in entries
     ]
     if entries:
         sentences.append("The ledger keeps every entry: what is wrong can only be balanced by another one.")
     return sentences
+
+
+def when(moment: datetime) -> str:
+    """`now`, or the minute that an entry counts at."""
+    soon = abs((moment - timezone.now()).total_seconds()) < NOW
+    return "now" if soon else f"as of {moment:%Y-%m-%d %H:%M} UTC"
 
 
 def per_access(before: License | None, saved: License) -> list[str]:

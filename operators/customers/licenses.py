@@ -1,6 +1,7 @@
 """Licences: issued, changed and revoked by the services of the API."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -19,22 +20,25 @@ from licensing.licenses.models import License, LicenseStatus, spelled
 from licensing.licenses.serializers import STATES
 from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
-from operators.base.fields import SuggestingInput
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.requests import kept
-from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
+from operators.customers.follow_ups import FollowUps
 from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
-from operators.customers.license_question import known_types, license_question
+from operators.customers.license_form_help import LicenseFormHelp
+from operators.customers.license_question import license_question
 from operators.customers.refunds import RefundButton
-from operators.customers.requesters import term
+from operators.customers.terms import scope, term
 
-MOST_ACCOUNTS = 200  # whose licence types are offered
-TERMS = (
-    "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
-    "price_amount", "price_currency", "access_amount", "access_currency",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from django.contrib.admin.options import _FieldOpts
+
+TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
+    ("What it allows", {"fields": ("license_type", "content_ids", "tags", "policy_ids")}),
+    ("When", {"fields": ("starts_at", "expires_at")}),
+    ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency")}),
+)
 
 
 class StateFilter(OptionsFilter[License]):
@@ -46,15 +50,8 @@ class StateFilter(OptionsFilter[License]):
         return license_services.with_state(queryset).filter(derived_status=value)
 
 
-def accounts_of(request: HttpRequest, held: License | None) -> list[str]:
-    """The accounts whose licence types are suggested: the licence's own, or those that a new one can belong to."""
-    if held is not None:
-        return [held.account_id]
-    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
-
-
 @admin.register(License)
-class LicenseAdmin(RefundButton[License], AskingAdmin[License, LicenseFields]):
+class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
     list_filter = (
@@ -66,18 +63,19 @@ class LicenseAdmin(RefundButton[License], AskingAdmin[License, LicenseFields]):
     )
     search_fields = ("requester__requester_id",)  # how: see operators.base.searching
     search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
-    sortable_by = ()
+    sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
     optional = frozenset({"starts_at"})
-    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name", *TERMS)}),)
+    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name")}), *TERMS)
     fieldsets = (
-        (None, {"fields": ("identifier", "account", "holder", "status_now", *TERMS)}),
+        (None, {"fields": ("identifier", "account", "holder", "status_now")}),
+        *TERMS,
         ("Since", {"fields": ("created_at", "updated_at", "revoked", "in_ledger")}),
     )
     readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
-    actions_detail = ("refund", "revoke")
+    actions_detail = ("renew", "duplicate", "refund", "revoke")
     refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",
@@ -97,8 +95,6 @@ class LicenseAdmin(RefundButton[License], AskingAdmin[License, LicenseFields]):
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
-        if "license_type" in form.base_fields:
-            form.base_fields["license_type"].widget = SuggestingInput(lambda: known_types(accounts_of(request, obj)))
         if obj is not None:  # a licence stays its requester's
             form.base_fields = {
                 name: field
@@ -208,22 +204,17 @@ class LicenseAdmin(RefundButton[License], AskingAdmin[License, LicenseFields]):
 
     @display(description="Covers")
     def covers(self, held: License) -> str:
-        scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
-        plural = {"item": "items", "tag": "tags", "policy": "policies"}
-        told = [
-            f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named
-        ]
-        return ", ".join(told) or "everything"
+        return scope(held)
 
-    @display(description="Term (UTC)")
+    @display(description="Term (UTC)", ordering="expires_at")
     def term(self, held: License) -> str:
         return term(held)
 
-    @display(description="Price")
+    @display(description="Price", ordering="price_amount")
     def price(self, held: License) -> str:
         return spelled(held.price_amount, held.price_currency) or "–"
 
-    @display(description="Per access")
+    @display(description="Per access", ordering="access_amount")
     def per_access(self, held: License) -> str:
         return spelled(held.access_amount, held.access_currency) or "–"
 

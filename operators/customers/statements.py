@@ -72,7 +72,7 @@ class StatementAdmin(ListExport[Statement]):
     )
     search_fields = ("pk",)
     search_help_text = "A whole stm_ id, or the beginning of a requester's id or name."
-    sortable_by = ()
+    sortable_by = ("of_month", "opened_with", "turnover", "closed_with")
     actions_list = ("export_items",)
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
@@ -119,7 +119,7 @@ class StatementAdmin(ListExport[Statement]):
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Month")
+    @display(description="Month", ordering="month")
     def of_month(self, statement: Statement) -> str:
         return f"{statement.month:%Y-%m}"
 
@@ -145,7 +145,7 @@ class StatementAdmin(ListExport[Statement]):
             return "open: it grows with the ledger until its month is over"
         return f"closed on {statement.closed_at:%Y-%m-%d %H:%M} UTC; it never changes"
 
-    @display(description="Opening balance")
+    @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:
         return sum_of(statement.opening, statement)
 
@@ -161,11 +161,11 @@ class StatementAdmin(ListExport[Statement]):
     def corrections(self, statement: Statement) -> str:
         return sum_of(statement.adjustments, statement)
 
-    @display(description="Total of the month")
+    @display(description="Total of the month", ordering="total")
     def turnover(self, statement: Statement) -> str:
         return sum_of(statement.total, statement)
 
-    @display(description="Closing balance")
+    @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
         return sum_of(statement.closing, statement)
 

@@ -4,13 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import F, Max
-
 from accounts.models import Account
 from analytics.rates.conversion import check_currency
 from analytics.windows import PERIODS
 from kit.http.errors import InvalidRequest
-from kit.values import ids
+from operators.base.chosen_account import find_account, offered_accounts
 from operators.base.scope import Scope
 
 # So many accounts are added up at most, and offered to choose from: a page costs the same however many there are.
@@ -45,11 +43,14 @@ class Choice:
         return {**chosen, "period": self.period, "currency": self.currency, **changed}
 
 
-def read_choice(query: Mapping[str, str], scope: Scope) -> Choice:
-    """Something unknown is said in `problems`, and the default takes its place; for an account, no account."""
-    offered, there_are_more = offered_accounts(scope)
+def read_choice(query: Mapping[str, str], scope: Scope, chosen: str | None = None) -> Choice:
+    """`chosen` is the id of the account where the query names none.
+
+    Something unknown is said in `problems`, and the default takes its place; for an account, no account.
+    """
+    offered, there_are_more = offered_accounts(scope, MOST_ACCOUNTS)
     choice = Choice(offered, offered, there_are_more=there_are_more)
-    if wanted := query.get("account", ""):
+    if wanted := query.get("account", chosen or ""):
         choice.account = next((one for one in offered if one.pk == wanted), None) or find_account(wanted, scope)
         choice.accounts = [choice.account] if choice.account else []
         if choice.account is None:
@@ -65,19 +66,3 @@ def read_choice(query: Mapping[str, str], scope: Scope) -> Choice:
     except InvalidRequest as error:
         choice.problems.append(error.message)
     return choice
-
-
-def offered_accounts(scope: Scope) -> tuple[list[Account], bool]:
-    """By name, and whether there are more; then they are those whose keys were used last."""
-    found = list(scope.accounts()[: MOST_ACCOUNTS + 1])
-    if len(found) <= MOST_ACCOUNTS:
-        return found, False
-    used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
-    latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:MOST_ACCOUNTS]
-    return sorted(latest, key=lambda account: (account.name, account.pk)), True
-
-
-def find_account(account_id: str, scope: Scope) -> Account | None:
-    if ids.decode("acc", account_id) is None:
-        return None
-    return scope.accounts().filter(pk=account_id).first()

@@ -18,12 +18,14 @@ from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
 from kit.values.currencies import CURRENCIES
+from operators.base.chosen_account import choose, chosen_id
 from operators.base.links import change_url, list_url
 from operators.base.scope import request_scope
 from operators.overview.charts import share
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
 from operators.overview.first_steps import first_steps
+from operators.overview.licenses import licenses_to_look_after
 
 MOST_ROWS = 10
 
@@ -52,13 +54,16 @@ class KeyRow(Struct, frozen=True):
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """The context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now, user = timezone.now(), request.user
-    choice = read_choice(request.GET, request_scope(request))
+    if "account" in request.GET:
+        choose(request, request.GET["account"])
+    choice = read_choice(request.GET, request_scope(request), chosen_id(request))
     sees = {
         "usage": user.has_perm("analytics.view_accessevent"),
         "revenue": user.has_perm("analytics.view_ledgerentry"),
         "keys": user.has_perm("accounts.view_apikey"),
         "accounts": user.has_perm("accounts.view_account"),
         "webhooks": user.has_perm("accounts.view_webhookendpoint"),
+        "licenses": user.has_perm("licensing.view_license"),
     }
     context |= {
         "choice": choice,
@@ -93,6 +98,8 @@ def figures(
     if sees["revenue"]:
         revenue = revenue_figures(choice, window, now)
         context["missing_rate" if isinstance(revenue, MissingRate) else "revenue"] = revenue
+    if sees["licenses"]:
+        context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:
         context |= keys_to_look_after(choice, now)
     if sees["webhooks"]:

@@ -13,7 +13,7 @@ from unfold.widgets import (
 )
 
 from accounts.models import Account
-from licensing.policies.condition_values import RuleError
+from kit.values.faults import Fault
 from licensing.policies.models import Policy
 from licensing.policies.policy_tests import PolicyTest, run_tests
 from licensing.policies.rules import check_size, parse_rules
@@ -84,8 +84,8 @@ class PolicyForm(forms.ModelForm):
         if "rules" in self.changed_data:
             try:
                 check_size(rules)
-            except RuleError as error:
-                raise forms.ValidationError(error.message) from None
+            except Fault as fault:
+                raise forms.ValidationError(fault.message) from None
         return rules
 
     def clean(self) -> dict[str, object]:

@@ -6,7 +6,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from licensing.policies.condition_values import RuleError
+from kit.values.faults import Fault
 from licensing.policies.lint import lint
 from licensing.policies.rules import parse_rule, parse_rules
 from operators.policies.rule_order import Rule, in_order
@@ -26,7 +26,7 @@ def sentence_of(row: RuleRow) -> Told:
     rule = rule_of(row)
     try:
         parse_rule(rule, 0)
-    except RuleError as error:
+    except Fault as error:
         empty = not rule["conditions"]
         return Told("A new rule: choose what it asks for." if empty else f"Not complete: {error.message}", "", False)
     valid = cast(Rule, rule)
@@ -39,7 +39,7 @@ def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> 
     arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
     try:
         rules = parse_rules([rule_of(row) for row in arranged])
-    except RuleError:
+    except Fault:
         return told
     for finding in lint(rules, default_action, now):
         for index, row in enumerate(arranged):

@@ -14,9 +14,9 @@ from unfold.widgets import (
 
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
-from licensing.policies.condition_values import RuleError
+from kit.values.faults import Fault
 from licensing.policies.conditions import CONDITIONS, Kind, names_of
-from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rule, parse_rules
+from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import Rule, evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
@@ -149,18 +149,12 @@ class RulesField(forms.Field):
             raise forms.ValidationError(error.message) from None
         errors: dict[tuple[int | None, str], str] = {}
         messages = []
-        for index, rule in enumerate(rules if isinstance(rules, list) else []):
-            try:
-                parse_rule(rule, index)
-            except RuleError as error:
-                row, name = field_at(error.path)
-                errors[row, name] = error.message
-                messages.append(f"rules{error.path}: {error.message}")
-        if not messages:
-            try:
-                parse_rules(rules)
-            except RuleError as error:
-                messages = [error.message]
+        try:
+            parse_rules(rules)
+        except Fault as fault:
+            for one in fault.all():
+                errors.setdefault(field_at(one.path), one.message)
+                messages.append(f"rules{one.path}: {one.message}" if one.path else one.message)
         self.widget.errors = errors
         if messages:
             raise forms.ValidationError(messages)

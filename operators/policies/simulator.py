@@ -26,7 +26,6 @@ from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import draft_of, simulate, window_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.models import Policy
-from licensing.policies.rules import RuleError
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
@@ -78,7 +77,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
         if request.method == "POST":
             try:
                 fields, carried = read_draft(request)
-            except (ValueError, RuleError, TypeError, AttributeError):
+            except (ValueError, TypeError, AttributeError):
                 self.message_user(request, "The draft could not be read; this is the saved policy.", "warning")
         return self.simulate(request, policy, fields, carried)
 
@@ -89,7 +88,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
             raise PermissionDenied
         try:
             fields, carried = read_draft(request)
-        except (ValueError, RuleError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError):
             return redirect("admin:licensing_policy_add")
         named = dict(carried)
         try:
@@ -146,7 +145,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
 
 
 def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]]:
-    """The submitted page's draft. Raises ValueError, RuleError, TypeError or AttributeError for an invalid one."""
+    """The submitted page's draft. Raises ValueError, TypeError or AttributeError for an invalid one."""
     sent = orjson.loads(request.POST.get("draft", "{}"))
     given = sent.get("fields", {})
     fields: DraftFields = {}

@@ -124,7 +124,7 @@ def test_a_priced_licence_is_sold_after_a_page_that_says_what_is_booked(admin, a
     factories.content(account, tags=["sport"])
     reply = submit(admin, ADD, account=account.pk, tags="news", **SOLD)
     html = reply.content.decode()
-    assert "100 USD is booked as of" in html
+    assert "100.00 USD is booked now" in html
     assert "1 item" in html
     assert "org_acme (new)" in html
     assert not LedgerEntry.objects.exists()
@@ -153,7 +153,7 @@ def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):
     held = factories.license(account, license_type="comercial", price_amount=Decimal(100), price_currency="USD")
     reply = submit(admin, change_url(held), license_type="commercial")
     html = reply.content.decode()
-    assert "-100 USD is booked" in html
+    assert "-100.00 USD is booked" in html
     assert "No policy asks" not in html
     assert confirmed(admin, reply).status_code == 302
     assert sorted(entry.amount for entry in LedgerEntry.objects.all()) == [-100, 100, 100]

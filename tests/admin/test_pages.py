@@ -24,13 +24,13 @@ def filled(for_the_module):
             factories.api_key(account, name=f"Key {number}")
 
 
-@pytest.mark.parametrize("name", ["admin:index", *LISTS])
+@pytest.mark.parametrize("name", ["admin:index", "admin:visitors", *LISTS])
 def test_a_page_needs_fewer_than_25_queries(admin, filled, django_assert_max_num_queries, name):
     with django_assert_max_num_queries(24):
         assert admin.get(reverse(name)).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["admin:index", "admin:login", *LISTS, *ADDS])
+@pytest.mark.parametrize("name", ["admin:index", "admin:visitors", "admin:login", *LISTS, *ADDS])
 def test_no_page_has_a_script_of_its_own_or_anything_from_elsewhere(admin, filled, name):
     reply = (Client() if name == "admin:login" else admin).get(reverse(name))
     html = reply.content.decode()
@@ -64,7 +64,7 @@ def test_who_is_not_signed_in_is_asked_to(db):
     assert reply.headers["Location"].startswith(reverse("admin:login"))
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", ["admin:visitors", *LISTS])
 @pytest.mark.parametrize(
     "query",
     [

@@ -1,10 +1,13 @@
 """Ctrl+K finds whatever the operator may see, by id or by name."""
 
 import pytest
+from django.contrib.auth.models import Group
 from django.urls import reverse
 
+from accounts.models import AuditEntry
+from analytics.models import AccessEvent, Statement
 from operators.base.links import change_url
-from tests import factories
+from tests import factories, ledger
 
 SEARCH = reverse("admin:search")
 
@@ -23,6 +26,10 @@ def things(account):
         "policy": factories.policy(account, name="Licensed only"),
         "licence": held,
         "requester": held.requester,
+        "site": factories.site(account),
+        "webhook": factories.endpoint(account)[0],
+        "client": factories.license_client(account, "org_beta")[0],
+        "entry": ledger.add(account, "1"),
         "key": factories.api_key(account, name="Web server")[0],
         "account": account,
     }
@@ -43,9 +50,31 @@ def test_a_thing_is_found_by_its_name(admin, things, term, name):
     assert change_url(things[name]) in links(admin, term)
 
 
-@pytest.mark.parametrize("name", ["item", "licence"])
+@pytest.mark.parametrize("name", ["item", "licence", "policy", "key", "account", "site", "webhook", "client", "entry"])
 def test_a_thing_is_found_by_its_id(admin, things, name):
     assert links(admin, things[name].pk) == [change_url(things[name])]
+
+
+@pytest.mark.parametrize("kind", [AccessEvent, AuditEntry, Statement])
+def test_what_is_recorded_is_found_by_its_id(admin, things, api, kind):
+    api.post("/v1/access/check", {"contentId": things["item"].pk, "requester": "org_acme"})
+    one = kind.objects.order_by("-pk")[0]
+    assert links(admin, one.pk) == [change_url(one)]
+
+
+def test_operators_and_roles_are_found_by_name(admin, sign_in, staff, things):
+    user = staff(first_name="Anna")
+    assert change_url(user) in links(admin, user.username)
+    assert change_url(Group.objects.get(name="Viewer")) in links(admin, "Viewer")
+    assert links(sign_in(staff("licensing.view_content")), user.username) == []
+
+
+def test_a_requester_is_found_by_a_whole_id_that_looks_like_an_items(admin, things):
+    held = factories.license(things["account"], things["item"].pk)
+    assert links(admin, things["item"].pk) == [
+        change_url(things["item"]),
+        *(change_url(one) for one in (held, held.requester)),
+    ]
 
 
 def test_a_page_is_found_by_its_title(admin):

@@ -4,6 +4,8 @@ import pytest
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
+from kit.outbound.client import Unreachable
+from licensing.edge import site_published
 from licensing.sites.models import Site
 from operators.staff.services import create_operator
 from tests import auditlog, factories
@@ -104,3 +106,15 @@ def test_policies_and_documents_are_shown_side_by_side(admin, account):
     assert "Content-Signal" in html
     assert "in the mode observe" in html
     assert "which the documents leave out" in html
+
+
+def test_what_the_site_publishes_now_is_looked_at(admin, account, monkeypatch):
+    async def fetch(url):
+        raise Unreachable("The name could not be resolved.")
+
+    monkeypatch.setattr(site_published, "fetch", fetch)
+    site = factories.site(account, {"/premium/*": factories.policy(account)}, host="pub.example")
+    address = reverse("admin:licensing_site_terms", args=[site.pk])
+    assert "cannot be read" not in admin.get(address).content.decode()
+    page = admin.post(address).content.decode()
+    assert "https://pub.example/robots.txt cannot be read: The name could not be resolved." in page

@@ -185,4 +185,4 @@ def signed_in_state(chromium: "Browser", deployment: Deployment, operator: Opera
 @pytest.fixture
 def admin(open_page: Callable[..., "Page"], signed_in_state: object) -> "Page":
     """The admin's first page, with a superuser signed in."""
-    return open_page("/admin/", storage_state=signed_in_state)
+    return open_page("/admin/?account=", storage_state=signed_in_state)  # of all accounts, whatever was chosen before

@@ -8,10 +8,13 @@ from django.urls import resolve
 
 from tests.browser.conftest import serious_problems
 
-START = ["/admin/", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
+START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
 NO_PAGES = {
     *("jsi18n", "autocomplete", "search", "view_on_site", "logout"),  # data, and what only redirects
     *(f"{model}_export_items" for model in ("licensing_content", "analytics_accessevent", "analytics_ledgerentry")),
+    *("licensing_requester_issue_license", "licensing_content_issue_license"),  # which lead to the form of a licence
+    *("licensing_license_renew", "licensing_license_duplicate"),
+    *("licensing_license_suggest", "licensing_license_preview", "switch_account"),  # data
     *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
     *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
     *("licensing_content_import", "licensing_content_bad_rows"),  # of a file that somebody brought: with that job

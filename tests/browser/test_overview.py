@@ -42,7 +42,8 @@ def figures(page, part):
 
 def choose_account(page, account, **options):
     page.goto("/admin/")  # which may have been opened before there was the account
-    page.get_by_label("Account", exact=True).select_option(label=account.name)
+    page.locator(".account-switch summary").click()
+    page.get_by_role("button", name=account.name).click()
     for label, value in options.items():
         page.get_by_label(label).select_option(value)
     page.get_by_role("button", name="Show").click()

@@ -28,6 +28,16 @@ def test_from_a_site_that_only_watches_to_one_that_refuses(admin, deployment, ac
         admin.get_by_role("link", name=host).first.wait_for()
         assert [visit() for _ in range(3)] == [200, 200, 200]
 
+        admin.goto("/admin/")
+        admin.get_by_role("link", name="Crawlers").first.click()
+        admin.get_by_label("Account").select_option(account.id)
+        admin.get_by_role("button", name="Show").click()
+        admin.get_by_role("row", name="GPTBot (unverified)").get_by_text("User-Agent alone").wait_for()
+        assert serious_problems(admin) == []
+        admin.get_by_role("link", name="3 observed of GPTBot (unverified)").click()
+        admin.get_by_text("allowed, observed: no_license").first.wait_for()
+
+        admin.goto("/admin/licensing/site/")
         admin.get_by_role("link", name=host).first.click()
         admin.get_by_role("link", name="Published terms").click()
         admin.get_by_text("tdm-reservation").wait_for()

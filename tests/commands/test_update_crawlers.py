@@ -11,10 +11,10 @@ BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "use
 
 
 @pytest.fixture(autouse=True)
-def _table_of_its_own(settings, tmp_path, monkeypatch):
+def _table_of_its_own(settings, tmp_path):
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
-    monkeypatch.setattr(current_table, "looked_at", float("-inf"))
+    current_table.looked_at = float("-inf")
     yield
     current_table.looked_at = float("-inf")
 
@@ -32,7 +32,7 @@ def update(tmp_path, monkeypatch):
 
 def test_the_service_comes_with_a_dated_table(api):
     shown = api.get("/v1/crawlers")
-    assert shown["date"] == "2026-11-21"
+    assert shown["date"] == "2026-11-22"
     assert {"GPTBot", "ClaudeBot", "Googlebot"} <= {one["name"] for one in shown["data"]}
     assert {one["crawlerClass"] for one in shown["data"]} == {"ai_training", "ai_input", "search", "archive"}
 
@@ -45,20 +45,21 @@ def test_an_updated_file_takes_its_place(api, update):
         {
             "object": "crawler", "name": "ExampleBot", "crawlerClass": "ai_training", "operator": "Example",
             "userAgent": "ExampleBot", "requesterId": "crawler:examplebot", "addresses": ["203.0.113.0/24"],
-            "sources": ["https://ai.example/bots.json"], "signatureAgent": None,
+            "hosts": [], "sources": ["https://ai.example/bots.json"], "signatureAgent": None,
         }
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "broken",
-    [{**BOT, "class": "spying"}, {**BOT, "addresses": ["203.0.113.1/24"]}, {**BOT, "userAgent": ""}, {"name": "x"},
+    [{**BOT, "hosts": ["."]}, {**BOT, "hosts": ["com"]}, {**BOT, "hosts": ["Bots.example"]},
+     {**BOT, "class": "spying"}, {**BOT, "addresses": ["203.0.113.1/24"]}, {**BOT, "userAgent": ""}, {"name": "x"},
      {**BOT, "color": "red"}],
 )  # fmt: skip
 def test_a_file_that_is_wrong_changes_nothing(api, update, broken):
     with pytest.raises(CommandError):
         update(broken)
-    assert api.get("/v1/crawlers")["date"] == "2026-11-21"
+    assert api.get("/v1/crawlers")["date"] == "2026-11-22"
 
 
 def test_a_crawler_twice_is_refused(update):

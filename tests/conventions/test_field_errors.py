@@ -1,6 +1,33 @@
 """All faults of a body at once, the first of them where it always stands."""
 
+import pytest
+
+from kit.values.faults import MAX_FAULTS
+from tests import factories
 from tests.client import ApiClient
+from tests.ways import both_ways
+
+RULES = [
+    {"action": "allow", "conditions": {"licenseType": ["a", ""], "country": "DE"}, "rateLimit": {"requests": 0}},
+    {"action": "deny", "conditions": {"default": True}},
+    {"action": "deny", "conditions": {"default": False}, "permissions": ["read"], "priority": "1"},
+]
+RULE_FAULTS = [
+    "rules[0].conditions.country",
+    "rules[0].conditions.licenseType[1]",
+    "rules[0].rateLimit.period",
+    "rules[0].rateLimit.requests",
+    "rules[2].permissions",
+    "rules[2].conditions.default",
+    "rules[2].priority",
+]
+
+
+def params(error):
+    """The places of all faults; the error itself is the first of them."""
+    first, *_ = told = error["errors"]
+    assert first == {name: error[name] for name in ("code", "message", "param") if name in error}
+    return [one.get("param") for one in told]
 
 
 def test_every_fault_of_a_body_is_told(api: ApiClient):
@@ -8,10 +35,10 @@ def test_every_fault_of_a_body_is_told(api: ApiClient):
         "/v1/content",
         {"title": " ", "type": "song", "colour": "red", "metadata": {"author": 1, "wordCount": -1}, "tags": ["", 2]},
     ).error
-    params = [one["param"] for one in error["errors"]]
-    assert params == ["colour", "title", "type", "metadata.author", "metadata.wordCount", "tags[0]", "tags[1]"]
+    assert params(error) == [
+        *("colour", "title", "type", "metadata.author", "metadata.wordCount", "tags[0]", "tags[1]")
+    ]
     assert {one["code"] for one in error["errors"]} == {"invalid_request"}
-    assert (error["param"], error["message"]) == ("colour", error["errors"][0]["message"])
 
 
 def test_one_fault_stands_alone(api: ApiClient):
@@ -24,3 +51,61 @@ def test_a_row_of_a_bulk_request_tells_all_of_its_own(api: ApiClient):
     wrong, right = reply["data"]
     assert [one["param"] for one in wrong["error"]["errors"]] == ["title", "type"]
     assert right["status"] == 201
+
+
+def test_every_wrong_rule_of_a_policy_is_told_with_all_that_is_wrong_in_it(api: ApiClient):
+    assert params(api.post("/v1/policies", {"name": " ", "rules": RULES}).error) == ["name", *RULE_FAULTS]
+    policy = api.post("/v1/policies", {"name": "x"})["id"]
+    assert params(api.patch(f"/v1/policies/{policy}", {"rules": RULES}).error) == RULE_FAULTS
+
+
+@pytest.mark.parametrize("draft", ["lint", "{policy}/simulate"])
+def test_every_wrong_rule_of_a_draft_is_told(api: ApiClient, account, draft):
+    path = f"/v1/policies/{draft.format(policy=factories.policy(account).pk)}"
+    assert params(api.post(path, {"rules": RULES, "defaultAction": 1}).error) == [*RULE_FAULTS, "defaultAction"]
+
+
+@both_ways
+def test_every_fault_of_a_check_is_told(api: ApiClient):
+    body = {
+        "contentId": 5,
+        "source": "https://[x",
+        "requester": {"name": 1, "tier": "gold"},
+        "context": {"ip": "nowhere", "userAgent": 7},
+        "policy": {"rules": RULES, "defaultAction": "maybe"},
+    }
+    assert params(api.post("/v1/access/check", body).error) == [
+        *("contentId", "requester.name", "requester.tier", "requester.id", "context.userAgent"),
+        *("policy.defaultAction", "source", "source"),
+        *(f"policy.{path}" for path in RULE_FAULTS),
+        *("policy", "context.ip"),
+    ]
+
+
+@both_ways
+def test_every_fault_of_a_batch_is_told_once_wherever_it_is(api: ApiClient):
+    body = {
+        "context": {"ip": "nowhere"},
+        "sign": True,
+        "dryRun": True,
+        "checks": [{"contentId": "a"}, 7, {"contentId": "b", "requester": "org"}, {"permission": "?", "extra": 1}],
+    }
+    assert params(api.post("/v1/access/check/batch", body).error) == [
+        *("checks[1]", "checks[3].permission", "checks[3].extra"),
+        *("sign", "checks[0].requester", "checks[0].context.ip", "checks[3].contentId", "checks[3].requester"),
+    ]
+
+
+@both_ways
+@pytest.mark.parametrize("body", [{"contentId": 5, "requester": "org"}, {"contentId": "a"}])
+def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):
+    assert sorted(api.post("/v1/access/check", body).error) == ["code", "message", "param", "type"]
+
+
+@both_ways
+def test_a_reply_tells_a_hundred_faults_at_most(api: ApiClient):
+    check = {"contentId": 5, "requester": "", "permission": "?", "more": 1}
+    error = api.post("/v1/access/check/batch", {"checks": [check] * 100}).error
+    assert len(params(error)) == MAX_FAULTS
+    rule = {"action": "allow", "conditions": {"tags": [""] * 500}}
+    assert len(params(api.post("/v1/policies", {"name": "x", "rules": [rule] * 20}).error)) == MAX_FAULTS

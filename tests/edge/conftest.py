@@ -1,14 +1,19 @@
 """Proxies that ask, as the event loop answers them."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 
 from accounts.models import Account
+from kit.values.networks import Address
 from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
+from licensing.edge.crawlers import current_table
+from licensing.edge.reverse_dns import AddressNames
 from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
@@ -18,10 +23,39 @@ PROXY = "10.0.0.1"
 Ask = Callable[..., Reply]
 
 
+class Names(dict[str, str]):
+    """The names of addresses, as if DNS had confirmed them; `asked` are the addresses that were looked up."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def resolve(self, address: Address) -> str | None:
+        self.asked.append(str(address))
+        return self.get(str(address))
+
+
 @pytest.fixture
-def forwards(application: CheckApplication, settings: Any) -> ForwardApplication:
+def dns() -> Names:
+    return Names()
+
+
+@pytest.fixture
+def forwards(application: CheckApplication, dns: Names, settings: Any) -> ForwardApplication:
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
-    return ForwardApplication(application.gateway)
+    return ForwardApplication(application.gateway, names=AddressNames(dns.resolve))
+
+
+@pytest.fixture
+def crawler_table(settings: Any, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Puts a table with these crawlers in the place of the one that comes with the service."""
+    settings.DATA_DIR = tmp_path
+
+    def put(*crawlers: dict[str, Any]) -> None:
+        (tmp_path / "crawlers.json").write_text(json.dumps({"date": "2026-11-22", "crawlers": crawlers}))
+        current_table.looked_at = float("-inf")
+
+    yield put
+    current_table.looked_at = float("-inf")
 
 
 @pytest.fixture

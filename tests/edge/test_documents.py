@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from licensing.access.lookup import compiled_policies
-from licensing.edge.promises import USES, Terms, promised, terms_of
-from licensing.policies.decision import CompiledPolicy, judge
+from licensing.edge.documents import Publication, written
+from licensing.edge.promises import USES, promised, terms_of
+from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
-from licensing.policies.rules import parse_rules
 from licensing.policies.services import update_policy
 from licensing.sites.patterns import compiled, most_specific, normalize_path
 from tests import factories
+from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, READERS, SEEKERS
 from tests.examples import examples
 
 SEARCH_ONLY = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
@@ -62,6 +63,14 @@ def test_robots_txt_has_a_group_to_add(site):
     ]
 
 
+def test_what_is_said_of_the_whole_site_holds_for_pages_of_no_pattern_too(account):
+    factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    lines = get(ROBOTS).content.decode().splitlines()
+    assert "Content-Signal: search=no, ai-input=no, ai-train=no" in lines
+    assert "Content-Usage: train-ai=n, ai-use=n, search=n" in lines
+    assert "Content-Usage: /free/* train-ai=y, ai-use=y, search=y" in lines
+
+
 def test_tdmrep_reserves_what_is_not_promised(account):
     factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
     assert get(TDMREP).json() == [
@@ -106,78 +115,6 @@ def test_a_host_without_a_site_has_no_documents(db, path):
 
 # --- What is promised is allowed -------------------------------------------------------------------------------------
 
-CONDITIONS = st.one_of(
-    st.just({"default": True}),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "permission": st.lists(st.sampled_from(["read", *USES]), min_size=1, max_size=3, unique=True),
-            "hasValidLicense": st.booleans(),
-            "licenseType": st.sampled_from(["commercial", "press"]),
-            "ip": st.just("203.0.113.0/24"),
-            "requesterId": st.just("anonymous"),
-            "after": st.just("2026-01-01"),
-        },
-    ).filter(bool),
-)
-RULES = st.lists(
-    st.builds(
-        lambda action, conditions, permissions, limit, priority: {
-            "action": action,
-            "conditions": conditions,
-            **({"permissions": permissions} if action == "allow" else {}),
-            **({"rateLimit": {"requests": 1, "period": "day"}} if action == "allow" and limit else {}),
-            **({} if priority is None else {"priority": priority}),
-        },
-        st.sampled_from(["allow", "allow", "deny"]),
-        CONDITIONS,
-        st.lists(st.sampled_from(["full_access", "read", *USES]), min_size=1, max_size=3, unique=True),
-        st.sampled_from([False, False, True]),
-        st.one_of(st.none(), st.integers(0, 3)),
-    ),
-    max_size=4,
-)
-POLICIES = st.one_of(
-    st.none(),
-    st.builds(lambda rules, default: CompiledPolicy.of("pol_x", 1, default, parse_rules(rules)), RULES,
-              st.sampled_from(["allow", "deny"])),
-)  # fmt: skip
-PATTERNS = st.sampled_from(
-    ["/", "/*", "/a", "/a$", "/a/*", "/a/b$", "/*b", "/*.pdf$", "/%C3%A9/*", "/a*b", "/ab", "/a/bc*"]
-)
-PATHS = st.sampled_from(
-    ["/", "/a", "/a/", "/a/b", "/a/b/c", "/b", "/ab", "/a.pdf", "/a/b.pdf", "/%C3%A9/x", "/a/bcd", "/abb"]
-)
-SEEKERS = st.builds(
-    lambda requester, valid, ip, month: {"requester_id": requester, "has_valid_license": valid, "ip": ip,
-                                         "license_types": ("commercial",) if valid else (), "month": month},
-    st.sampled_from(["anonymous", "crawler:gptbot"]), st.booleans(), st.none(), st.integers(1, 12),
-)  # fmt: skip
-
-
-def told_of(terms: list[Terms], url: str) -> set[str]:
-    """What a reader takes from a document: the most specific pattern that matches, of equals the most lenient."""
-    matching = [one for one in terms if matches(one.url, url)]
-    longest = max((len(one.url) for one in matching), default=0)
-    return set().union(*(one.uses for one in matching if len(one.url) == longest))
-
-
-def matches(pattern: str, url: str) -> bool:
-    """As RFC 9309 has it, the query being part of what is matched."""
-    text, anchored = pattern.removesuffix("$"), pattern.endswith("$")
-    first, *others = text.split("*")
-    if not url.startswith(first):
-        return False
-    at = len(first)
-    for place, part in enumerate(others):
-        if anchored and place == len(others) - 1:
-            return len(url) - len(part) >= at and url.endswith(part)
-        found = url.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return not anchored or at == len(url)
-
 
 class Ruled:
     def __init__(self, pattern, policy):
@@ -186,25 +123,83 @@ class Ruled:
 
 @given(
     st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
-    st.lists(POLICIES, max_size=2), PATHS, st.sampled_from(["", "?x=1", "?"]), SEEKERS,
+    ITEMS, PATHS, st.sampled_from(["", "?x=1", "?"]), SEEKERS,
 )  # fmt: skip
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker):
-    terms = terms_of(rules, items)
+    documents = written(Publication("pub.example", terms_of(rules, items), "Example Media"))
     rule = most_specific([Ruled(*pair) for pair in rules], normalize_path(path))
     seeker = dict(seeker)
     now = moment(seeker.pop("month"))
-    for use in told_of(terms, path + query):
+    told = {
+        use: read.__name__ for name, readers in READERS.items() for read in readers
+        for use in read(documents[name], path + query)
+    }  # fmt: skip
+    for use, reader in told.items():
         for policy in [rule.policy if rule else None, *items]:
             for permission in (use, "read"):
                 decision = judge(policy, Facts(now=now, permission=permission, **seeker))
-                assert decision.allowed
+                assert decision.allowed, reader
                 assert decision.rule.rate_limit is None
 
 
 def moment(month):
-
     return datetime(2025, month, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("path", READERS)
+def test_a_document_does_permit_what_everybody_may(account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
+    for read in READERS[path]:
+        uses = read(get(path).content, "/free/a?x")
+        assert uses == ({"ai_input", "ai_training"} if path == TDMREP else set(USES))
+
+
+def test_a_site_without_patterns_licenses_nothing_and_says_so(account):
+    factories.site(account, host="pub.example")
+    [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
+    assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
+
+
+# --- What opens the rest ---------------------------------------------------------------------------------------------
+
+
+def test_a_policy_in_odrl_says_what_opens_mining(account):
+    price = {"amount": "0.01", "currency": "USD"}
+    priced = {**factories.ALLOW_LICENSED, "pricePerAccess": price}
+    factories.site(
+        account,
+        {
+            "/freely/*": factories.policy(account, factories.ALLOW_ALL),
+            "/held/*": factories.policy(account),
+            "/paid/*": factories.policy(account, priced),
+            "/never/*": factories.policy(account, factories.DENY_ALL),
+        },
+        host="pub.example",
+    )
+    policy = "https://pub.example/.well-known/tdm-policy.json"
+    assert get(TDMREP).json() == [
+        {"location": "/freely/*", "tdm-reservation": 0},
+        {"location": "/never/*", "tdm-reservation": 1},
+        {"location": "/held/*", "tdm-reservation": 1, "tdm-policy": policy},
+        {"location": "/paid/*", "tdm-reservation": 1, "tdm-policy": policy},
+        {"location": "/", "tdm-reservation": 1},
+    ]
+    told = get("/.well-known/tdm-policy.json").json()
+    assert (told["@type"], told["profile"], told["uid"]) == ("Offer", "http://www.w3.org/ns/tdmrep", policy)
+    assert told["assigner"]["vcard:fn"] == account.name
+    assert told["permission"] == [
+        {"target": "https://pub.example/held/*", "action": "tdm:mine", "duty": [{"action": "obtainConsent"}]},
+        {
+            "target": "https://pub.example/paid/*", "action": "tdm:mine",
+            "duty": [{"action": "obtainConsent"}, {"action": "compensate"}],
+        },
+    ]  # fmt: skip
+
+
+def test_there_is_no_such_policy_where_nothing_opens_mining(account):
+    factories.site(account, {"/a/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
+    assert get("/.well-known/tdm-policy.json", host="pub.example").status_code in (400, 404)
 
 
 def test_a_policy_that_opens_everything_promises_every_use(account):

@@ -1,7 +1,5 @@
 """Who a visitor is taken for, and what it costs him."""
 
-import json
-
 import pytest
 
 from accounts.models import ApiKey
@@ -16,22 +14,14 @@ GPTBOT = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)"
 
 
 @pytest.fixture
-def crawlers(settings, tmp_path, monkeypatch):
+def crawlers(crawler_table):
     """A table with GPTBot at 198.51.100.0/24 and a search engine at 192.0.2.0/24."""
-    settings.DATA_DIR = tmp_path
-    monkeypatch.setattr("licensing.edge.crawlers.current_table.looked_at", -10)
-    table = {
-        "date": "2026-11-22",
-        "crawlers": [
-            {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
-             "addresses": ["198.51.100.0/24"]},
-            {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
-             "addresses": ["192.0.2.0/24"]},
-        ],
-    }  # fmt: skip
-    (tmp_path / "crawlers.json").write_text(json.dumps(table))
-    yield
-    monkeypatch.setattr("licensing.edge.crawlers.current_table.looked_at", -10)
+    crawler_table(
+        {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
+         "addresses": ["198.51.100.0/24"]},
+        {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
+         "addresses": ["192.0.2.0/24"]},
+    )  # fmt: skip
 
 
 def test_a_crawler_at_its_operators_address_is_known_and_asks_by_its_class(ask, account, site, crawlers):
@@ -40,6 +30,7 @@ def test_a_crawler_at_its_operators_address_is_known_and_asks_by_its_class(ask, 
     reply = ask("/premium/a", user_agent=GPTBOT, x_forwarded_for="198.51.100.7")
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:gptbot")
     assert event(reply).permission == "ai_training"
+    assert event(reply).facts["identifiedBy"] == "address"
 
 
 def test_a_user_agent_alone_is_not_the_crawler_that_it_names(ask, account, site, crawlers):

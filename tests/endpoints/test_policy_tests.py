@@ -89,6 +89,11 @@ def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
 
 
+def test_all_that_fail_are_told(api):
+    reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
+    assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
+
+
 def test_a_test_without_a_name_is_told_by_its_place(api):
     assert refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
 

@@ -5,8 +5,11 @@ FAULT_ROUNDS sets how often each is tried.
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count, cycle, islice
+from threading import Event
 from typing import Any
 
 import httpx
@@ -24,10 +27,32 @@ numbers = count()
 
 @pytest.fixture
 def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
-    """Clients of each of the worker processes, with a key that may do everything."""
-    with server.client_of_each_worker(key) as clients:
+    """Clients of each of the worker processes, with a key that may do everything. Other items change all the time."""
+    with server.client_of_each_worker(key) as clients, other_changes(server, key):
         assert len(clients) == 4
         yield clients
+
+
+@contextmanager
+def other_changes(server: Deployment, key: str) -> Iterator[None]:
+    """Changes an item some fifty times a second."""
+    ended = Event()
+
+    def edit() -> int:
+        with server.client(key) as client:
+            path, made = client.post("/v1/content", json={"title": "Another"}).headers["Location"], 0
+            while not ended.wait(0.02):
+                assert client.patch(path, json={"title": f"Another {made}"}).status_code == 200
+                made += 1
+            return made
+
+    with ThreadPoolExecutor(1) as thread:
+        edited = thread.submit(edit)
+        try:
+            yield
+        finally:
+            ended.set()
+        assert edited.result()
 
 
 @pytest.fixture

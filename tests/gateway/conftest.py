@@ -1,7 +1,17 @@
 """Checks are answered on the event loop."""
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.utils import timezone
 
+from accounts.models import Account, ApiKey
+from kit.http.errors import ApiError
+from licensing.access.bodies import Check
+from licensing.access.decisions import Answer
+from licensing.access.event_loop.application import CheckApplication
+from licensing.access.event_loop.callers import Sender
+from licensing.access.event_loop.gateway import Gateway
+from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.ways import EVENT_LOOP
 
@@ -9,3 +19,20 @@ from tests.ways import EVENT_LOOP
 @pytest.fixture
 def way() -> str:
     return EVENT_LOOP
+
+
+class Ask:
+    """Checks through the gateway of a process, by a key of the account's."""
+
+    def __init__(self, gateway: Gateway, key: ApiKey, text: str) -> None:
+        self.gateway, self.key, self.authorization = gateway, key, f"Bearer {text}"
+
+    def __call__(self, check: Check) -> Answer | ApiError:
+        sender = Sender(self.gateway.callers, self.authorization, None)
+        [answer] = async_to_sync(sender.serve)(lambda: self.gateway.check(sender, [check], timezone.now()))
+        return answer
+
+
+@pytest.fixture
+def ask(account: Account, application: CheckApplication) -> Ask:
+    return Ask(application.gateway, *factories.api_key(account))

@@ -1,4 +1,4 @@
-// Shapes: c687a8b315b26527
+// Shapes: 0d3458475edfe84b
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -672,7 +672,7 @@ export interface components {
             /** @description The requester's program, as it names itself. */
             userAgent?: string;
         };
-        /** @description A crawler that is known by its User-Agent, and verified by its address. */
+        /** @description A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature. */
         Crawler: {
             /**
              * @description The kind of the object.
@@ -692,9 +692,11 @@ export interface components {
             userAgent: string;
             /** @description The requester that its verified visits are decided and counted for. */
             requesterId: string;
-            /** @description Without any nobody is verified. */
+            /** @description The ranges of the table, and those that were loaded beside it. */
             addresses: string[];
-            /** @description Where its operator publishes them. */
+            /** @description The domains that its addresses have their names in (reverse DNS). */
+            hosts: string[];
+            /** @description Where its operator publishes them, or how to tell. */
             sources: string[];
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;

@@ -35,7 +35,7 @@ from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_l
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango
 from licensing.access.license_tokens import presented
-from licensing.access.rendering import present_batch, present_check
+from licensing.access.rendering import Sign, present_batch, present_check
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
@@ -215,52 +215,64 @@ class CheckApplication:
         if has_draft(fields):
             raise LeftToDjango
         digest = fingerprint("POST", request.head.path, fields)
-        once = await retries.once(request, key, digest, partial(self.decide_now, request, (key, digest.hex())))
+        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
         return once.body, once.headers
 
-    async def decide_now(self, request: Request, once: tuple[str, str] | None = None) -> bytes:
-        """The body of the reply; kept for `once`, an Idempotency-Key and a fingerprint in hex."""
-        is_single, account_id = request.head.path == CHECK, request.grant.account_id
-        parse: Parse = parse_one if is_single else parse_batch
+    async def decide_now(self, request: Request) -> bytes:
+        """The body of the reply."""
+        checks = await self.checks_of(request)
+        sign = await self.signer_of(request, checks)
+        answers = await self.gateway.check(request, checks, timezone.now())
+        count_checks(outcomes_of(answers))
+        return rendered(request.head.path, answers, checks, sign)
+
+    async def decide_once(self, request: Request, key: str, digest: str) -> bytes:
+        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex."""
+        checks = await self.checks_of(request)
+        sign = await self.signer_of(request, checks)
+        now = timezone.now()
+        body = b""
+
+        def keep(answers: Sequence[Answer | ApiError]) -> Reply:
+            nonlocal body
+            body = rendered(request.head.path, answers, checks, sign)
+            sealed = seal_reply(body).decode()
+            return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
+
+        answers = await self.gateway.check(request, checks, now, keep)
+        count_checks(outcomes_of(answers))
+        return body
+
+    async def checks_of(self, request: Request) -> list[Check]:
+        """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
+        account_id, body = request.grant.account_id, request.head.body or b""
+        parse: Parse = parse_one if request.head.path == CHECK else parse_batch
         claims = None
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
             parse = partial(parse, requester=claims.sub)
-        checks = await self.parse(account_id, request.head.body or b"", parse)
-        if claims is not None:
-            checks = presented(checks, claims)
-        sign = None
-        if any(check.sign for check in checks):
-            sign = (await self.gateway.signers.current()).at(request.head.base_url)
-        now = timezone.now()
-        body = b""
+        fields = parse_object(body) if len(body) <= MAX_QUICK_BYTES else None
+        if fields is None or has_draft(fields):
+            checks = await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
+        else:
+            checks = parse(fields)
+        return checks if claims is None else presented(checks, claims)
 
-        def present(answers: Sequence[Answer | ApiError]) -> bytes:
-            if not is_single:
-                return render_json(present_batch(answers, checks, sign))
-            [answer], [check] = answers, checks
-            if isinstance(answer, ApiError):
-                raise answer
-            return render_json(present_check(answer, check, sign))
+    async def signer_of(self, request: Request, checks: Sequence[Check]) -> Sign | None:
+        """None where no decision is to be signed."""
+        if not [check for check in checks if check.sign]:
+            return None
+        return (await self.gateway.signers.current()).at(request.head.base_url)
 
-        def keep(answers: Sequence[Answer | ApiError], key: str, digest: str) -> Reply:
-            nonlocal body
-            body = present(answers)
-            sealed = seal_reply(body).decode()
-            return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
 
-        keeping = None if once is None else lambda answers: keep(answers, *once)
-        answers = await self.gateway.check(request, checks, now, keeping)
-        count_checks(outcomes_of(answers))
-        return body or present(answers)
-
-    async def parse(self, account_id: str, body: bytes, parse: Parse) -> list[Check]:
-        """The checks of a body: on the event loop if that takes next to nothing, otherwise in a thread."""
-        if len(body) <= MAX_QUICK_BYTES:
-            fields = parse_object(body)
-            if not has_draft(fields):
-                return parse(fields)
-        return await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
+def rendered(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:
+    """The body of the reply. Raises what a single check is answered by."""
+    if path != CHECK:
+        return render_json(present_batch(answers, checks, sign))
+    [answer], [check] = answers, checks
+    if isinstance(answer, ApiError):
+        raise answer
+    return render_json(present_check(answer, check, sign))
 
 
 def deprecation_of(request: Request) -> dict[str, str]:

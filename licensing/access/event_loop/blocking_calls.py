@@ -10,6 +10,7 @@ from django.utils import timezone
 from jwt import PyJWK
 
 from accounts.authentication import Caller, Grant, find_grant, note_use
+from accounts.epochs import Changes, changes_since
 from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
@@ -30,6 +31,7 @@ from licensing.access.signing import Signer, current_signer
 from licensing.access.subjects import RequesterSnapshot
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]
+Since = tuple[str, int]  # an account's id and an epoch
 Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
 
 T = TypeVar("T")
@@ -68,6 +70,12 @@ def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: 
     epoch = current_epoch(account_id)  # first: what is read after it is at least as new
     items = find_items(account_id, selectors)
     return Found(epoch, items, find_requesters(account_id, requesters) if requesters else {})
+
+
+@on_own_connection
+def changes_now(many: Sequence[Since]) -> list[Changes | None]:
+    found = {since: changes_since(*since) for since in set(many)}
+    return [found[since] for since in many]
 
 
 @on_own_connection

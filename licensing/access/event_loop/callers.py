@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
 
 from accounts import keytext
 from accounts.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
@@ -75,7 +74,7 @@ class Callers:
         and to count it. Nothing of a request that is refused before it counts: that is Django's to say."""
         try:
             grant = await self.read_grant(bearer_token(authorization))
-            grant.check(timezone.now())
+            grant.check()
             grant.check_address(address)
             return {"grant": grant, "limit_state": await self.consume(grant, address)}
         except (ApiError, OperationalError, InterfaceError):
@@ -144,7 +143,7 @@ class Sender(GrantSteps):
     async def authenticate(self) -> None:
         grant = self.callers.cached_grant(bearer_token(self.authorization))
         self.grant = await self.confirm() if grant is None else grant
-        self.grant.check(timezone.now())
+        self.grant.check()
 
     async def count(self) -> None:
         self.limit_state = state = await self.callers.consume(self.grant, None, cost=0 if self.is_counted else 1)

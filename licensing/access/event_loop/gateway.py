@@ -13,6 +13,7 @@ from time import perf_counter
 from django.db import connection
 
 from accounts.authentication import Caller, Grant
+from accounts.epochs import Changes
 from analytics.recording.batch import Entry, Outcome, Reply, conflicts
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
@@ -23,7 +24,9 @@ from licensing.access.checks import lasting_requesters
 from licensing.access.decisions import Answer, DecisionBatch
 from licensing.access.event_loop.blocking_calls import (
     Named,
+    Since,
     SlowPath,
+    changes_now,
     check_now,
     keep_requesters_now,
     look_up_now,
@@ -31,6 +34,7 @@ from licensing.access.event_loop.blocking_calls import (
     record_now,
 )
 from licensing.access.event_loop.callers import Callers, Sender
+from licensing.access.event_loop.changes import AsyncChanges
 from licensing.access.event_loop.license_keys import LicenseKeys
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
@@ -42,7 +46,7 @@ from licensing.access.subjects import RequesterSnapshot
 
 Keep = Callable[[Sequence[Answer | ApiError]], Reply]
 
-MAX_ATTEMPTS = 2  # on cached facts
+MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
 
@@ -63,6 +67,9 @@ class Gateway:
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.last_quick: Future[Found | None] | None = None
+        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
+            AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
+        )
         self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
             InThread("requesters", keep_requesters_now)
         )
@@ -99,12 +106,12 @@ class Gateway:
         """
         sender.grant.check(now)  # it may have expired since its head came
         account_id = sender.grant.account_id
-        if not any(check.dry_run for check in checks):
+        if not [check for check in checks if check.dry_run]:
             for _ in range(MAX_ATTEMPTS):
                 found = await self.look_up(account_id, checks)
-                if found.epoch != sender.grant.epoch:
+                if not self.snapshot.vouches(sender.grant, found.epoch):
                     await admit(sender)
-                    if found.epoch != sender.grant.epoch:
+                    if not self.snapshot.vouches(sender.grant, found.epoch):
                         continue
                 batch = self.decide(sender.grant, checks, found, now)
                 if not batch.entries or (keep is not None and batch.claims):
@@ -113,12 +120,13 @@ class Gateway:
                     batch.keep(keep(batch.answers))
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
-                if any(outcome.taken for outcome in outcomes):
-                    raise Taken
-                if not any(outcome.stale for outcome in outcomes):
+                stale = [outcome for outcome in outcomes if outcome.stale]
+                if not stale:
                     return batch.settle(outcomes)
-                if not all(outcome.retry for outcome in outcomes if outcome.stale):
-                    self.snapshot.advance(account_id, found.epoch + 1)
+                if any(outcome.taken for outcome in stale):
+                    raise Taken
+                if not all(outcome.retry for outcome in stale):
+                    self.snapshot.note(account_id, found.epoch + 1)
         if keep is not None:
             raise LeftToDjango
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
@@ -163,7 +171,9 @@ class Gateway:
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
         """From the snapshot, and what is missing by a look-up; all of one epoch."""
         snapshot = self.snapshot
-        cached = Found(snapshot.epochs.get(account_id, -1), {}, {})
+        if snapshot.is_behind(account_id):
+            snapshot.advance(account_id, await self.changes.submit((account_id, snapshot.epoch(account_id))))
+        cached = Found(snapshot.epoch(account_id), {}, {})
         missing = Wanted(account_id, set(), set())
         for check in checks:
             item = snapshot.get(account_id, check.selector)
@@ -171,11 +181,12 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            requester = cached.requesters.get(check.requester_id) or snapshot.get(account_id, check.requester_id)
-            if requester is None or requester.is_renamed_by(check.requester_name):
-                missing.requesters.add(check.requester_id)
-            else:
-                cached.requesters[check.requester_id] = requester
+            for requester_id, name in check.requesters:
+                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
+                if requester is None or requester.is_renamed_by(name):
+                    missing.requesters.add(requester_id)
+                else:
+                    cached.requesters[requester_id] = requester
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
         if not missing.selectors and not missing.requesters:
             return cached
@@ -184,8 +195,8 @@ class Gateway:
         if found.epoch == cached.epoch:
             found = Found(found.epoch, cached.items | found.items, cached.requesters | found.requesters)
         elif cached.items or cached.requesters:
-            every = {check.selector for check in checks}, {check.requester_id for check in checks}
-            found = await self.read(Wanted(account_id, *every))
+            requesters = {requester_id for check in checks for requester_id, _ in check.requesters}
+            found = await self.read(Wanted(account_id, {check.selector for check in checks}, requesters))
         return await self.keep(account_id, checks, found)
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:

@@ -1,14 +1,17 @@
-"""A process's cache of its accounts' items, requesters and grants: bounded in memory, each valid for one epoch."""
+"""A process's cache of its accounts' items, requesters and grants: bounded in memory, and exact up to an epoch."""
 
+from collections.abc import Iterable
 from typing import overload
 
 from accounts.authentication import Grant
+from accounts.epochs import EVERYTHING, Changes
 from licensing.access.lookup import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
 # In kibibytes, about: an item takes 540 bytes and more, a requester 360, a grant with many addresses more.
 MAX_WEIGHT = 200_000
+MAX_CHANGES = 100_000  # names of what has changed, of all accounts; one takes some 200 bytes
 
 
 Selector = tuple[str, str]  # of an item: `contentId`, `externalId`, `source` or `page`, and its name
@@ -16,25 +19,85 @@ Key = Selector | str  # of an item, or of a requester: its id
 Known = Item | RequesterSnapshot
 
 
+class Epochs:
+    """How far what is cached of an account is known to hold: up to `epoch`, unless it was read before `floor`, or what
+    it depends on has changed since it was read. `newest` is the highest that the process has heard of."""
+
+    __slots__ = ("changed", "epoch", "floor", "newest")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = self.newest = self.floor = epoch
+        self.changed: dict[str, int] = {}  # the epochs of the last changes from the floor on, by names
+
+    def holds(self, read_at: int, depends_on: Iterable[str]) -> bool:
+        """Whether what was read at an epoch is still so at `epoch`."""
+        if not self.floor <= read_at <= self.epoch:
+            return False
+        changed = self.changed
+        return not changed or all(changed.get(name, -1) <= read_at for name in depends_on)
+
+    def forget(self) -> None:
+        self.floor = self.epoch
+        self.changed.clear()
+
+
 class Snapshot:
-    """Entries by account and key. An entry of another epoch than the account's newest known one counts as absent.
+    """Entries by account and key, with the epoch up to which each is known to hold; one that does not hold counts as
+    absent.
 
     Items refer to compiled policies, and requesters to compiled licences. Those count in caches of their own, and none
     that has gone from there stays in memory because of an entry here.
     """
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
-        self.epochs: dict[str, int] = {}
+        self.accounts: dict[str, Epochs] = {}
         self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
         self.grants: dict[bytes, Grant] = {}  # by the digest of the key's text
         self.max_weight = max_weight
-        self.weight = self.grants_weight = 0
+        self.weight = self.grants_weight = self.changes = 0
         self.dropped = dropped_elsewhere()
 
-    def advance(self, account_id: str, epoch: int) -> None:
-        """Notes that the account has reached this epoch; what was read at earlier ones no longer counts."""
-        if epoch > self.epochs.get(account_id, -1):
-            self.epochs[account_id] = epoch
+    # --- Epochs ------------------------------------------------------------------------------------------------------
+
+    def epoch(self, account_id: str) -> int:
+        """Up to which what is cached of the account holds; -1 where nothing is."""
+        of = self.accounts.get(account_id)
+        return -1 if of is None else of.epoch
+
+    def is_behind(self, account_id: str) -> bool:
+        """Whether the account is known to have reached a newer epoch."""
+        of = self.accounts.get(account_id)
+        return of is not None and of.newest > of.epoch
+
+    def note(self, account_id: str, epoch: int) -> Epochs:
+        """Notes that the account has reached this epoch."""
+        of = self.accounts.get(account_id)
+        if of is None:
+            of = self.accounts[account_id] = Epochs(epoch)
+        elif epoch > of.newest:
+            of.newest = epoch
+        return of
+
+    def advance(self, account_id: str, changes: Changes | None) -> None:
+        """Forgets what has changed since the account's epoch; everything where the account is no more."""
+        of = self.accounts[account_id]
+        if changes is None:
+            changes = Changes(of.newest + 1, EVERYTHING)
+        if changes.epoch <= of.epoch:
+            return
+        of.epoch, of.newest = changes.epoch, max(of.newest, changes.epoch)
+        self.changes -= len(of.changed)
+        if changes.names is EVERYTHING:
+            of.forget()
+        else:
+            of.changed |= changes.names
+        self.changes += len(of.changed)
+        if self.changes > MAX_CHANGES:
+            for each in self.accounts.values():
+                each.forget()
+            self.changes = 0
+
+    # --- Items and requesters ----------------------------------------------------------------------------------------
 
     @overload
     def get(self, account_id: str, key: Selector) -> Item | None: ...
@@ -42,17 +105,26 @@ class Snapshot:
     def get(self, account_id: str, key: str) -> RequesterSnapshot | None: ...
     def get(self, account_id: str, key: Key) -> Known | None:
         entry = self.entries.get((account_id, key))
-        return entry[1] if entry is not None and entry[0] == self.epochs[account_id] else None
+        if entry is None:
+            return None
+        read_at, value = entry
+        of = self.accounts[account_id]
+        if read_at != of.epoch:
+            if not of.holds(read_at, value.depends_on):
+                return None
+            self.entries[account_id, key] = (of.epoch, value)
+        return value
 
     def put(self, account_id: str, epoch: int, key: Key, value: Known) -> None:
-        self.advance(account_id, epoch)
+        of = self.note(account_id, epoch)
         if self.dropped != (dropped := dropped_elsewhere()):
             self.dropped, self.weight = dropped, 0
             self.entries.clear()
-        newest = self.epochs[account_id]  # one integer in memory for all entries, rather than an equal one for each
-        if epoch == newest and is_kept(value.compiled):
+        if epoch == of.epoch:
+            epoch = of.epoch  # one integer in memory for all entries, rather than an equal one for each
+        if epoch >= of.floor and is_kept(value.compiled):
             self.drop((account_id, key))
-            self.entries[account_id, key] = (newest, value)
+            self.entries[account_id, key] = (epoch, value)
             self.weight += value.weight
             if self.weight > self.max_weight:
                 self.make_room()
@@ -67,12 +139,25 @@ class Snapshot:
         while self.weight > self.max_weight * 0.9:
             self.drop(next(iter(self.entries)))
 
+    # --- Grants ------------------------------------------------------------------------------------------------------
+
     def grant(self, digest: bytes) -> Grant | None:
+        """The key's grant, unless it has ended as far as this process knows."""
         grant = self.grants.get(digest)
-        return grant if grant is not None and grant.epoch == self.epochs[grant.account_id] else None
+        if grant is None:
+            return None
+        of = self.accounts[grant.account_id]
+        return grant if grant.epoch >= of.epoch or of.holds(grant.epoch, grant.depends_on) else None
+
+    def vouches(self, grant: Grant, epoch: int) -> bool:
+        """Whether the grant is known to hold at an epoch."""
+        if grant.epoch == epoch:
+            return True
+        of = self.accounts.get(grant.account_id)
+        return of is not None and grant.epoch < epoch <= of.epoch and of.holds(grant.epoch, grant.depends_on)
 
     def put_grant(self, digest: bytes, grant: Grant) -> None:
-        self.advance(grant.account_id, grant.epoch)
+        self.note(grant.account_id, grant.epoch)
         self.drop_grant(digest)
         self.grants[digest] = grant
         self.grants_weight += grant.weight

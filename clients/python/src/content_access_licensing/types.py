@@ -1,4 +1,4 @@
-# Shapes: c687a8b315b26527
+# Shapes: 0d3458475edfe84b
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class ContextShown(TypedDict):
 
 class Crawler(TypedDict):
     """
-    A crawler that is known by its User-Agent, and verified by its address.
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
     """
 
     object: Literal["crawler"]
@@ -171,6 +171,7 @@ class Crawler(TypedDict):
     userAgent: str
     requesterId: str
     addresses: list[str]
+    hosts: list[str]
     sources: list[str]
     signatureAgent: str | None
 

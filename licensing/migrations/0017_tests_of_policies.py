@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('licensing', '0015_license_server'),
+        ('licensing', '0016_visits'),
     ]
 
     operations = [

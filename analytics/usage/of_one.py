@@ -1,0 +1,154 @@
+"""Decisions about one item, or of one requester: allowed and denied by day, and why.
+
+The rollups of an item or a requester have no outcomes (analytics.models.usage). So the newest decisions are taken
+apart by outcome, which an index finds; of the days before them the rollups tell how many there were.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Literal
+
+from django.db import connection
+from msgspec import Struct
+
+from analytics.events.partitions import first_id
+from analytics.events.retention import horizon
+from analytics.models import AccessEvent, ContentMonth, RequesterMonth
+from analytics.models.usage import DAYS
+from analytics.rollups.roll_up import USAGE_LISTS
+from analytics.rollups.upserts import Parameter, adapted, month_number, prepared
+from analytics.usage.report_sql import DIALECTS
+from analytics.windows import DAY, MICROSECOND, Window
+from kit.values import ids
+
+One = Literal["content", "requester"]
+Key = str | int  # an item's id, a requester's number
+
+MOST = 20_000  # decisions that are taken apart
+# Between the moment of a decision and that of its id, by which partitions are made.
+SLACK = DAY
+MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
+
+
+class DayOfOne(Struct, frozen=True):
+    """`allowed` is None where only the number of requests is known."""
+
+    date: date
+    requests: int
+    allowed: int | None
+
+    @property
+    def denied(self) -> int | None:
+        return None if self.allowed is None else self.requests - self.allowed
+
+
+class UsageOfOne(Struct, frozen=True):
+    """The days of a window, oldest first; why they were denied, the most frequent reason first."""
+
+    days: list[DayOfOne]
+    reasons: list[tuple[str, int]]
+
+    @property
+    def requests(self) -> int:
+        return sum(day.requests for day in self.days)
+
+    @property
+    def allowed(self) -> int:
+        return sum(day.allowed or 0 for day in self.days)
+
+    @property
+    def denied(self) -> int:
+        return sum(day.denied or 0 for day in self.days)
+
+    @property
+    def known_since(self) -> date | None:
+        """The first day that is taken apart; None if all are."""
+        known = [day.date for day in self.days if day.allowed is not None]
+        return None if len(known) == len(self.days) else min(known, default=self.days[-1].date + DAY)
+
+
+def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOfOne:
+    """The decisions of a window of whole days, by day."""
+    outcomes = newest(one, account_id, key, window)
+    first = window.start.date()
+    if sum(outcomes.values()) == MOST:
+        first = min(day for day, _ in outcomes) + DAY  # of the earliest day some may be missing
+    kept = horizon()
+    if kept is not None and kept > window.start:
+        first = max(first, kept.date())
+    totals = requests_by_day(one, account_id, key, window, first) if first > window.start.date() else {}
+    days = []
+    for bucket in window.buckets():
+        day = bucket.date()
+        told = {outcome: count for (on, outcome), count in outcomes.items() if on == day}
+        if day < first:
+            days.append(DayOfOne(day, totals.get(day, 0), None))
+        else:
+            days.append(DayOfOne(day, sum(told.values()), told.get("", 0)))
+    reasons: dict[str, int] = {}
+    for (day, outcome), count in outcomes.items():
+        if outcome and day >= first:
+            reasons[outcome] = reasons.get(outcome, 0) + count
+    return UsageOfOne(days, sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])))
+
+
+def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[date, str], int]:
+    """How many of the newest MOST decisions of the window were made on which day, with which outcome."""
+    dialect = DIALECTS[connection.vendor]
+    day = dialect.unix.format(dialect.buckets["day"].format("created"))
+    parameters: list[Parameter] = [
+        prepared(AccessEvent, f"{one}_id", key),
+        prepared(AccessEvent, "account_id", account_id),
+        prepared(AccessEvent, "id", ids.encode("dec", first_id(window.start - SLACK).bytes)),
+        window.start,
+        window.end,
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT {day} AS day, outcome, count(*) FROM (
+              SELECT created, coalesce(reason, '') AS outcome FROM analytics_accessevent
+              WHERE {one}_id = %s AND account_id = %s AND id >= %s AND created >= %s AND created < %s
+              ORDER BY created DESC LIMIT {MOST:d}) newest
+            GROUP BY 1, 2""",  # noqa: S608 - made of constants
+            [adapted(value) for value in parameters],
+        )
+        return {(day_of(seconds), outcome): int(count) for seconds, outcome, count in cursor.fetchall()}
+
+
+def day_of(seconds: int) -> date:
+    return date(1970, 1, 1) + seconds // 86_400 * DAY
+
+
+def requests_by_day(one: One, account_id: str, key: Key, window: Window, until: date) -> dict[date, int]:
+    """The number of decisions on each day of the window before `until`, from the rollups and the pending rows."""
+    totals = dict(rolled_up(one, account_id, key, window.start.date(), min(until, (window.end - MICROSECOND).date())))
+    for day, count in pending(one, account_id, key, window.start, until):
+        totals[day] = totals.get(day, 0) + count
+    return totals
+
+
+def rolled_up(one: One, account_id: str, key: Key, first: date, last: date) -> Iterator[tuple[date, int]]:
+    months = range(month_number(first), month_number(last) + 1)
+    rows = MONTHS[one]._default_manager.filter(**{"account_id": account_id, f"{one}_id": key, "month__in": months})
+    of = {month: counts for month, *counts in rows.values_list("month", *DAYS)}
+    day = first
+    while day <= last:
+        if counts := of.get(month_number(day)):
+            yield day, counts[day.day - 1] - (counts[day.day - 2] if day.day > 1 else 0)
+        day += DAY
+
+
+def pending(one: One, account_id: str, key: Key, start: datetime, until: date) -> list[tuple[date, int]]:
+    if connection.vendor != "postgresql":
+        return []
+    value = prepared(AccessEvent, f"{one}_id", key)
+    # Lists without the key are passed over before any is taken apart.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT (hour AT TIME ZONE 'UTC')::date, count(*) FROM (
+              SELECT * FROM analytics_recentusage WHERE account_id = %s AND {one}s @> ARRAY[%s]
+                AND hour >= %s AND hour < %s OFFSET 0) pending, {USAGE_LISTS}
+            WHERE {one}_id = %s GROUP BY 1""",  # noqa: S608 - made of constants
+            [prepared(AccessEvent, "account_id", account_id), value, adapted(start), until, value],
+        )
+        return [(day, int(count)) for day, count in cursor.fetchall()]

@@ -1,0 +1,182 @@
+"""Checks while the catalogue changes: beside 0, 2, 10 and 50 writes a second to the account's items.
+
+    python -m benchmarks.mixed
+    python -m benchmarks.mixed --items 1000 1000000
+
+One server answers all sides in turn. Each check is of an item drawn at random; each write gives one another title.
+"""
+
+import argparse
+import http.client
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.growth_data import Data, drawn_script
+from benchmarks.harness import expect, workplace
+from benchmarks.load import Run, Side, measure, processor_seconds
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation, installed
+from benchmarks.report import load_of, parser, publish, ratio, runs_of
+
+RATES = (0, 2, 10, 50)  # writes per second
+DRAWS = 1_000_000  # checks before the list of drawn items repeats
+REQUESTERS = 50
+
+
+class Writer:
+    """Writes at an even rate, on a connection of its own."""
+
+    def __init__(self, made: Installation, items: Sequence[str]) -> None:
+        self.made, self.items = made, items
+        self.written = 0
+        self.ended = threading.Event()
+
+    @contextmanager
+    def at(self, rate: float) -> Iterator[None]:
+        """`written` is how many writes there were meanwhile."""
+        self.written = 0
+        self.ended.clear()
+        thread = threading.Thread(target=self.write, args=[rate])
+        if rate:
+            thread.start()
+        try:
+            yield
+        finally:
+            self.ended.set()
+            if rate:
+                thread.join()
+
+    def write(self, rate: float) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.made.port, timeout=30)
+        due = time.monotonic()
+        while not self.ended.wait(max(0.0, due - time.monotonic())):
+            due = max(due + 1 / rate, time.monotonic() - 1)  # what it is late it makes up for, up to a second
+            body = json.dumps({"title": f"Title {random.random()}"})
+            connection.request("PATCH", f"/v1/content/{random.choice(self.items)}", body, self.made.headers)
+            reply = connection.getresponse()
+            expect(reply.status == 200, f"a write is answered {reply.status}: {reply.read()!r}")
+            reply.read()
+            self.written += 1
+        connection.close()
+
+
+@dataclass(frozen=True)
+class Mixed(Run):
+    """CPU is that of the checks alone; `beside` is what the writes took of the whole of server and storage."""
+
+    writes: float = 0.0  # per second
+    beside: float = 0.0
+
+
+@dataclass
+class Beside(Side):
+    """Checks beside so many writes per second. `cost`: CPU milliseconds of one, of server and storage."""
+
+    rate: float = 0.0
+    writer: Writer | None = None
+    cost: tuple[float, float] = (0.0, 0.0)
+    runs: list[Run] = field(default_factory=list)
+
+    def run(self, seconds: float, connections: int, threads: int = 1) -> Run:
+        assert self.writer
+        with self.writer.at(self.rate):
+            run = super().run(seconds, connections, threads)
+        written = self.writer.written / max(1, round(seconds))
+        server, storage = (written * milliseconds * 1_000 / run.rate for milliseconds in self.cost)
+        whole = run.server_cpu + run.storage_cpu
+        alone = {"server_cpu": run.server_cpu - server, "storage_cpu": run.storage_cpu - storage}
+        return Mixed(**{**vars(run), **alone}, writes=written, beside=(server + storage) / whole)
+
+
+def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], seconds: float) -> tuple[float, float]:
+    """CPU milliseconds of a write, of server and storage: what they take without checks, less what they take idle."""
+    spent: list[list[float]] = []
+    for rate in (0, RATES[-1]):
+        before = processor_seconds([made.server.pid]), processor_seconds(storage)
+        with writer.at(rate):
+            time.sleep(seconds)
+        after = processor_seconds([made.server.pid]), processor_seconds(storage)
+        spent.append([end - begin for begin, end in zip(before, after, strict=True)])
+    server, stored = (1_000 * (busy - idle) / writer.written for idle, busy in zip(*spent, strict=True))
+    return max(server, 0.0), max(stored, 0.0)
+
+
+def table(sides: Sequence[Beside]) -> str:
+    """Medians of the runs; ratios are taken round by round."""
+    quiet = sides[0]
+    names = ["writes/s", "checks/s", "of the quiet catalogue's", "the writes' CPU counted out", "p50 ms", "p99 ms"]
+    names += [f"µs CPU a check: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
+    rows = [[*names, "errors"], ["---:"] * (len(names) + 1)]
+    for side in sides:
+        runs: list[Any] = side.runs
+        freed = replace(side, runs=[replace(run, rate=run.rate / (1 - run.beside)) for run in runs])
+        rows.append(
+            [
+                f"{median(run.writes for run in runs):.1f}",
+                f"{side.middle('rate'):,.0f}",
+                ratio(side, quiet),
+                "1" if side is quiet else ratio(freed, quiet),
+                f"{side.middle('p50'):.2f}",
+                f"{side.middle('p99'):.2f}",
+                *(f"{side.middle(part):.0f}" for part in ("server_cpu", "storage_cpu", "load_cpu")),
+                f"{sum(run.errors for run in runs)}",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
+    """So many items, the first one seen to be decided rightly, and a script of checks."""
+    [item] = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
+    made.expect_decisions(item, LICENSED, UNLICENSED)
+    data = Data(made)
+    data.items(count, 1)
+    requesters = data.requesters(REQUESTERS)
+    items = data.content_ids()
+    data.close()
+    return items, drawn_script(made.directory / "mixed.lua", made, items, requesters, "uniform", DRAWS)
+
+
+def measured(made: Installation, count: int, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The result with so many items, as text and as runs."""
+    assert made.services
+    items, script = prepared(made, count)
+    before, writer, storage = made.rows(), Writer(made, items), made.services.pids
+    cost = cost_of_write(made, writer, storage, options.seconds)
+    url, server = f"{made.url}/v1/access/check", (made.server.pid,)
+    sides = [
+        Beside(f"{count:,} items, {rate} writes/s", url, script, server, storage, rate=rate, writer=writer, cost=cost)
+        for rate in RATES
+    ]
+    measure(sides, **load_of(options))
+    whole = replace(sides[0], runs=[])
+    whole.answered, whole.cut_off = sum(side.answered for side in sides), sum(side.cut_off for side in sides)
+    made.expect_all_stored(whole, before, json.dumps({"contentId": items[0], "requester": LICENSED}))
+    spent = f"{cost[0]:.1f} ms CPU of the server and {cost[1]:.1f} ms of PostgreSQL and Valkey"
+    return f"{count:,} items; a write takes {spent}:\n\n{table(sides)}", runs_of(sides)
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--items", type=int, nargs="+", default=[1_000])
+    options = arguments.parse_args()
+    texts, results = [], {}
+    with workplace() as (stack, directory, services):
+        for number, count in enumerate(options.items):
+            made = installed(stack, f"size_{number}", directory, services)
+            text, runs = measured(made, count, options)
+            made.stop()
+            texts.append(text)
+            results |= runs
+        publish("mixed", "\n\n".join(texts), results, options)
+
+
+if __name__ == "__main__":
+    main()

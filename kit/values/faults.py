@@ -1,0 +1,76 @@
+"""What is wrong with a value from outside: every fault with its place, as many as a reply tells."""
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self, TypeVar
+
+T = TypeVar("T")
+
+MAX_FAULTS = 100  # in a reply; whoever looks for them stops there
+
+
+class Fault(ValueError):
+    """What is wrong, and where: a path such as `rules[0].conditions.licenseType`; `further` are those found beside."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path, self.message = path, message
+        self.further: list[Fault] = []
+
+    def all(self) -> "list[Fault]":
+        self.__traceback__ = None  # whose frames hold what is collected, and so this fault itself
+        return [self, *self.further]
+
+
+class Faults:
+    """Collects the faults of parts that are read one by one:
+
+        with faults:
+            period = parse_period(…)
+        with faults:
+            …
+        faults.raise_first()
+
+    Reading ends with the last fault that a reply tells.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> bool:
+        if not isinstance(error, Fault):
+            return False
+        self.add(error)
+        return True
+
+    def expect(self, ok: bool, path: str, message: str) -> None:
+        if not ok:
+            self.add(Fault(path, message))
+
+    def add(self, fault: Fault) -> None:
+        """Raises the first fault, with all others, once there are as many as are told."""
+        self.found += fault.all()
+        if len(self.found) >= MAX_FAULTS:
+            self.raise_first()
+
+    def raise_first(self) -> None:
+        """Raises the first fault, with all others, if there is one."""
+        if self.found:
+            first, *rest = self.found[:MAX_FAULTS]
+            first.further = rest
+            raise first
+
+
+def read_each(values: Iterable[object], path: str, read: Callable[[object, str], T]) -> list[T]:
+    """Each of an array's values as `read` takes it, with its path. Raises Fault for all that are wrong."""
+    faults, members = Faults(), []
+    for index, value in enumerate(values):
+        try:
+            members.append(read(value, f"{path}[{index}]"))
+        except Fault as fault:
+            faults.add(fault)
+    faults.raise_first()
+    return members

@@ -1,0 +1,136 @@
+"""All faults of a check's body. Only one that is refused comes here, so a right one costs nothing for it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import UnionType
+from typing import Annotated, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import FieldInfo
+
+from kit.http.errors import ValidationFailed
+from kit.values.faults import Fault, Faults
+from licensing.policies.condition_values import PERMISSION_RULE
+
+B = TypeVar("B", bound=Struct)
+
+# Notes a fault: the path of the check, the field in it, the message, and the part of the body that is at fault.
+Tell = Callable[[str, str, str, object], None]
+
+ABSENT = object()
+UNIONS = (Union, UnionType)
+URL_RULE = "Must be an http(s) URL such as https://example.com/a."
+
+# msgspec's words for what a caller most often gets wrong, in ours.
+WORDED = (
+    (re.compile(r"Expected `str` matching regex '\^\[a-z\].*"), PERMISSION_RULE),
+    (re.compile(r"Expected `str` matching regex '\^\[Hh\].*"), URL_RULE),
+    (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
+    (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
+    (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
+    (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
+    (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
+    (re.compile(r"Invalid enum value .*", re.DOTALL), "Must be one of: allow, deny."),
+    (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
+)
+TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
+
+
+def worded(text: str) -> str:
+    """The message for an error of msgspec's."""
+    for pattern, message in WORDED:
+        if match := pattern.fullmatch(text):
+            found = match.groupdict()
+            if "wanted" in found:
+                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
+            return message.format(**found)
+    return f"{text}."
+
+
+def refuse(path: str, field: str, message: str, part: object) -> None:
+    """Raises the fault: the body is not looked at any further."""
+    raise Fault(f"{path}{field}", message)
+
+
+def refusal(
+    fields: Mapping[str, object], body: type[B], stand_ins: Mapping[str, object], complete: Callable[[B, Tell], object]
+) -> ValidationFailed:
+    """The error for a body that is refused, with all its faults: of its fields by themselves, in the order in which
+    msgspec finds them, then what `complete` tells of them together.
+
+    For that wrong fields have their stand-ins, by their names in Python, or are absent.
+    """
+    walk = Walk(stand_ins)
+    try:
+        complete(walk.structure(fields, body, ""), walk.tell)
+        found = walk.faults.found
+    except Fault as first:  # there are as many as are told
+        found = first.all()
+    return ValidationFailed.of((fault.path, fault.message) for fault in found)
+
+
+class Walk:
+    """Reads a body field by field."""
+
+    def __init__(self, stand_ins: Mapping[str, object]) -> None:
+        self.stand_ins, self.faults = stand_ins, Faults()
+        self.told: set[tuple[int, str, str]] = set()
+
+    def tell(self, path: str, field: str, message: str, part: object) -> None:
+        fault = (id(part), field, message)
+        if fault not in self.told:  # what several checks have of their defaults is told once
+            self.told.add(fault)
+            self.faults.add(Fault(f"{path}{field}", message))
+
+    def structure(self, value: Mapping[str, object], struct: type[B], path: str) -> B:
+        """The structure with what is right."""
+        known = fields_of(struct)
+        right: dict[str, object] = {}
+        for name, member in value.items():
+            where = f"{path}.{name}" if path else name
+            if name not in known:
+                self.faults.add(Fault(where, "There is no such field."))
+            elif (read := self.value(member, known[name].type, where, known[name].name)) is not ABSENT:
+                right[known[name].name] = read
+        for name, field in known.items():
+            if field.required and name not in value:
+                self.faults.add(Fault(f"{path}.{name}" if path else name, "This field is required."))
+                right[field.name] = self.stand_ins[field.name]
+        return struct(**right)
+
+    def value(self, value: object, wanted: object, path: str, name: str) -> object:
+        """The value as a structure has it, or what stands in for it."""
+        try:
+            return msgspec.convert(value, wanted)
+        except msgspec.ValidationError as error:
+            text, within, _ = str(error).partition(" - at `$")
+        types = list(types_of(wanted))
+        if isinstance(value, Mapping):
+            for one in types:
+                if isinstance(one, type) and issubclass(one, Struct):
+                    return self.structure(value, one, path)
+        if within and isinstance(value, list):  # it is the members that are wrong
+            [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
+            return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
+        self.faults.add(Fault(path, worded(text)))
+        return self.stand_ins.get(name, ABSENT)
+
+
+@cache
+def fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
+    """The fields of a structure by their names in JSON."""
+    return {field.encode_name: field for field in msgspec.structs.fields(struct)}
+
+
+def types_of(wanted: object) -> Iterator[object]:
+    """The types of which a value has one."""
+    origin = get_origin(wanted)
+    if origin is Annotated:
+        yield from types_of(get_args(wanted)[0])
+    elif origin in UNIONS:
+        for one in get_args(wanted):
+            yield from types_of(one)
+    else:
+        yield wanted

@@ -1,0 +1,35 @@
+"""What told who a visitor is."""
+
+from enum import StrEnum
+
+
+class Identification(StrEnum):
+    """As decisions are recorded with it, the surest first."""
+
+    LICENSE_TOKEN = "license_token"  # noqa: S105 - a name, no secret
+    SIGNATURE = "signature"
+    ADDRESS = "address"
+    REVERSE_DNS = "reverse_dns"
+    API_KEY = "api_key"
+    USER_AGENT = "user_agent"
+    NOTHING = "nothing"
+
+    @property
+    def words(self) -> str:
+        return WORDS[self]
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it is more than anybody could say of himself."""
+        return self not in (Identification.USER_AGENT, Identification.NOTHING)
+
+
+WORDS = {
+    Identification.LICENSE_TOKEN: "licence token",
+    Identification.SIGNATURE: "signature (Web Bot Auth)",
+    Identification.ADDRESS: "published address",
+    Identification.REVERSE_DNS: "reverse DNS",
+    Identification.API_KEY: "API key",
+    Identification.USER_AGENT: "User-Agent alone",
+    Identification.NOTHING: "nothing",
+}

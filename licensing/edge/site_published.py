@@ -1,0 +1,124 @@
+"""What a site publishes at this moment, fetched as crawlers do, beside what its policies promise.
+
+The host is the publisher's own word, so it is fetched by the guarded client (kit.outbound): https, public addresses
+alone, no redirects.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from xml.etree.ElementTree import ParseError, canonicalize
+
+import orjson
+
+from kit.outbound.client import Client, Reply, Unreachable
+from kit.outbound.destinations import Refused
+from licensing.edge.documents import NAMES_IN_SIGNAL, NAMES_IN_USAGE, Publication, written
+from licensing.edge.promises import USES, Promise
+from licensing.edge.site_lint import Finding, listed
+
+RSL, ROBOTS = "/license.xml", "/robots.txt"
+SECONDS, MOST_BYTES = 5, 1024 * 1024  # of a fetch
+KEYS = "/jwks.json"  # of the licence server
+EVERYWHERE = "everywhere"
+
+Fetched = Reply | str  # or why there is no reply
+
+
+async def fetch(url: str) -> Reply:
+    headers = {"User-Agent": "content-access-licensing"}
+    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES)
+
+
+async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
+    """The replies by their URLs, all fetched at the same time."""
+
+    async def one(url: str) -> tuple[str, Fetched]:
+        try:
+            return url, await fetch(url)
+        except (Refused, Unreachable) as error:
+            return url, str(error)
+
+    return dict(await asyncio.gather(*map(one, urls)))
+
+
+async def look_at(told: Publication) -> list[Finding]:
+    """The findings on the documents at the site's host, and on the licence server that they name."""
+    documents = written(told)
+    own = {f"https://{told.netloc}{path}": path for path in documents}
+    server = [] if told.server is None else [f"{told.server}{KEYS}"]
+    found = await fetch_all([*own, *server])
+    findings: list[Finding] = []
+    for url, reply in found.items():
+        body, problem = body_of(reply)
+        if problem:
+            findings.append(Finding("warning", "unreachable", "", f"{url} cannot be read: {problem}"))
+        elif own.get(url) == ROBOTS:
+            findings += of_robots(body, told)
+        elif url in own and not is_same(own[url], body, documents[own[url]]):
+            findings.append(
+                Finding("warning", "differs", "", f"{url} is not what the policies make: the proxy passes on another.")
+            )
+    return findings
+
+
+def body_of(reply: Fetched) -> tuple[bytes, str]:
+    """The body of a reply, or why it is of no use."""
+    if isinstance(reply, str):
+        return b"", reply
+    return (reply.body, "") if reply.status == 200 else (b"", f"it is answered with {reply.status}.")
+
+
+def is_same(path: str, body: bytes, own: bytes) -> bool:
+    """Whether a document says the same as ours, but for spelling and the licence server, named as it was asked for."""
+    if path != RSL:
+        try:
+            return bool(orjson.loads(body) == orjson.loads(own))
+        except orjson.JSONDecodeError:
+            return False
+    try:
+        texts = [canonicalize(one.decode(), strip_text=True, exclude_attrs=["server"]) for one in (body, own)]
+    except (ParseError, UnicodeDecodeError):
+        return False
+    return texts[0] == texts[1]
+
+
+def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
+    """A robots.txt is the publisher's own: what it says of uses must not be laxer than the policies, nor contradict
+    itself."""
+    lines = [line.partition("#")[0].strip() for line in body.decode("utf-8", "replace").splitlines()]
+    named = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    if not any(name == "license" and value == f"https://{told.netloc}{RSL}" for name, value in named):
+        yield Finding("note", "license_not_named", "", "robots.txt does not name license.xml (License: …).")
+    said = list(statements(named))
+    promises = {one.url: one.uses for one in told.terms}
+    for path, yes, _ in said:
+        extra = yes - promises.get(path, told.everywhere)
+        if extra:
+            pattern = "" if path == EVERYWHERE else path
+            message = f"robots.txt permits {listed(extra)}, which the policies do not promise."
+            yield Finding("warning", "laxer_than_policy", pattern, message)
+    allowed = frozenset[str]().union(*(yes for path, yes, _ in said if path == EVERYWHERE))
+    refused = frozenset[str]().union(*(no for path, _, no in said if path == EVERYWHERE))
+    if allowed & refused:
+        message = f"robots.txt both permits and refuses {listed(allowed & refused)}."
+        yield Finding("warning", "contradiction", "", message)
+
+
+def statements(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Promise, Promise]]:
+    """The path that a line is about, with the uses that it permits and refuses."""
+    for name, value in named:
+        if name == "content-signal":
+            yield EVERYWHERE, *said_of(value, NAMES_IN_SIGNAL, "yes", "no")
+        elif name == "content-usage":
+            path, _, rest = value.partition(" ") if value.startswith("/") else (EVERYWHERE, "", value)
+            yield path, *said_of(rest, NAMES_IN_USAGE, "y", "n")
+
+
+def said_of(text: str, names: dict[str, str], yes: str, no: str) -> tuple[Promise, Promise]:
+    said = {
+        name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in text.lower().split(","))
+    }
+    return (
+        frozenset(use for use in USES if said.get(names[use]) == yes),
+        frozenset(use for use in USES if said.get(names[use]) == no),
+    )

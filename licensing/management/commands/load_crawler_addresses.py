@@ -1,0 +1,38 @@
+from pathlib import Path
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+
+from kit.commands import ServiceCommand
+from licensing.edge.crawlers import current_table
+from licensing.edge.published_addresses import keep, made_on, parse_published
+
+
+class Command(ServiceCommand):
+    help = (
+        "Loads the address ranges that a crawler's operator publishes, from JSON files as they are published "
+        "(docs/edge.md), in the place of those loaded before. Every process sees them in 5 seconds."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("crawler", help="Its name, as in GPTBot.")
+        parser.add_argument("files", nargs="+", metavar="file")
+
+    def perform(self, *, crawler: str, files: list[str], **_: object) -> tuple[str, dict[str, object]]:
+        known = {one.key: one for one in current_table.get().crawlers}.get(crawler.lower())
+        if known is None:
+            raise ValidationError(f"No crawler of the table has the name {crawler}.")
+        addresses: list[str] = []
+        dates = []
+        for file in files:
+            try:
+                found, creation_time = parse_published(Path(file).read_bytes())
+            except (OSError, ValueError) as error:
+                raise ValidationError(f"{file}: {error}") from None
+            addresses += found
+            dates.append(made_on(creation_time))
+        keep(known.key, addresses)
+        count, date = len(set(addresses)), min(filter(None, dates), default=None)
+        told = f"{known.name}: {count} address ranges{f', as of {date}' if date else ''}."
+        return told, {"crawler": known.name, "addresses": count, "date": date}

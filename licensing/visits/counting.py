@@ -1,0 +1,139 @@
+"""Counting visits: from the recorded decisions, once the minute is over that they were made in.
+
+Nothing is written for it when a page is decided. What is not counted yet is read from the decisions themselves, so a
+report sees every visit once.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from msgspec import Struct
+
+from analytics.events.partitions import first_id
+from analytics.models import AccessEvent
+from kit.storage.sqlite_turns import turn_to_write
+from kit.values import ids
+from licensing.visits.models import VisitorDay, VisitsCounted
+
+EVERY = timedelta(minutes=1)
+GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
+STEP = timedelta(hours=1)  # that a transaction counts at most
+STEPS = 60  # of a run; the next goes on
+BEGINNING = timedelta(minutes=10)  # before the first run: what recorded no visits yet has ended by then
+
+Key = tuple[str, date, int, str]
+
+
+class Visits(Struct, frozen=True):
+    """How many were answered in which way, and when the last was."""
+
+    allowed: int
+    observed: int
+    denied: int
+    last_seen: datetime
+
+    def __add__(self, other: "Visits") -> "Visits":
+        return Visits(
+            self.allowed + other.allowed,
+            self.observed + other.observed,
+            self.denied + other.denied,
+            max(self.last_seen, other.last_seen),
+        )
+
+
+def count_visits() -> int:
+    """Counts what is over; returns how many steps were made. Of several processes one does."""
+    end = timezone.now().replace(second=0, microsecond=0) - GRACE
+    return sum(1 for _ in steps(end))
+
+
+def steps(end: datetime) -> Iterator[datetime]:
+    for _ in range(STEPS):
+        begin = counted_until()
+        if begin is None:
+            VisitsCounted.objects.get_or_create(pk=1, defaults={"until": end - BEGINNING})
+            continue
+        until = min(begin + STEP, end)
+        if until <= begin:
+            return
+        if count_stretch(begin, until):
+            yield until
+
+
+def counted_until() -> datetime | None:
+    return VisitsCounted.objects.values_list("until", flat=True).first()
+
+
+def count_stretch(begin: datetime, end: datetime) -> bool:
+    """Counts the decisions from `begin` until before `end`; False if another process was first.
+
+    Reads before it locks: what was recorded of minutes that are over changes no more.
+    """
+    found = visits_in(decisions(begin, end))
+    with turn_to_write(), transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # counted again if it is lost
+        if not VisitsCounted.objects.filter(until=begin).update(until=end):
+            return False
+        keep(found)
+    return True
+
+
+def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
+    """Those at the edge; by their ids too, which the table's partitions are made by."""
+    first, last = (ids.encode("dec", first_id(moment).bytes) for moment in (begin, end))
+    made = AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
+    return made.filter(facts__has_key="identifiedBy")
+
+
+def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
+    rows = (
+        events.order_by()
+        .values_list("account_id", TruncDate("created"), "requester_id", KT("facts__identifiedBy"))
+        .annotate(
+            allowed_count=Count("pk", filter=Q(allowed=True, observed=None)),
+            observed_count=Count("pk", filter=Q(observed__isnull=False)),
+            denied_count=Count("pk", filter=Q(allowed=False)),
+            last=Max("created"),
+        )
+    )
+    return {tuple(row[:4]): Visits(*row[4:]) for row in rows}
+
+
+def keep(found: dict[Key, Visits]) -> None:
+    """Adds to the rows of the days; the caller has the one lock."""
+    if not found:
+        return
+    known: dict[Key, Visits] = {}
+    days = Q(day__in={day for _, day, _, _ in found}, account_id__in={account for account, _, _, _ in found})
+    for row in VisitorDay.objects.filter(days, requester_id__in={requester for _, _, requester, _ in found}):
+        key = (row.account_id, row.day, row.requester_id, row.identified_by)
+        known[key] = Visits(row.allowed, row.observed, row.denied, row.last_seen)
+    rows = [row_of(key, visits + known[key] if key in known else visits) for key, visits in sorted(found.items())]
+    VisitorDay.objects.bulk_create(
+        rows,
+        batch_size=500,
+        update_conflicts=True,
+        unique_fields=["account", "day", "requester", "identified_by"],
+        update_fields=["allowed", "observed", "denied", "last_seen"],
+    )
+
+
+def row_of(key: Key, visits: Visits) -> VisitorDay:
+    account, day, requester, identified_by = key
+    return VisitorDay(
+        account_id=account,
+        day=day,
+        requester_id=requester,
+        identified_by=identified_by,
+        allowed=visits.allowed,
+        observed=visits.observed,
+        denied=visits.denied,
+        last_seen=visits.last_seen,
+    )

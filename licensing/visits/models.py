@@ -1,0 +1,39 @@
+"""Visits of a day, and up to when they are counted."""
+
+from django.db import models
+
+from accounts.models import Account
+from licensing.edge.identification import Identification
+from licensing.requesters.models import Requester
+
+
+class VisitorDay(models.Model):
+    """The decisions at the edge about one visitor in a UTC day, by what told who that was."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # the constraint's begins with it
+    day = models.DateField()
+    requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    identified_by = models.CharField(max_length=20, choices=[(one.value, one.words) for one in Identification])
+    allowed = models.BigIntegerField()
+    observed = models.BigIntegerField()  # allowed only because they are observed
+    denied = models.BigIntegerField()
+    last_seen = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "day", "requester", "identified_by"], name="one_row_per_visitor_and_day"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.requester_id} on {self.day}: {self.allowed + self.observed + self.denied}"
+
+
+class VisitsCounted(models.Model):
+    """One row: decisions created before `until` are in VisitorDay."""
+
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.until}"

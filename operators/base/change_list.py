@@ -1,0 +1,38 @@
+"""Lists of the admin: bounded, and sorted by a column where that is cheap."""
+
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR
+from django.db import DataError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.views import ChangeList
+
+from operators.base.paging import BoundedPaginator
+
+
+class BoundedChangeList(ChangeList):
+    """Says "so many of all" only where something was searched for or filtered, and sorts no more than can be counted.
+
+    Few columns have an index to sort by, and what is paged through is bounded: see operators.base.paging.
+    """
+
+    too_many_to_sort = False
+
+    @property
+    def is_sorted(self) -> bool:
+        return bool(self.params.get(ORDER_VAR)) and not self.too_many_to_sort
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: list[str | None] | None = None) -> QuerySet:
+        rows = super().get_queryset(request, exclude_parameters)
+        if self.params.get(ORDER_VAR) and rows.order_by()[: BoundedPaginator.MOST + 1].count() > BoundedPaginator.MOST:
+            self.too_many_to_sort = True
+            return rows.order_by(*self.model_admin.get_ordering(request))
+        return rows
+
+    def get_results(self, request: HttpRequest) -> None:
+        try:
+            super().get_results(request)
+        except (ValueError, DataError) as error:  # such as an id that cannot be one
+            raise IncorrectLookupParameters(error) from error
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count

@@ -1,0 +1,110 @@
+"""The one account that an operator has chosen to work on: it holds for the session, on the overview and in all lists.
+
+Pages of single objects stay open to whoever may see them, and a filter in an address comes before it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib.admin import AdminSite
+from django.db.models import F, Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
+from django.views.decorators.http import require_POST
+from msgspec import Struct
+
+from accounts.models import Account
+from kit.values import ids
+from operators.base.requests import kept
+from operators.base.scope import Scope, request_scope
+
+KEY = "account"  # of the session
+FILTER = "account__id__exact"
+MOST_OFFERED = 50
+
+
+class Switch(Struct, frozen=True):
+    """What the sidebar offers; nothing to choose from where there is one account."""
+
+    chosen: Account | None
+    offered: list[Account]
+    there_are_more: bool
+
+
+def offered_accounts(scope: Scope, most: int) -> tuple[list[Account], bool]:
+    """By name, and whether there are more; then they are those whose keys were used last."""
+    found = list(scope.accounts()[: most + 1])
+    if len(found) <= most:
+        return found, False
+    used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
+    latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:most]
+    return sorted(latest, key=lambda account: (account.name, account.pk)), True
+
+
+def find_account(account_id: str, scope: Scope) -> Account | None:
+    if ids.decode("acc", account_id) is None:
+        return None
+    return scope.accounts().filter(pk=account_id).first()
+
+
+def chosen_id(request: HttpRequest) -> str | None:
+    """The id of the chosen account, while the operator may see it."""
+    account_id = request.session.get(KEY)
+    return account_id if account_id and request_scope(request).includes(account_id) else None
+
+
+def choose(request: HttpRequest, account_id: str) -> None:
+    """Chooses an account that the operator may see; all of them with any other id."""
+    account = find_account(account_id, request_scope(request))
+    if account is not None:
+        request.session[KEY] = account.pk
+    else:
+        request.session.pop(KEY, None)
+
+
+@contextmanager
+def listing(request: HttpRequest) -> Iterator[None]:
+    """Meanwhile `ScopedAdmin.get_queryset` has only what belongs to the chosen account."""
+    kept(request).listing = True
+    try:
+        yield
+    finally:
+        kept(request).listing = False
+
+
+def is_listing(request: HttpRequest) -> bool:
+    return getattr(request, "listing", False)
+
+
+def listed_id(request: HttpRequest) -> str | None:
+    """The account to which a list is narrowed, unless its address names one."""
+    return None if FILTER in request.GET else chosen_id(request)
+
+
+def switch_of(request: HttpRequest) -> Switch:
+    offered, there_are_more = offered_accounts(request_scope(request), MOST_OFFERED)
+    account_id = chosen_id(request)
+    chosen = next((one for one in offered if one.pk == account_id), None)
+    if chosen is None and account_id is not None:
+        chosen = find_account(account_id, request_scope(request))
+    return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
+
+
+@require_POST
+def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    choose(request, request.POST.get("account", ""))
+    return redirect(f"admin:{list_of(request.POST.get('next', ''), site)}")
+
+
+def list_of(path: str, site: AdminSite) -> str:
+    """The name of the page to show after a switch: the list that the path belongs to, otherwise the overview."""
+    try:
+        name = resolve(path).url_name or ""
+    except Resolver404:
+        return "index"
+    for model in site._registry:
+        of_model = f"{model._meta.app_label}_{model._meta.model_name}_"
+        if name.startswith(of_model):
+            return f"{of_model}changelist"
+    return "index"

@@ -1,0 +1,60 @@
+"""Filters of a list that an operator keeps under a name: for themselves, on every machine."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+
+from accounts.models import SavedFilter
+from operators.base.mixins import AdminMixin, ModelT
+from operators.base.requests import signed_in
+
+SAVE, FORGET = "_save_filters", "_forget_filters"  # the names of the buttons
+MOST = 30  # of one operator on one list
+LONGEST_NAME, LONGEST_QUERY = 60, 2_000
+PAGE = "p"  # a saved filter begins with the first page
+
+
+class SavedFilters(AdminMixin[ModelT]):
+    """For a ModelAdmin with a list."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        query = filters_of(request.GET)
+        if request.method == "POST" and {SAVE, FORGET} & request.POST.keys():
+            if not self.has_view_or_change_permission(request):
+                raise PermissionDenied
+            self.keep(request, query)
+            return redirect(f"{request.path}?{query}" if query else request.path)
+        saved = list(self.saved_filters(request))
+        shown = {
+            "saved_filters": [(one, one.query == query) for one in saved],
+            "can_save_filters": bool(query) and query not in {one.query for one in saved},
+        }
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
+
+    def saved_filters(self, request: HttpRequest) -> QuerySet[SavedFilter]:
+        return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
+
+    def keep(self, request: HttpRequest, query: str) -> None:
+        """Saves the filters of the page under the name given, or forgets those that are named."""
+        if FORGET in request.POST:
+            self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
+            return
+        name = request.POST.get("name", "").replace("\0", "").strip()[:LONGEST_NAME]
+        if not name or not query or len(query) > LONGEST_QUERY:
+            self.message_user(request, "Filters are saved under a name, and not without any.", messages.WARNING)
+        elif self.saved_filters(request).exclude(name=name).count() >= MOST:
+            self.message_user(request, f"At most {MOST} can be saved here: forget one first.", messages.WARNING)
+        else:
+            SavedFilter.objects.update_or_create(
+                user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}
+            )
+
+
+def filters_of(query: QueryDict) -> str:
+    """The query without empty fields, which the form of the filters sends too, and without the page."""
+    kept = QueryDict(mutable=True)
+    for name, values in query.lists():
+        kept.setlist(name, [value for value in values if value and name != PAGE])
+    return kept.urlencode()

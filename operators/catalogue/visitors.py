@@ -1,0 +1,114 @@
+"""The page that tells who came to the edge: verified or not, and what was answered."""
+
+from django.contrib.admin import AdminSite
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from msgspec import Struct
+
+from analytics.models import AccessEvent
+from analytics.windows import DAY, PERIODS
+from licensing.edge.crawlers import Table, current_table
+from licensing.visits.counting import Visits
+from licensing.visits.report import OTHER, Visitor, visitor_report
+from operators.base.links import change_url, list_url
+from operators.base.scope import request_scope
+from operators.overview.choice import LABELS, MOST_ACCOUNTS, read_choice
+from operators.overview.figures import days_of, window_of
+
+PERMISSION = "analytics.view_accessevent"
+CLASSES = {
+    "ai_training": "AI training",
+    "ai_input": "AI input",
+    "search": "Search",
+    "archive": "Archive",
+    OTHER: "Others",
+}
+
+
+class Cell(Struct, frozen=True):
+    """A count, with the list of the decisions that it counts."""
+
+    count: int
+    link: str
+    what: str
+
+
+class VisitorRow(Struct, frozen=True):
+    name: str
+    hint: str
+    link: str
+    account: str
+    visitor_class: str
+    identified_by: str
+    verified: bool
+    cells: list[Cell]
+    last_seen: str
+
+
+class ClassRow(Struct, frozen=True):
+    name: str
+    identified_by: str
+    verified: bool
+    visits: Visits
+
+
+def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    if not request.user.has_perm(PERMISSION):
+        raise PermissionDenied
+    choice = read_choice(request.GET, request_scope(request))
+    context: dict[str, object] = {
+        **site.each_context(request),
+        "title": "Crawlers and other visitors",
+        "choice": choice,
+        "periods": [(period, LABELS[period]) for period in PERIODS],
+        "most_accounts": MOST_ACCOUNTS,
+        "crawlers": told_table(current_table.get()),
+    }
+    if choice.accounts:
+        window = window_of(choice, timezone.now())
+        report = visitor_report(choice.account_ids, window)
+        shown = days_of("created", window)
+        context |= {
+            "window": window,
+            "last_day": window.end - DAY,
+            "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
+            "visitors": [row_of(one, shown) for one in report.visitors],
+            "more": report.total - len(report.visitors),
+            "names_accounts": len(choice.accounts) > 1,
+        }
+    return TemplateResponse(request, "operators/catalogue/visitors.html", context)
+
+
+def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
+    requester, visits = visitor.requester, visitor.visits
+    name = str(requester) if requester is not None else "somebody who has gone"
+    cells = []
+    # By the names that the list of decisions filters by.
+    for outcome, count in (("allowed", visits.allowed), ("observed", visits.observed), ("denied", visits.denied)):
+        link = ""
+        if requester is not None and count:
+            link = list_url(AccessEvent, requester__id__exact=str(requester.pk), outcome=outcome, **shown)
+        cells.append(Cell(count, link, f"{outcome} of {name}"))
+    return VisitorRow(
+        name=name,
+        hint=requester.requester_id if requester is not None and requester.name else "",
+        link=change_url(requester) if requester is not None else "",
+        account=str(requester.account) if requester is not None else "",
+        visitor_class=CLASSES[visitor.visitor_class],
+        identified_by=visitor.identified_by.words,
+        verified=visitor.identified_by.verifies,
+        cells=cells,
+        last_seen=f"{visits.last_seen:%Y-%m-%d %H:%M}",
+    )
+
+
+def told_table(table: Table) -> dict[str, object]:
+    """What is known of crawlers, for a note below the figures."""
+    return {
+        "date": table.date,
+        "known": len(table.crawlers),
+        "by_address": sum(bool(one.addresses) for one in table.crawlers),
+        "by_name": sum(bool(one.hosts) for one in table.crawlers),
+    }

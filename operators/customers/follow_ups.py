@@ -1,0 +1,94 @@
+"""Renew and Duplicate: the form of a new licence, filled in from another one."""
+
+from calendar import monthrange
+from datetime import datetime
+from typing import cast
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from unfold.decorators import action
+
+from licensing.licenses.models import License, LicenseStatus
+from operators.base.model_admin import ScopedAdmin
+
+RENEWED, DUPLICATED = "renew", "duplicate"  # names in the query of the form's address
+KEPT = (
+    "license_type", "content_ids", "tags", "policy_ids",
+    "price_amount", "price_currency", "access_amount", "access_currency",
+)  # fmt: skip
+
+
+def is_renewable(held: License) -> bool:
+    return held.status == LicenseStatus.ACTIVE and held.expires_at is not None
+
+
+def months_later(moment: datetime, months: int) -> datetime:
+    """On the same day of the month, or on its last."""
+    years, index = divmod(moment.month - 1 + months, 12)
+    year, month = moment.year + years, index + 1
+    return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
+
+
+def end_of_term(held: License, start: datetime) -> datetime | None:
+    """When a term as long as the licence's ends, whole months being months; None without end."""
+    if held.expires_at is None:
+        return None
+    months = (held.expires_at.year - held.starts_at.year) * 12 + held.expires_at.month - held.starts_at.month
+    if months and months_later(held.starts_at, months) == held.expires_at:
+        return months_later(start, months)
+    return start + (held.expires_at - held.starts_at)
+
+
+def renewal(held: License, now: datetime) -> dict[str, object]:
+    """The same terms from the licence's end on; from now, if it has ended."""
+    start = now if held.expires_at is None else max(held.expires_at, now)
+    return {
+        **terms_of(held),
+        "requester_own_id": held.requester.requester_id,
+        "starts_at": start,
+        "expires_at": end_of_term(held, start),
+    }
+
+
+def duplicate(held: License, now: datetime) -> dict[str, object]:
+    """The same terms from now on. For whom, the operator says: two of one requester would be booked twice."""
+    return {**terms_of(held), "expires_at": end_of_term(held, now)}
+
+
+def terms_of(held: License) -> dict[str, object]:
+    return {"account": held.account_id, **{name: getattr(held, name) for name in KEPT}}
+
+
+class FollowUps(ScopedAdmin[License]):
+    """The admin of licences, with `renew` and `duplicate` among its `actions_detail`."""
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        for name, filled_in in ((RENEWED, renewal), (DUPLICATED, duplicate)):
+            if name in request.GET:
+                terms = filled_in(self.found(request, request.GET[name]), timezone.now())
+                return cast("dict[str, str | list[str]]", terms)  # a form takes any value
+        return super().get_changeform_initial_data(request)
+
+    def has_duplicating_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("licensing.add_license")
+
+    def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        if not self.has_duplicating_permission(request):
+            return False
+        return object_id is None or is_renewable(self.found(request, object_id))
+
+    @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
+    def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.filled_in(request, RENEWED, self.found(request, object_id))
+
+    @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
+    def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.filled_in(request, DUPLICATED, self.found(request, object_id))
+
+    def filled_in(self, request: HttpRequest, how: str, held: License) -> HttpResponse:
+        told = f"Filled in from the licence {held.license_type} of {held.requester}. Nothing is issued until you save."
+        messages.info(request, told)
+        return redirect(f"{reverse('admin:licensing_license_add')}?{how}={held.pk}")

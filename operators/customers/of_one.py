@@ -1,0 +1,166 @@
+"""The last 30 days of an item or a requester on its page: decisions, denials, revenue and licences; with buttons."""
+
+from datetime import datetime
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from msgspec import Struct
+from unfold.decorators import action
+
+from analytics.models import AccessEvent, LedgerEntry
+from analytics.revenue.of_one import revenue_of_one
+from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
+from analytics.windows import DAY, USAGE, Window
+from kit.values.currencies import in_full
+from licensing.licenses.models import License, spelled
+from licensing.policies.decision import Reason
+from operators.base.links import change_url, list_url
+from operators.base.mixins import ModelT
+from operators.base.model_admin import ScopedAdmin
+from operators.customers.terms import scope, term
+from operators.overview.charts import Chart, draw, share
+from operators.overview.figures import BarRow, days_of
+
+MOST_LICENSES = 10
+
+
+class LicenseRow(Struct, frozen=True):
+    link: str
+    license_type: str
+    holder: str
+    holder_link: str
+    state: str
+    covers: str
+    term: str
+    price: str
+    per_access: str
+
+
+class OfOne(ScopedAdmin[ModelT]):
+    """An admin of items or requesters, with `issue_license` among its `actions_detail`."""
+
+    one: ClassVar[One]
+    licenses_title: ClassVar[str]
+    no_licenses: ClassVar[str]
+    change_form_outer_before_template = "operators/customers/of_one.html"
+
+    class Media:
+        css: ClassVar = {"all": ("operators/overview.css",)}
+
+    def licenses_of(self, obj: ModelT) -> QuerySet[License]:
+        """Its licences, the most important first."""
+        raise NotImplementedError
+
+    def license_fields(self, obj: ModelT) -> dict[str, str]:
+        """Fields of the form of a new licence for it, beside the account."""
+        raise NotImplementedError
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: ModelT | None = None,
+    ) -> HttpResponse:
+        if obj is not None:
+            context |= self.figures(request, obj, timezone.now())
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
+        """The parts that the member of staff may see."""
+        window = USAGE.parse({"period": "30d", "groupBy": "day"}, now, lambda: None)
+        account_id: str = getattr(obj, "account_id", "")
+        key: Key = obj.pk
+        of_it = {f"{self.one}__id__exact": str(key)}
+        shown: dict[str, object] = {"window": window, "last_day": window.end - DAY}
+        if request.user.has_perm("analytics.view_accessevent"):
+            usage = usage_of_one(self.one, account_id, key, window)
+            listed = {**of_it, **days_of("created", window)}
+            shown |= {
+                "usage": usage,
+                "chart": chart_of(usage),
+                "highest": f"{max(day.requests for day in usage.days):,}",
+                "reasons": reasons(usage, listed),
+                "all_decisions": list_url(AccessEvent, **listed),
+            }
+        if request.user.has_perm("analytics.view_ledgerentry"):
+            earned = revenue_of_one(self.one, account_id, key, window.start.date(), window.end.date())
+            shown["revenue"] = [
+                (in_full(amount, code), self.entries(of_it, code, window)) for code, amount in earned.items()
+            ]
+        if request.user.has_perm("licensing.view_license"):
+            found = list(self.licenses_of(obj)[: MOST_LICENSES + 1])
+            shown |= {
+                "licenses": [row_of(held, now) for held in found[:MOST_LICENSES]],
+                "more_licenses": len(found) > MOST_LICENSES,
+                "licenses_title": self.licenses_title,
+                "no_licenses": self.no_licenses,
+                "shows_holder": self.one != "requester",
+                "all_licenses": list_url(License, **of_it) if self.one == "requester" else "",
+            }
+        return {"of_one": shown}
+
+    def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
+        """The ledger's list of what a requester paid; by items it is not filtered."""
+        if self.one != "requester":
+            return ""
+        return list_url(LedgerEntry, **of_it, currency=currency, **days_of("occurred_at", window))
+
+    # --- Buttons -----------------------------------------------------------------------------------------------------
+
+    def has_issuing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("licensing.add_license")
+
+    @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
+    def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        obj = self.found(request, object_id)
+        fields = {"account": getattr(obj, "account_id", ""), **self.license_fields(obj)}
+        return redirect(f"{reverse('admin:licensing_license_add')}?{urlencode(fields)}")
+
+
+def chart_of(usage: UsageOfOne) -> Chart | None:
+    return draw(
+        [
+            (f"{day.date}: {day.requests:,} decisions", (("plain", day.requests),))
+            if day.allowed is None
+            else (
+                f"{day.date}: {day.allowed:,} allowed, {day.denied:,} denied",
+                (("allowed", day.allowed), ("denied", day.denied or 0)),
+            )
+            for day in usage.days
+        ]
+    )
+
+
+def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:
+    return [
+        BarRow(
+            Reason(reason).words,
+            f"{count:,}",
+            share(count, usage.denied),
+            list_url(AccessEvent, outcome=reason, **listed),
+            reason,
+        )
+        for reason, count in usage.reasons
+    ]
+
+
+def row_of(held: License, now: datetime) -> LicenseRow:
+    return LicenseRow(
+        link=change_url(held),
+        license_type=held.license_type,
+        holder=str(held.requester),
+        holder_link=change_url(held.requester),
+        state=held.state(now),
+        covers=scope(held),
+        term=term(held),
+        price=spelled(held.price_amount, held.price_currency) or "–",
+        per_access=spelled(held.access_amount, held.access_currency) or "–",
+    )

@@ -1,0 +1,49 @@
+"""Licences in words and in order."""
+
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
+from django.utils import timezone
+
+from licensing.content.models import Content
+from licensing.licenses.models import License, LicenseStatus
+
+MOST_LOOKED_AT = 10_000  # licences of an account, none of whose scopes has an index
+
+
+def term(held: License) -> str:
+    """As in "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
+    end = f"to {held.expires_at:%Y-%m-%d %H:%M}" if held.expires_at else "without end"
+    return f"from {held.starts_at:%Y-%m-%d %H:%M} {end}"
+
+
+def scope(held: License) -> str:
+    """As in "3 items, 1 tag"."""
+    scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
+    plural = {"item": "items", "tag": "tags", "policy": "policies"}
+    told = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
+    return ", ".join(told) or "everything"
+
+
+def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
+    """The licences that are active, the first to end before the others; then the ended ones, the last to end first."""
+    ended = Case(
+        When(status=LicenseStatus.REVOKED, then=Value(1)),
+        When(expires_at__lte=timezone.now(), then=Value(1)),
+        default=Value(0),
+        output_field=IntegerField(),
+    )
+    end = Case(When(ended=0, then=F("expires_at")))
+    by_end = (end.asc(nulls_last=True), F("expires_at").desc(nulls_last=True))
+    return licenses.annotate(ended=ended).order_by("ended", *by_end, "-pk")
+
+
+def covering(item: Content) -> QuerySet[License]:
+    """The active licences that cover an item, the first to end before the others; of the newest MOST_LOOKED_AT."""
+    newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MOST_LOOKED_AT]
+    named = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)
+    for tag in item.tags:
+        named |= Q(tags__has=tag)
+    if item.policy_id:
+        named |= Q(policy_ids__has=item.policy_id)
+    active = Q(status=LicenseStatus.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+    found = License.objects.filter(pk__in=newest.values("pk")).filter(active, named).select_related("requester")
+    return found.order_by(F("expires_at").asc(nulls_last=True), "-pk")

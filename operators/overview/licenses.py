@@ -1,0 +1,197 @@
+"""Licences to look after: those that end soon, and customers who are denied though they have a licence or had one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+from analytics.events.partitions import first_id
+from analytics.models import AccessEvent
+from analytics.windows import DAY
+from kit.values import ids
+from licensing.licenses.models import License, LicenseStatus
+from licensing.policies.decision import Reason
+from licensing.requesters.models import Requester
+from operators.base.links import change_url, list_url
+from operators.catalogue.decisions import bounded_scan
+from operators.customers.follow_ups import is_renewable
+from operators.customers.terms import scope, standing_first
+from operators.overview.choice import Choice
+
+SOON, LATER = 30, 60  # days
+MOST_ROWS = 10
+RECENT = DAY  # a denial
+MOST_SCANNED = 10_000  # of the newest decisions
+MOST_GROUPS = 100  # of a requester and a reason
+
+
+class EndingRow(Struct, frozen=True):
+    link: str
+    license_type: str
+    covers: str
+    holder: str
+    holder_link: str
+    account: str
+    ends: str
+    days: int  # until then
+    soon: bool
+    renew: str
+    duplicate: str
+
+
+@dataclass
+class Denied:
+    """The denials of a requester, by reason."""
+
+    now: datetime
+    last: datetime
+    reasons: dict[str, int] = field(default_factory=dict)
+    requester: Requester = field(init=False)
+    held: License = field(init=False)
+
+    @property
+    def count(self) -> int:
+        return sum(self.reasons.values())
+
+    @property
+    def link(self) -> str:
+        return change_url(self.requester)
+
+    @property
+    def held_link(self) -> str:
+        return change_url(self.held)
+
+    @property
+    def held_state(self) -> str:
+        end = f"{self.held.expires_at:%Y-%m-%d}" if self.held.expires_at else ""
+        state = self.held.state(self.now)
+        if state == "active":
+            return f"active until {end}" if end else "active"
+        return f"ended {end}" if state == "expired" else "revoked"
+
+    @property
+    def renew(self) -> str:
+        return follow_up(self.held, "renew") if is_renewable(self.held) else ""
+
+    @property
+    def issue(self) -> str:
+        return reverse("admin:licensing_requester_issue_license", args=[self.requester.pk])
+
+    @property
+    def decisions(self) -> str:
+        day = f"{self.last - RECENT:%Y-%m-%d}"
+        return list_url(AccessEvent, requester__id__exact=str(self.requester.pk), outcome="denied", created_from_0=day)
+
+    @property
+    def words(self) -> str:
+        return "; ".join(Reason(reason).words for reason in self.reasons)
+
+
+def follow_up(held: License, how: str) -> str:
+    return reverse(f"admin:licensing_license_{how}", args=[held.pk])
+
+
+def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
+    ending = list(ending_soon(choice.account_ids, now)[: MOST_ROWS + 1])
+    context: dict[str, object] = {
+        "ending": [ending_row(held, now) for held in ending[:MOST_ROWS]],
+        "more_ending": len(ending) > MOST_ROWS,
+        "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
+        "issues_licenses": request.user.has_perm("licensing.add_license"),
+    }
+    if request.user.has_perm("analytics.view_accessevent"):
+        context["denied_customers"] = denied_customers(choice.account_ids, now)
+    return context
+
+
+def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
+    """The active licences that end within LATER days and that no other one follows, the first to end before others."""
+    at_its_end = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
+    after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
+    whole = Q(content_ids=[], tags=[], policy_ids=[])
+    same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
+    of_the_same = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
+    following = of_the_same.filter(at_its_end, after_it).filter(whole | same)
+    ending = License.objects.filter(
+        account_id__in=list(account_ids),
+        status=LicenseStatus.ACTIVE,
+        expires_at__gt=now,
+        expires_at__lte=now + timedelta(days=LATER),
+    )
+    return ending.filter(~Exists(following)).select_related("requester", "account").order_by("expires_at", "pk")
+
+
+def ending_list(choice: Choice, now: datetime, days: int) -> str:
+    last = now + timedelta(days=days)
+    until = {"expires_at_from_0": f"{now:%Y-%m-%d}", "expires_at_to_0": f"{last:%Y-%m-%d}"}
+    return list_url(License, state="active", **until, **choice.account_filter)
+
+
+def ending_row(held: License, now: datetime) -> EndingRow:
+    end = held.expires_at or now
+    return EndingRow(
+        link=change_url(held),
+        license_type=held.license_type,
+        covers=scope(held),
+        holder=str(held.requester),
+        holder_link=change_url(held.requester),
+        account=held.account.name,
+        ends=f"{end:%Y-%m-%d}",
+        days=(end - now).days,
+        soon=end <= now + timedelta(days=SOON),
+        renew=follow_up(held, "renew"),
+        duplicate=follow_up(held, "duplicate"),
+    )
+
+
+def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
+    """Requesters with a licence, also an ended one, whose checks were denied since it was last changed.
+
+    Among the newest MOST_SCANNED decisions of a day; who was denied most comes first.
+    """
+    since = now - RECENT
+    recent = AccessEvent.objects.filter(
+        account_id__in=list(account_ids),
+        created__gte=since,
+        pk__gte=ids.encode("dec", first_id(since - DAY).bytes),
+    )
+    licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
+    denials = bounded_scan(recent, MOST_SCANNED).filter(allowed=False).filter(licensed).order_by()
+    groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
+    found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
+    licenses = licenses_of({row["requester_id"] for row in found}) if found else {}
+    denied: dict[int, Denied] = {}
+    for row in found:
+        number = row["requester_id"]
+        if row["last"] > licenses[number].changed:
+            one = denied.setdefault(number, Denied(now, row["last"]))
+            one.reasons[str(row["reason"])] = row["count"]
+            one.last = max(one.last, row["last"])
+    first = sorted(denied, key=lambda number: (-denied[number].count, number))[:MOST_ROWS]
+    requesters = Requester.objects.select_related("account").in_bulk(first)
+    held = License.objects.in_bulk([licenses[number].pk for number in first])
+    for number in first:
+        denied[number].requester, denied[number].held = requesters[number], held[licenses[number].pk]
+    return [denied[number] for number in first]
+
+
+class Held(Struct, frozen=True):
+    """The licence of a requester to look at, and when any of theirs was last changed."""
+
+    pk: str
+    changed: datetime
+
+
+def licenses_of(requesters: Iterable[int]) -> dict[int, Held]:
+    """By the requester's number; each has a licence."""
+    own = License.objects.filter(requester=OuterRef("pk"))
+    found = Requester.objects.filter(pk__in=requesters).values_list(
+        "pk",
+        Subquery(standing_first(own).values("pk")[:1]),
+        Subquery(own.order_by("-updated").values("updated")[:1]),
+    )
+    return {number: Held(pk, changed) for number, pk, changed in found}

@@ -1,0 +1,146 @@
+"""One account is chosen, and holds on the overview and in every list until another one is."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from operators.base import chosen_account
+from operators.base.links import change_url, list_url
+from operators.base.scope import set_scope
+from operators.staff.services import create_operator
+from tests import factories
+from tests.admin.forms import form_values
+
+INDEX = reverse("admin:index")
+SWITCH = reverse("admin:switch_account")
+
+
+def switch(client, account, page=INDEX):
+    reply = client.post(SWITCH, {"account": account.pk if account else "", "next": page})
+    assert reply.status_code == 302
+    return urlsplit(reply.headers["Location"]).path
+
+
+def listed(client, model, **query):
+    reply = client.get(list_url(model, **query))
+    assert reply.status_code == 200
+    return {one.account_id for one in reply.context["cl"].result_list}
+
+
+@pytest.fixture
+def both(account, other_account):
+    for owner in (account, other_account):
+        factories.license(owner)
+        factories.content(owner, title=f"Herring of {owner.name}", external_id="herring")
+    return account, other_account
+
+
+@pytest.mark.parametrize("model", [Content, License])
+def test_a_list_has_what_belongs_to_the_chosen_account(admin, both, model):
+    account, other = both
+    assert listed(admin, model) == {account.pk, other.pk}
+    switch(admin, other)
+    assert listed(admin, model) == {other.pk}
+    switch(admin, None)
+    assert listed(admin, model) == {account.pk, other.pk}
+
+
+def test_a_list_of_one_account_does_not_repeat_its_name_in_each_row(admin, both):
+    assert "column-account" in admin.get(list_url(License)).content.decode()
+    switch(admin, both[0])
+    assert "column-account" not in admin.get(list_url(License)).content.decode()
+
+
+def test_a_filter_in_the_address_comes_before_the_choice(admin, both):
+    account, other = both
+    switch(admin, other)
+    assert listed(admin, License, account__id__exact=account.pk) == {account.pk}
+
+
+def test_the_overview_has_the_figures_of_the_chosen_account(admin, both):
+    switch(admin, both[1])
+    assert admin.get(INDEX).context["choice"].account == both[1]
+
+
+def test_an_account_opened_on_the_overview_is_chosen_everywhere(admin, both):
+    admin.get(INDEX, {"account": both[1].pk})
+    assert listed(admin, License) == {both[1].pk}
+    admin.get(INDEX, {"account": ""})
+    assert listed(admin, License) == {both[0].pk, both[1].pk}
+
+
+def test_ctrl_k_and_the_fields_that_search_find_in_the_chosen_account_alone(admin, both):
+    account, other = both
+    switch(admin, other)
+    html = admin.get(reverse("admin:search"), {"s": "herring"}).content.decode()
+    assert f"Herring of {other.name}" in html
+    assert f"Herring of {account.name}" not in html
+    query = {"app_label": "analytics", "model_name": "accessevent", "field_name": "content", "term": "herring"}
+    found = admin.get(reverse("admin:autocomplete"), query).json()["results"]
+    assert [one["text"] for one in found] == [f"Herring of {other.name}"]
+
+
+def test_a_form_begins_with_the_chosen_account(admin, both):
+    switch(admin, both[1])
+    form = form_values(admin.get(reverse("admin:licensing_license_add")).content.decode())
+    assert form["account"] == [both[1].pk]
+
+
+def test_the_page_of_another_accounts_object_stays_open(admin, both):
+    switch(admin, both[1])
+    assert admin.get(change_url(License.objects.get(account=both[0]))).status_code == 200
+
+
+def test_every_page_says_which_account_is_chosen(admin, both):
+    switch(admin, both[1])
+    for page in (INDEX, list_url(License), change_url(License.objects.get(account=both[1]))):
+        html = admin.get(page).content.decode()
+        summary = html[html.index("account-switch") :]
+        assert f"Account {both[1].name}" in " ".join(strip_tags(summary[: summary.index("</summary>")]).split())
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("/admin/licensing/license/", "/admin/licensing/license/"),
+        ("/admin/licensing/license/lic_x/change/", "/admin/licensing/license/"),
+        ("/admin/licensing/licenseclient/add/", "/admin/licensing/licenseclient/"),
+        ("/admin/", "/admin/"),
+        ("https://evil.example/admin/licensing/license/", "/admin/"),
+        ("//evil.example/", "/admin/"),
+        ("/v1/content", "/admin/"),
+        ("", "/admin/"),
+        ("x\0y", "/admin/"),
+    ],
+)
+def test_after_a_switch_the_same_list_is_shown(admin, both, page, shown):
+    assert switch(admin, both[0], page) == shown
+
+
+def test_an_account_that_one_may_not_see_cannot_be_chosen(sign_in, account, other_account, both):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account, factories.account("Third")])
+    client = sign_in(user)
+    switch(client, other_account)
+    assert client.get(INDEX).context["choice"].account is None
+    switch(client, account)
+    set_scope(user, accounts=[other_account])  # while the session goes on
+    assert listed(client, License) == {other_account.pk}
+
+
+def test_where_there_is_one_account_nothing_is_offered(admin, account):
+    assert "account-switch" not in admin.get(INDEX).content.decode()
+
+
+def test_of_many_accounts_those_used_last_are_offered_and_the_chosen_one_is_named(admin, both, monkeypatch):
+    monkeypatch.setattr(chosen_account, "MOST_OFFERED", 1)
+    switch(admin, both[0])
+    html = admin.get(INDEX).content.decode()
+    assert f"<strong>{both[0].name}</strong>" in html
+
+
+def test_a_switch_is_no_link(admin, both):
+    assert admin.get(SWITCH, {"account": both[0].pk}).status_code == 405

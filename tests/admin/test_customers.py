@@ -1,0 +1,278 @@
+"""A requester's page and an item's page tell of the last 30 days; licences are renewed and duplicated by a button."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.licenses.models import License
+from licensing.licenses.services import revoke_license
+from operators.base.links import change_url
+from operators.staff.services import create_operator
+from tests import factories
+from tests.admin.forms import form_values, submit
+from tests.client import ApiClient
+
+INDEX = reverse("admin:index")
+ADD = reverse("admin:licensing_license_add")
+
+
+def html_of(client, address, **query):
+    reply = client.get(address, query)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def words(html):
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def figure(html, name):
+    return words(re.search(rf'<dd id="{name}">(.*?)</dd>', html, re.S)[1])
+
+
+def section(html, name):
+    """The words of the part of a page with that heading."""
+    found = re.search(rf'<section[^>]*aria-labelledby="{name}".*?</section>', html, re.S)
+    return words(found[0]) if found else None
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account).pk, tags=["news"])
+
+
+@pytest.fixture
+def asked(account, api, item):
+    """Two denials, then a licence, three charged accesses, and somebody else's denial."""
+
+    def ask(requester="org_acme"):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
+
+    ask()
+    ask()
+    held = factories.license(account, per_access="0.05", price_amount=Decimal(1234), price_currency="EUR")
+    for _ in range(3):
+        ask()
+    ask("org_other")
+    return held
+
+
+def test_a_requesters_page_has_30_days_of_allowed_and_denied_with_reasons(admin, asked):
+    html = html_of(admin, change_url(asked.requester))
+    assert [figure(html, f"of-one-{name}") for name in ("total", "allowed", "denied")] == ["5", "3", "2"]
+    assert "outcome=no_license" in html
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert f"{today} 3 2 5" in words(html)
+    assert f"{today}: 3 allowed, 2 denied" in html
+
+
+def test_a_requesters_page_has_revenue_by_currency_exactly(admin, asked):
+    html = html_of(admin, change_url(asked.requester))
+    assert "1,234.00 EUR" in html
+    assert "0.15 USD" in html
+
+
+def test_an_items_page_has_the_same_of_everybody_who_asked_for_it(admin, asked, item):
+    html = html_of(admin, change_url(item))
+    assert [figure(html, f"of-one-{name}") for name in ("total", "allowed", "denied")] == ["6", "3", "3"]
+    assert "0.15 USD" in html
+    assert "1,234.00 EUR" not in html
+
+
+def test_an_items_page_has_the_active_licences_that_cover_it(admin, account, item):
+    other = factories.content(account)
+    covering = {
+        "whole": {},
+        "by-item": {"content_ids": [item.pk]},
+        "by-tag": {"tags": ["sport", "news"]},
+        "by-policy": {"policy_ids": [item.policy_id]},
+    }
+    beside = {"of-another": {"content_ids": [other.pk]}, "of-sport": {"tags": ["sport"]}}
+    for name, scope in {**covering, **beside}.items():
+        factories.license(account, license_type=name, **scope)
+    ended = timezone.now() - timedelta(days=1)
+    factories.license(account, license_type="ended", starts_at=ended - timedelta(days=1), expires_at=ended)
+    revoke_license(factories.license(account, license_type="revoked"))
+    told = section(html_of(admin, change_url(item)), "of-one-licenses")
+    assert all(name in told for name in covering)
+    assert not any(name in told for name in (*beside, "ended", "revoked"))
+
+
+def test_the_licences_of_a_requester_begin_with_the_next_to_end(admin, account):
+    now = timezone.now()
+    old = factories.license(
+        account, license_type="ended", starts_at=now - timedelta(9), expires_at=now - timedelta(hours=1)
+    )
+    for name, days in (("in-a-year", 365), ("in-a-week", 7)):
+        factories.license(account, license_type=name, expires_at=now + timedelta(days))
+    factories.license(account, license_type="for-ever")
+    told = section(html_of(admin, change_url(old.requester)), "of-one-licenses")
+    assert re.findall("in-a-week|in-a-year|for-ever|ended", told) == ["in-a-week", "in-a-year", "for-ever", "ended"]
+
+
+def test_a_licence_is_issued_from_the_page_of_a_requester_and_of_an_item(admin, asked, item):
+    form = form_values(html_of(admin, follow(admin, "licensing_requester_issue_license", asked.requester.pk)))
+    assert (form["requester_own_id"], form["account"]) == (["org_acme"], [asked.account_id])
+    form = form_values(html_of(admin, follow(admin, "licensing_content_issue_license", item.pk)))
+    assert (form["content_ids"], form["account"]) == ([item.pk], [item.account_id])
+
+
+def follow(client, name, pk):
+    reply = client.get(reverse(f"admin:{name}", args=[pk]))
+    assert reply.status_code == 302
+    return reply.headers["Location"]
+
+
+def test_who_may_see_neither_decisions_nor_money_sees_neither_on_the_page(sign_in, staff, account, asked):
+    client = sign_in(staff("licensing.view_requester", accounts=[account]))
+    html = html_of(client, change_url(asked.requester))
+    assert "of-one-total" not in html
+    assert "1,234.00" not in html
+    assert "of-one-licenses" not in html
+    assert "issue-license" not in html
+
+
+# --- Renew and duplicate ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "next_end"),
+    [
+        ("2090-01-01", "2091-01-01", "2092-01-01"),
+        ("2092-02-29", "2093-02-28", "2094-02-28"),
+        ("2090-01-31", "2090-02-28", "2090-03-28"),
+        ("2090-01-01", "2090-01-11", "2090-01-21"),
+    ],
+)
+def test_a_renewal_begins_where_the_old_one_ends_with_the_same_terms(admin, account, start, end, next_end):
+    starts, ends = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end))
+    scope = {"tags": ["news", "sport"], "price_amount": Decimal("99.5"), "price_currency": "EUR", "per_access": "0.05"}
+    held = factories.license(account, starts_at=starts, expires_at=ends, **scope)
+    assert "/renew" in html_of(admin, change_url(held))
+    address = follow(admin, "licensing_license_renew", held.pk)
+    reply = submit(admin, address)
+    assert "99.50 EUR is booked" in reply.content.decode()
+    assert admin.post(address, form_values(reply.content.decode())).status_code == 302
+    renewed = License.objects.exclude(pk=held.pk).get()
+    assert (renewed.starts_at, f"{renewed.expires_at:%Y-%m-%d}") == (ends, next_end)
+    for name in ("requester", "license_type", "tags", "price_amount", "price_currency", "access_amount"):
+        assert getattr(renewed, name) == getattr(held, name)
+
+
+def test_the_renewal_of_one_that_has_ended_begins_now(admin, account):
+    ended = timezone.now() - timedelta(days=100)
+    held = factories.license(account, starts_at=ended - timedelta(days=10), expires_at=ended)
+    form = form_values(html_of(admin, follow(admin, "licensing_license_renew", held.pk)))
+    today = timezone.now()
+    assert form["starts_at_0"] == [f"{today:%Y-%m-%d}"]
+    assert form["expires_at_0"] == [f"{today + timedelta(days=10):%Y-%m-%d}"]
+
+
+def test_what_never_ends_or_is_revoked_is_not_renewed(admin, account):
+    endless = factories.license(account)
+    revoked = revoke_license(factories.license(account, expires_at=timezone.now() + timedelta(days=9)))
+    for held in (endless, revoked):
+        html = html_of(admin, change_url(held))
+        assert "/renew" not in html
+        assert "/duplicate" in html
+
+
+def test_a_duplicate_has_the_terms_and_asks_for_whom(admin, account):
+    held = factories.license(account, tags=["news"], per_access="0.05", price_amount=Decimal(5), price_currency="EUR")
+    form = form_values(html_of(admin, follow(admin, "licensing_license_duplicate", held.pk)))
+    assert form["requester_own_id"] == [""]
+    shown = {name: form[name] for name in ("license_type", "tags", "price_amount", "price_currency", "access_amount")}
+    assert shown == {
+        "license_type": ["commercial"],
+        "tags": ["news"],
+        "price_amount": ["5"],
+        "price_currency": ["EUR"],
+        "access_amount": ["0.05"],
+    }
+    assert License.objects.count() == 1
+    assert LedgerEntry.objects.count() == 1
+
+
+def test_nothing_is_filled_in_from_a_licence_of_another_account(sign_in, account, other_account):
+    user, _ = create_operator("eve", role="Editor", accounts=[account])
+    held = factories.license(other_account, license_type="secret-tier", expires_at=timezone.now() + timedelta(days=9))
+    client = sign_in(user)
+    for name in ("renew", "duplicate"):
+        assert client.get(f"{ADD}?{name}={held.pk}").status_code == 404
+        assert client.get(reverse(f"admin:licensing_license_{name}", args=[held.pk])).status_code in (302, 404)
+
+
+# --- Licences to look after ------------------------------------------------------------------------------------------
+
+
+def looked_after(client, **query):
+    return section(html_of(client, INDEX, **query), "licenses-title")
+
+
+def test_the_overview_lists_licences_that_end_within_60_days_with_a_way_to_renew_them(admin, account):
+    now = timezone.now()
+    ending = factories.license(account, license_type="soon", expires_at=now + timedelta(days=20))
+    factories.license(account, license_type="later", expires_at=now + timedelta(days=59, hours=23))
+    for name, days in (("much-later", 61), ("never", None)):
+        factories.license(account, license_type=name, expires_at=days and now + timedelta(days=days))
+    revoke_license(factories.license(account, license_type="revoked", expires_at=now + timedelta(days=5)))
+    html = html_of(admin, INDEX)
+    told = looked_after(admin)
+    assert "soon" in told
+    assert "later" in told
+    assert "much-later" not in told
+    assert "revoked" not in told
+    assert reverse("admin:licensing_license_renew", args=[ending.pk]) in html
+    assert reverse("admin:licensing_license_duplicate", args=[ending.pk]) in html
+
+
+def test_a_renewed_licence_leaves_the_list(admin, account):
+    now = timezone.now()
+    held = factories.license(account, tags=["news"], expires_at=now + timedelta(days=20))
+    factories.license(account, tags=["sport"], starts_at=held.expires_at, expires_at=now + timedelta(days=300))
+    assert "commercial" in looked_after(admin)  # what follows is for something else
+    factories.license(account, tags=["news"], starts_at=held.expires_at, expires_at=now + timedelta(days=400))
+    assert "None ends within 60 days" in looked_after(admin)
+
+
+def test_a_customer_who_is_denied_is_listed_until_a_licence_is_changed(admin, account, api, item):
+    now = timezone.now()
+    ended = now - timedelta(hours=2)
+    held = factories.license(account, "org_lapsed", starts_at=ended - timedelta(days=30), expires_at=ended)
+    for requester in ("org_lapsed", "org_lapsed", "org_stranger"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    told = looked_after(admin)
+    assert re.search(r"org_lapsed 2 .* commercial ended", told)
+    assert "org_stranger" not in told
+    assert reverse("admin:licensing_license_renew", args=[held.pk]) in html_of(admin, INDEX)
+    factories.license(account, "org_lapsed")
+    assert "org_lapsed" not in looked_after(admin)
+
+
+def test_an_old_denial_is_no_reason_to_look(admin, account, item):
+    api = ApiClient(factories.key_text(account))
+    held = factories.license(account, "org_wrong", license_type="other")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_wrong"})
+    assert "org_wrong" in looked_after(admin)
+    AccessEvent.objects.update(created=held.created - timedelta(days=2))
+    assert "org_wrong" not in looked_after(admin)
+
+
+def test_licences_of_other_accounts_are_not_looked_after(sign_in, account, other_account, item):
+    user, _ = create_operator("eve", role="Viewer", accounts=[account])
+    factories.license(other_account, license_type="theirs", expires_at=timezone.now() + timedelta(days=5))
+    factories.license(account, license_type="ours", expires_at=timezone.now() + timedelta(days=5))
+    told = looked_after(sign_in(user))
+    assert "ours" in told
+    assert "theirs" not in told
+    assert "Renew" not in told  # which a viewer may not
+
+
+def test_who_sees_no_licences_has_no_such_list(sign_in, staff, account):
+    factories.license(account, expires_at=timezone.now() + timedelta(days=5))
+    assert looked_after(sign_in(staff("analytics.view_accessevent", accounts=[account]))) is None

@@ -1,0 +1,164 @@
+"""The form of a licence suggests what its fields can hold, and says what saving will do."""
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from analytics.models import LedgerEntry
+from licensing.licenses.models import License
+from operators.base.links import change_url
+from operators.staff.services import create_operator
+from tests import factories
+from tests.admin.forms import form_values
+
+SUGGEST = reverse("admin:licensing_license_suggest")
+PREVIEW = reverse("admin:licensing_license_preview")
+ADD = reverse("admin:licensing_license_add")
+
+
+def suggested(client, account, field, term):
+    reply = client.get(SUGGEST, {"account": account.pk, "field": field, "term": term})
+    assert reply.status_code == 200
+    return {one["value"]: one["label"] for one in reply.json()["suggestions"]}
+
+
+def told(client, **fields):
+    reply = client.post(PREVIEW, fields)
+    assert reply.status_code == 200
+    return " ".join(strip_tags(reply.content.decode()).split())
+
+
+@pytest.fixture
+def things(account, other_account):
+    made = {
+        "item": factories.content(account, title="Herring quota", external_id="h-1", tags=["Sea Fish", "news"]),
+        "policy": factories.policy(account, name="Herring only"),
+        "license": factories.license(account, "org_herring", requester_name="Herring & Sons", tags=["only-licensed"]),
+    }
+    factories.content(other_account, title="Herring of theirs", tags=["news-of-theirs"])
+    factories.policy(other_account, name="Herring of theirs")
+    factories.license(other_account, "org_herring_theirs")
+    return made
+
+
+@pytest.mark.parametrize("term", ["herr", "h-1", "Herring quo"])
+def test_items_are_suggested_by_title_or_external_id(admin, account, things, term):
+    assert suggested(admin, account, "content_ids", term) == {things["item"].pk: "Herring quota · h-1"}
+
+
+def test_policies_are_suggested_by_name(admin, account, things):
+    assert suggested(admin, account, "policy_ids", "herr") == {things["policy"].pk: "Herring only"}
+
+
+def test_requesters_are_suggested_and_an_unknown_one_is_offered_as_a_new_customer(admin, account, things):
+    found = suggested(admin, account, "requester_own_id", "org_herr")
+    assert found == {"org_herring": "Herring & Sons · org_herring", "org_herr": "New customer: org_herr"}
+    assert suggested(admin, account, "requester_own_id", "org_herring") == {
+        "org_herring": "Herring & Sons · org_herring"
+    }
+
+
+@pytest.mark.parametrize(("term", "tag"), [("sea", "Sea Fish"), ("fish", "Sea Fish"), ("only", "only-licensed")])
+def test_tags_are_suggested_that_items_and_licences_have(admin, account, things, term, tag):
+    assert suggested(admin, account, "tags", term) == {tag: tag}
+
+
+def test_tags_of_another_account_are_not_suggested(admin, account, things):
+    assert list(suggested(admin, account, "tags", "news")) == ["news"]
+
+
+@pytest.mark.parametrize("field", ["content_ids", "policy_ids", "requester_own_id", "tags"])
+@pytest.mark.parametrize("term", ["", "\0", "x" * 5000, "%", "nobody"])
+def test_any_term_is_answered(admin, account, things, field, term):
+    suggested(admin, account, field, term)
+
+
+def test_of_no_account_or_one_that_one_may_not_see_nothing_is_suggested(sign_in, account, other_account, things):
+    client = sign_in(create_operator("eve", role="Editor", accounts=[other_account])[0])
+    for field in ("content_ids", "policy_ids", "requester_own_id", "tags"):
+        assert suggested(client, account, field, "herring") == {}
+    assert client.get(SUGGEST, {"field": "tags", "term": "news"}).json() == {"suggestions": []}
+
+
+def test_who_may_not_see_items_is_not_suggested_any(sign_in, staff, account, things):
+    client = sign_in(staff("licensing.add_license", accounts=[account]))
+    assert suggested(client, account, "content_ids", "herring") == {}
+
+
+def test_who_issues_no_licences_may_ask_for_neither(sign_in, account):
+    client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert client.get(SUGGEST, {"account": account.pk, "field": "tags"}).status_code == 403
+    assert client.post(PREVIEW, {"account": account.pk}).status_code == 403
+
+
+def test_the_fields_name_where_to_ask(admin, account, things):
+    assert f'data-suggest="{SUGGEST}"' in admin.get(ADD).content.decode()
+    html = admin.get(change_url(things["license"])).content.decode()
+    assert f'data-account="{account.pk}"' in html
+    assert "data-account" not in admin.get(ADD).content.decode()  # nothing of one page is left on another
+
+
+def test_the_preview_says_what_a_licence_covers_and_what_is_booked_now(admin, account, things):
+    fields = {"account": account.pk, "requester_own_id": "org_newco", "price_amount": "100", "price_currency": "USD"}
+    words = told(admin, **fields, tags="news\nsport", access_amount="0.05", access_currency="USD")
+    assert "New customer: org_newco." in words
+    assert "Covers 1 item." in words
+    assert "100.00 USD is booked now." in words
+    assert "Each access that it allows is charged 0.05 USD." in words
+    assert License.objects.filter(account=account).count() == 1
+    assert not LedgerEntry.objects.exists()
+
+
+def test_the_preview_names_single_items_and_a_known_customer(admin, account, things):
+    words = told(admin, account=account.pk, requester_own_id="org_herring", content_ids=things["item"].pk)
+    assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
+    assert "Covers 1 item: Herring quota." in words
+
+
+def test_the_preview_says_when_a_later_start_is_booked(admin, account):
+    start = {"starts_at_0": "2090-01-31", "starts_at_1": "12:00"}
+    words = told(admin, account=account.pk, price_amount="7", price_currency="JPY", **start)
+    assert "Covers everything." in words
+    assert "7 JPY is booked as of 2090-01-31 12:00 UTC." in words
+
+
+def test_the_preview_warns_of_a_type_that_no_policy_asks_for(admin, account, things):
+    words = told(admin, account=account.pk, license_type="comercial")
+    assert "Did you mean commercial?" in words
+
+
+def test_the_preview_of_a_change_says_what_is_taken_back_and_booked(admin, account):
+    held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
+    values = {name: value[0] for name, value in form_values(admin.get(change_url(held)).content.decode()).items()}
+
+    def change(**fields):
+        reply = admin.post(f"{PREVIEW}?license={held.pk}", {**values, **fields})
+        return " ".join(strip_tags(reply.content.decode()).split())
+
+    assert "booked" not in change()
+    assert "-10.00 EUR is booked" in change(price_amount="12")
+    assert "12.00 EUR is booked" in change(price_amount="12")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"price_amount": "x", "price_currency": "USD"},
+        {"price_amount": "1", "price_currency": "???"},
+        {"price_amount": "NaN", "price_currency": "USD"},
+        {"starts_at_0": "soon", "starts_at_1": "x"},
+        {"content_ids": "cnt_nonsense", "policy_ids": "x", "tags": "\0"},
+        {"requester_own_id": "\0"},
+    ],
+)
+def test_what_cannot_be_read_yet_is_left_out_of_the_preview(admin, account, fields):
+    assert "Covers" in told(admin, account=account.pk, **fields)
+
+
+def test_nothing_is_told_of_a_licence_or_an_account_that_one_may_not_see(sign_in, account, other_account):
+    client = sign_in(create_operator("eve", role="Editor", accounts=[account])[0])
+    held = factories.license(other_account, license_type="secret-tier")
+    assert client.post(f"{PREVIEW}?license={held.pk}", {}).status_code == 404
+    assert told(client, account=other_account.pk) == ""

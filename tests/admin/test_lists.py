@@ -1,0 +1,125 @@
+"""Lists are sorted by their columns, and filters are kept under a name."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import SavedFilter
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from operators.base.links import list_url
+from operators.base.paging import BoundedPaginator
+from operators.staff.services import create_operator
+from tests import factories
+
+LIST = list_url(License)
+
+
+def listed(client, model, column, direction="", **query):
+    """Sorted by the column of that heading."""
+    columns = client.get(list_url(model)).context["cl"].list_display
+    return client.get(list_url(model, o=f"{direction}{columns.index(column)}", **query))
+
+
+@pytest.fixture
+def licenses(account):
+    now = timezone.now()
+    for name, days, price in (("b", 30, 5), ("a", 20, 10), ("c", 10, 1)):
+        terms = {"price_amount": Decimal(price), "price_currency": "EUR", "expires_at": now + timedelta(days=days)}
+        factories.license(account, license_type=name, **terms)
+
+
+@pytest.mark.parametrize(("column", "order"), [("license_type", "abc"), ("term", "cab"), ("price", "cba")])
+def test_licences_are_sorted_by_a_column_in_both_directions(admin, licenses, column, order):
+    found = [held.license_type for held in listed(admin, License, column).context["cl"].result_list]
+    assert "".join(found) == order
+    found = [held.license_type for held in listed(admin, License, column, "-").context["cl"].result_list]
+    assert "".join(found) == order[::-1]
+
+
+def test_the_heading_of_a_column_that_sorts_is_a_link(admin, licenses):
+    html = admin.get(LIST).content.decode()
+    columns = admin.get(LIST).context["cl"].list_display
+    assert f'href="?o={columns.index("term")}"' in html
+    assert f'href="?o={columns.index("covers")}"' not in html
+
+
+def test_more_than_can_be_paged_through_stay_newest_first_and_say_so(admin, account, monkeypatch):
+    monkeypatch.setattr(BoundedPaginator, "MOST", 2)
+    for title in ("c", "a", "b"):
+        factories.content(account, title=title, category="two" if title != "b" else "one")
+    reply = listed(admin, Content, "title")
+    assert [item.title for item in reply.context["cl"].result_list] == ["b", "a", "c"]
+    assert "Narrow the filters to sort them" in reply.content.decode()
+    reply = listed(admin, Content, "title", category="two")
+    assert [item.title for item in reply.context["cl"].result_list] == ["a", "c"]
+    assert "Narrow the filters" not in reply.content.decode()
+
+
+# --- Saved filters ---------------------------------------------------------------------------------------------------
+
+
+def save(client, name, query="state=active&license_type=a"):
+    return client.post(f"{LIST}?{query}", {"_save_filters": "1", "name": name})
+
+
+def names(client):
+    return [one.name for one, _ in client.get(LIST).context["saved_filters"]]
+
+
+def test_filters_are_saved_under_a_name_and_lead_back_to_the_list(admin, licenses):
+    assert "Save these filters" not in admin.get(LIST).content.decode()
+    assert "Save these filters" in admin.get(f"{LIST}?license_type=a").content.decode()
+    reply = save(admin, "Type a", "license_type=a&state=&p=3")
+    assert reply.headers["Location"] == f"{LIST}?license_type=a"
+    html = admin.get(LIST).content.decode()
+    assert '<a href="?license_type=a">Type a</a>' in html
+    shown = admin.get(f"{LIST}?license_type=a").content.decode()
+    assert '<a href="?license_type=a" aria-current="true">Type a</a>' in shown
+    assert "Save these filters" not in shown
+
+
+def test_a_saved_filter_is_forgotten(admin):
+    save(admin, "One")
+    save(admin, "Two")
+    admin.post(LIST, {"_forget_filters": "One"})
+    assert names(admin) == ["Two"]
+
+
+def test_a_name_used_again_is_given_to_the_new_filters(admin):
+    save(admin, "One", "state=active")
+    save(admin, "One", "state=expired")
+    assert SavedFilter.objects.get().query == "state=expired"
+
+
+def test_filters_are_kept_for_oneself_on_their_own_list(admin, sign_in, account):
+    save(admin, "Mine")
+    assert names(sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])) == []
+    assert admin.get(list_url(Content)).context["saved_filters"] == []
+
+
+def test_a_viewer_saves_filters_too(sign_in, account):
+    client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    save(client, "Mine")
+    assert names(client) == ["Mine"]
+
+
+@pytest.mark.parametrize(("name", "query"), [("", "state=active"), ("x", ""), ("\0", "state=active"), ("x", "p=3")])
+def test_nothing_is_saved_without_a_name_or_filters(admin, name, query):
+    assert save(admin, name, query).status_code == 302
+    assert not SavedFilter.objects.exists()
+
+
+def test_so_many_are_saved_and_no_more(admin, monkeypatch):
+    monkeypatch.setattr("operators.base.saved_filters.MOST", 2)
+    for name in ("One", "Two", "Three", "Two"):
+        save(admin, name)
+    assert names(admin) == ["One", "Two"]
+
+
+def test_who_may_not_see_a_list_saves_nothing_on_it(sign_in, staff, account):
+    client = sign_in(staff("licensing.view_content", accounts=[account]))
+    assert save(client, "Mine").status_code == 403
+    assert not SavedFilter.objects.exists()

@@ -1,0 +1,106 @@
+"""The page that tells who came to the edge."""
+
+import html
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+
+from licensing.requesters.models import Requester
+from licensing.visits.models import VisitorDay
+
+PAGE = reverse("admin:visitors")
+
+
+@pytest.fixture
+def visits(account):
+    """Counted visits of one visitor: allowed, observed and denied."""
+
+    def make(requester_id, identified_by, counts, *, days=0, owner=account, name=None):
+        requester, _ = Requester.objects.get_or_create(
+            account=owner, requester_id=requester_id, defaults={"name": name}
+        )
+        now = timezone.now()
+        return VisitorDay.objects.create(
+            account=owner, day=(now - timedelta(days=days)).date(), requester=requester, identified_by=identified_by,
+            allowed=counts[0], observed=counts[1], denied=counts[2], last_seen=now - timedelta(days=days),
+        )  # fmt: skip
+
+    return make
+
+
+def rows_of(client, **query):
+    """The cells of each row of each table."""
+    reply = client.get(PAGE, query)
+    assert reply.status_code == 200
+    rows = re.findall(r"<tr>(.*?)</tr>", reply.content.decode(), re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(" ".join(strip_tags(cell).split())) for cell in row] for row in cells]
+
+
+def test_it_tells_who_came_verified_or_not_and_what_was_answered(admin, visits):
+    visits("crawler:gptbot", "address", (5, 0, 1), name="GPTBot")
+    visits("crawler:gptbot", "address", (2, 0, 0), days=3)
+    visits("unverified:gptbot", "user_agent", (0, 4, 1200), name="GPTBot (unverified)")
+    visits("anonymous", "nothing", (9, 0, 0))
+    rows = rows_of(admin)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert ["AI training", "published address", "7", "0", "1"] in rows
+    assert ["AI training", "User-Agent alone not verified", "0", "4", "1,200"] in rows
+    assert ["Others", "nothing not verified", "9", "0", "0"] in rows
+    [crawler] = [row for row in rows if row[0] == "GPTBot crawler:gptbot"]
+    assert crawler[1:6] == ["AI training", "published address", "7", "0", "1"]
+    assert crawler[6].startswith(today)
+
+
+def test_each_count_leads_to_its_decisions(admin, visits):
+    requester = visits("unverified:gptbot", "user_agent", (0, 4, 2)).requester
+    page = html.unescape(admin.get(PAGE).content.decode())
+    since = f"{timezone.now() - timedelta(days=29):%Y-%m-%d}"
+    for outcome in ("observed", "denied"):
+        link = re.search(rf'href="([^"]*outcome={outcome}[^"]*)"', page).group(1)
+        assert f"requester__id__exact={requester.pk}" in link
+        assert f"created_from_0={since}" in link
+        assert admin.get(link).status_code == 200
+    assert "outcome=allowed" not in page  # there are none
+
+
+def test_the_period_is_chosen(admin, visits):
+    visits("anonymous", "nothing", (3, 0, 0), days=60)
+    assert rows_of(admin) == []
+    assert "Nobody came" in admin.get(PAGE).content.decode()
+    assert ["Others", "nothing not verified", "3", "0", "0"] in rows_of(admin, period="90d")
+    assert "There is no such period" in admin.get(PAGE, {"period": "ever"}).content.decode()
+
+
+def test_one_account_is_chosen(admin, account, other_account, visits):
+    visits("anonymous", "nothing", (3, 0, 0))
+    visits("anonymous", "nothing", (4, 0, 0), owner=other_account)
+    assert ["Others", "nothing not verified", "7", "0", "0"] in rows_of(admin)
+    assert ["Others", "nothing not verified", "4", "0", "0"] in rows_of(admin, account=other_account.pk)
+
+
+def test_an_operator_sees_his_accounts_alone(staff, sign_in, account, other_account, visits):
+    visits("anonymous", "nothing", (3, 0, 0))
+    visits("anonymous", "nothing", (4, 0, 0), owner=other_account)
+    eve = sign_in(staff("analytics.view_accessevent", accounts=[account]))
+    assert ["Others", "nothing not verified", "3", "0", "0"] in rows_of(eve)
+    assert rows_of(eve, account=other_account.pk) == []
+
+
+def test_who_may_not_see_decisions_may_not_see_it(staff, sign_in, account):
+    eve = sign_in(staff("licensing.view_site", accounts=[account]))
+    assert eve.get(PAGE).status_code == 403
+    assert PAGE not in eve.get(reverse("admin:index")).content.decode()
+
+
+def test_it_takes_few_queries_and_shows_those_with_most(admin, account, visits, django_assert_max_num_queries):
+    for number in range(150):
+        visits(f"org_{number}", "license_token", (number + 1, 0, 0))
+    with django_assert_max_num_queries(24):
+        page = admin.get(PAGE).content.decode()
+    assert "And 50 more with fewer visits" in page
+    assert "org_149" in page

@@ -1,0 +1,113 @@
+"""The figures of one item or requester against the same recomputed from the events and entries one by one."""
+
+from collections import Counter, defaultdict
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+
+from analytics.events.retention import remember
+from analytics.revenue.of_one import revenue_of_one
+from analytics.rollups.roll_up import roll_up
+from analytics.usage import of_one
+from analytics.usage.of_one import usage_of_one
+from analytics.windows import DAY, Window
+from tests import factories, ledger
+from tests.analytics.recording import record_all, requester, some_events, utc
+
+WINDOW = Window(utc("2026-01-15"), utc("2026-02-14"), "day")
+
+
+@pytest.fixture
+def events(account, other_account):
+    made = some_events(account, 1_500, utc("2026-01-10"), 40, seed=5)
+    record_all([*made, *some_events(other_account, 200, utc("2026-01-10"), 40, seed=6)])
+    return made
+
+
+def of(events, one, key):
+    """The events of one of them within the window, by day: (requests, allowed)."""
+    days = defaultdict(lambda: [0, 0])
+    for event in events:
+        if getattr(event, one).pk == key and WINDOW.start <= event.created < WINDOW.end:
+            days[event.created.date()][0] += 1
+            days[event.created.date()][1] += event.reason is None
+    return days
+
+
+@pytest.mark.parametrize("one", ["content", "requester"])
+def test_usage_is_what_the_events_add_up_to(account, events, one):
+    for key in {getattr(event, one).pk for event in events}:
+        found, wanted = usage_of_one(one, account.pk, key, WINDOW), of(events, one, key)
+        assert [(day.date, day.requests, day.allowed) for day in found.days] == [
+            (bucket.date(), *wanted[bucket.date()]) for bucket in WINDOW.buckets()
+        ]
+        own = [event for event in events if getattr(event, one).pk == key]
+        assert Counter(dict(found.reasons)) == Counter(
+            event.reason for event in own if event.reason and WINDOW.start <= event.created < WINDOW.end
+        )
+        assert found.known_since is None
+
+
+@pytest.mark.parametrize("rolled_up", [False, True])
+@pytest.mark.parametrize("one", ["content", "requester"])
+def test_of_more_decisions_than_are_taken_apart_the_number_of_every_day_is_known(
+    account, events, monkeypatch, one, rolled_up
+):
+    monkeypatch.setattr(of_one, "MOST", 20)
+    if rolled_up:
+        roll_up()
+    for key in {getattr(event, one).pk for event in events}:
+        found, wanted = usage_of_one(one, account.pk, key, WINDOW), of(events, one, key)
+        assert [day.requests for day in found.days] == [wanted[bucket.date()][0] for bucket in WINDOW.buckets()]
+        assert (found.known_since is not None) is (sum(requests for requests, _ in wanted.values()) >= 20)
+        known = [day for day in found.days if day.allowed is not None]
+        assert [day.allowed for day in known] == [wanted[day.date][1] for day in known]
+        assert sum(count for _, count in found.reasons) == found.denied == sum(day.denied for day in known)
+
+
+def test_days_whose_decisions_were_purged_have_their_number_alone(account, events):
+    remember(utc("2026-02-01"))
+    key = events[0].requester.pk
+    found = usage_of_one("requester", account.pk, key, WINDOW)
+    assert found.known_since == date(2026, 2, 1)
+    assert [day.requests for day in found.days] == [
+        of(events, "requester", key)[bucket.date()][0] for bucket in WINDOW.buckets()
+    ]
+
+
+def test_nothing_was_asked_for_is_a_chart_of_noughts(account):
+    found = usage_of_one("requester", account.pk, requester(account, "quiet").pk, WINDOW)
+    assert (len(found.days), found.requests, found.reasons, found.known_since) == (30, 0, [], None)
+
+
+@pytest.mark.parametrize("one", ["content", "requester"])
+def test_revenue_is_by_currency_within_the_days(account, other_account, one):
+    mine, other = (
+        {"content": factories.content(account), "requester": requester(account, name)} for name in ("mine", "other")
+    )
+    for amount, currency, day in (
+        ("1.5", "EUR", "2026-01-15T00:00:00"),
+        ("2.25", "EUR", "2026-02-13T23:59:59"),
+        ("-0.000001", "EUR", "2026-02-01T12:00:00"),
+        ("7", "JPY", "2026-02-01T12:00:00"),
+        ("100", "EUR", "2026-01-14T23:59:59"),
+        ("100", "USD", "2026-02-14T00:00:00"),
+    ):
+        ledger.add(account, amount, currency=currency, occurred_at=utc(day), **mine)
+        ledger.add(account, "50", currency=currency, occurred_at=utc(day), **other)
+    found = revenue_of_one(one, account.pk, mine[one].pk, WINDOW.start.date(), WINDOW.end.date())
+    assert found == {"EUR": Decimal("3.749999"), "JPY": Decimal(7)}
+
+
+def test_a_charge_counts_before_and_after_the_roll_up(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    held = factories.license(account, per_access="0.05")
+    for _ in range(3):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    today = held.created.date()
+    for _ in range(2):
+        for one, key in (("requester", held.requester_id), ("content", item.pk)):
+            found = revenue_of_one(one, account.pk, key, today - DAY, today + timedelta(2))
+            assert found == {"USD": Decimal("0.15")}
+        roll_up()

@@ -1,0 +1,111 @@
+"""manage.py load_crawler_addresses: the ranges that operators publish, beside the table."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from licensing.edge import published_addresses
+from licensing.edge.crawlers import current_table
+
+PUBLISHED = {
+    "creationTime": "2026-11-20T10:00:00.000000",
+    "prefixes": [{"ipv4Prefix": "198.51.100.0/28"}, {"ipv6Prefix": "2001:db8:7::/48"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def _table_of_its_own(settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    current_table.looked_at = float("-inf")
+    yield
+    current_table.looked_at = float("-inf")
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads files with these contents; returns what the command prints."""
+
+    def load(crawler, *contents, **options):
+        paths = []
+        for number, content in enumerate(contents):
+            path = tmp_path / f"{number}.json"
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+            paths.append(str(path))
+        output = StringIO()
+        call_command("load_crawler_addresses", crawler, *paths, stdout=output, **options)
+        current_table.looked_at = float("-inf")
+        return output.getvalue()
+
+    return load
+
+
+def crawler_of(api, name):
+    [crawler] = [one for one in api.get("/v1/crawlers")["data"] if one["name"] == name]
+    return crawler
+
+
+def test_what_an_operator_publishes_is_loaded(api, load):
+    assert load("GPTBot", PUBLISHED) == "GPTBot: 2 address ranges, as of 2026-11-20.\n"
+    assert crawler_of(api, "GPTBot")["addresses"] == ["198.51.100.0/28", "2001:db8:7::/48"]
+    assert crawler_of(api, "ClaudeBot")["addresses"] == []
+    table = current_table.get()
+    gptbot = table.claimed_by("GPTBot/1.0")
+    assert table.is_at(gptbot, "198.51.100.9")
+    assert table.is_at(gptbot, "2001:db8:7:1::1")
+    assert table.is_at(gptbot, "::ffff:198.51.100.9")
+    assert not table.is_at(gptbot, "198.51.100.16")
+    assert not table.is_at(table.claimed_by("ClaudeBot"), "198.51.100.9")
+
+
+def test_programs_are_told_in_json(load):
+    told = json.loads(load("gptbot", PUBLISHED, {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}, json=True))
+    assert told == {"crawler": "GPTBot", "addresses": 3, "date": "2026-11-20"}
+
+
+def test_loading_again_takes_the_place_of_what_was_loaded(api, load):
+    load("GPTBot", PUBLISHED)
+    load("GPTBot", {"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]})
+    assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]
+
+
+def test_what_was_loaded_stays_when_the_table_is_updated(api, load, tmp_path):
+    load("GPTBot", PUBLISHED)
+    own = {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
+           "addresses": ["192.0.2.0/24"]}  # fmt: skip
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({"date": "2026-12-01", "crawlers": [own]}))
+    call_command("update_crawlers", str(table))
+    current_table.looked_at = float("-inf")
+    assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24", "198.51.100.0/28", "2001:db8:7::/48"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["", "[]", "{}", {"prefixes": []}, {"prefixes": [{}]}, {"prefixes": [{"ipv4Prefix": "198.51.100.1/24"}]},
+     {"prefixes": [{"ipv4Prefix": "0.0.0.0/0"}]}, {"prefixes": [{"ipv6Prefix": "::/0"}]},
+     {"prefixes": [{"ipv4Prefix": "10.0.0.0/7"}]}, {"prefixes": "198.51.100.0/24"}],
+)  # fmt: skip
+def test_a_file_that_is_wrong_changes_nothing(api, load, broken):
+    load("GPTBot", PUBLISHED)
+    with pytest.raises(CommandError):
+        load("GPTBot", PUBLISHED, broken)
+    assert len(crawler_of(api, "GPTBot")["addresses"]) == 2
+
+
+def test_a_file_that_is_too_long_is_refused(load, monkeypatch):
+    monkeypatch.setattr(published_addresses, "LONGEST_FILE", 10)
+    with pytest.raises(CommandError, match="larger"):
+        load("GPTBot", PUBLISHED)
+
+
+def test_a_crawler_that_the_table_does_not_know_is_refused(load):
+    with pytest.raises(CommandError, match="NoBot"):
+        load("NoBot", PUBLISHED)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(CommandError, match="nowhere"):
+        call_command("load_crawler_addresses", "GPTBot", str(tmp_path / "nowhere.json"))

@@ -1,0 +1,118 @@
+"""All that is wrong in the rules of a policy, told at once: nothing twice, and nothing that shows only afterwards."""
+
+import re
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.values.faults import MAX_FAULTS, Fault
+from licensing.policies.rules import parse_new_rules
+from tests.examples import examples
+
+RIGHT: dict[str, Any] = {
+    "action": "allow",
+    "priority": 1,
+    "conditions": {
+        "licenseType": ["a", "b"],
+        "hasValidLicense": True,
+        "contentType": ["article"],
+        "permission": ["read", "write"],
+        "ip": ["203.0.113.0/24", "2001:db8::7"],
+        "before": "2027-01-01",
+        "after": "2026-01-01",
+    },
+    "permissions": ["read", "full_access"],
+    "rateLimit": {"requests": 5, "period": "hour"},
+    "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
+    "message": "No.",
+}
+# Wrong values by their place in a rule, each with where it is told.
+WRONG: dict[str, list[tuple[object, list[str]]]] = {
+    "action": [("permit", [""]), (["allow"], [""])],
+    "priority": [(-1, [""]), ("1", [""]), (None, [""])],
+    "conditions.licenseType": [("", [""]), ([], [""]), (["a", "", 7], ["[1]", "[2]"])],
+    "conditions.hasValidLicense": [("true", [""])],
+    "conditions.contentType": [(["song", "article", "poem"], ["[0]", "[2]"])],
+    "conditions.permission": [("Read", [""]), ([None], ["[0]"])],
+    "conditions.ip": [("203.0.113.1/24", [""]), (["nowhere", "10.0.0.0/8"], ["[0]"])],
+    "conditions.before": [("soon", [""])],
+    "conditions.after": [(5, [""])],
+    "conditions.country": [("DE", [""])],
+    "conditions.default": [(True, [""])],
+    "permissions": [("read", [""]), (["read", "?", 1], ["[1]", "[2]"]), (["read"] * 51, [""])],
+    "rateLimit": [({}, [".requests", ".period"]), (5, [""]), ({"requests": 1, "period": "hour", "per": 2}, [".per"])],
+    "rateLimit.requests": [(0, [""])],
+    "rateLimit.period": [("year", [""])],
+    "pricePerAccess": [(None, [""]), ({"currency": "EUR"}, [".amount"])],
+    "pricePerAccess.amount": [("-1", [""]), (0, [""])],
+    "pricePerAccess.currency": [("XXX", [""]), (5, [""])],
+    "message": [("x" * 501, [""])],
+    "effect": [("allow", [""])],
+}
+
+
+def told(rules: object) -> list[str]:
+    try:
+        parse_new_rules(rules)
+    except Fault as fault:
+        return [one.path for one in fault.all()]
+    return []
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
+    """Rules with faults, and where these are."""
+    rules, faults = [], []
+    for index in range(draw(st.integers(1, 4))):
+        rule = deepcopy(RIGHT)
+        places = draw(st.lists(st.sampled_from(sorted(WRONG)), unique=True, max_size=6))
+        for place in places:
+            if any(place.startswith(f"{other}.") for other in places):
+                continue  # within what is replaced as a whole
+            value, where = draw(st.sampled_from(WRONG[place]))
+            *outer, name = place.split(".")
+            (rule[outer[0]] if outer else rule)[name] = deepcopy(value)
+            faults += [f"[{index}].{place}{end}" for end in where]
+        rules.append(rule)
+    return rules, faults
+
+
+def mend(rules: list[Any], path: str) -> None:
+    """Puts what is right in the place of what was told."""
+    index, *names = re.split(r"\.", path)
+    rule, right = rules[int(index.strip("[]"))], deepcopy(RIGHT)
+    *outer, name = [name.partition("[")[0] for name in names]
+    if outer:
+        rule, right = rule[outer[0]], right[outer[0]]
+    if name in right:
+        rule[name] = right[name]
+    else:
+        rule.pop(name, None)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(planted())
+def test_each_fault_is_told_once_and_none_is_left_when_they_are_mended(case: tuple[list[Any], list[str]]):
+    rules, faults = case
+    assert sorted(told(rules)) == sorted(faults)
+    for path in told(rules):
+        mend(rules, path)
+    assert told(rules) == []
+
+
+def test_what_only_allow_rules_have_is_told_of_a_deny_rule_and_no_more_of_it():
+    rule = {"action": "deny", "conditions": {"default": True}, "permissions": 5, "rateLimit": {}, "pricePerAccess": 1}
+    assert told([rule]) == ["[0].permissions", "[0].rateLimit", "[0].pricePerAccess"]
+
+
+def test_rules_that_are_too_many_or_too_large_are_not_looked_into():
+    assert told([{}] * 101) == told(["x" * 70_000]) == [""]
+
+
+def test_no_more_is_read_than_what_is_told():
+    """Half a second's worth of wrong values, if all were read."""
+    rule = {"action": "allow", "conditions": {name: [1] * 500 for name in ("licenseType", "tags", "category")}}
+    assert len(told([rule] * 15)) == MAX_FAULTS
+    assert told([rule] * 15)[-1] == f"[0].conditions.licenseType[{MAX_FAULTS - 1}]"

@@ -1,0 +1,142 @@
+"""Random policies of a site, and readers of the documents that are published of them, as crawlers read them.
+
+The readers know nothing of how documents are made. Where a format leaves open which of several lines counts, they take
+the most lenient.
+"""
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from hypothesis import strategies as st
+
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.rules import parse_rules
+
+USES = ("search", "ai_input", "ai_training")
+RSL = "{https://rslstandard.org/rsl}"
+NAMES = {
+    "search": {"search"}, "ai-input": {"ai_input"}, "ai-train": {"ai_training"}, "ai-use": {"ai_input"},
+    "train-ai": {"ai_training"}, "ai-index": set(), "ai-all": {"ai_input", "ai_training"}, "all": set(USES),
+}  # fmt: skip
+
+CONDITIONS = st.one_of(
+    st.just({"default": True}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "permission": st.lists(st.sampled_from(["read", *USES]), min_size=1, max_size=3, unique=True),
+            "hasValidLicense": st.booleans(),
+            "licenseType": st.sampled_from(["commercial", "press"]),
+            "ip": st.just("203.0.113.0/24"),
+            "requesterId": st.just("anonymous"),
+            "after": st.just("2026-01-01"),
+        },
+    ).filter(bool),
+)
+RULES = st.lists(
+    st.builds(
+        lambda action, conditions, permissions, limit, priority: {
+            "action": action,
+            "conditions": conditions,
+            **({"permissions": permissions} if action == "allow" else {}),
+            **({"rateLimit": {"requests": 1, "period": "day"}} if action == "allow" and limit else {}),
+            **({} if priority is None else {"priority": priority}),
+        },
+        st.sampled_from(["allow", "allow", "deny"]),
+        CONDITIONS,
+        st.lists(st.sampled_from(["full_access", "read", *USES]), min_size=1, max_size=3, unique=True),
+        st.sampled_from([False, False, True]),
+        st.one_of(st.none(), st.integers(0, 3)),
+    ),
+    max_size=4,
+)
+POLICIES = st.one_of(
+    st.none(),
+    st.builds(lambda rules, default: CompiledPolicy.of("pol_x", 1, default, parse_rules(rules)), RULES,
+              st.sampled_from(["allow", "deny"])),
+)  # fmt: skip
+PATTERNS = st.sampled_from(
+    ["/", "/*", "/a", "/a$", "/a/*", "/a/b$", "/*b", "/*.pdf$", "/%C3%A9/*", "/a*b", "/ab", "/a/bc*"]
+)
+PATHS = st.sampled_from(
+    ["/", "/a", "/a/", "/a/b", "/a/b/c", "/b", "/ab", "/a.pdf", "/a/b.pdf", "/%C3%A9/x", "/a/bcd", "/abb"]
+)
+ITEMS = st.lists(POLICIES, max_size=2)  # of what is registered at the host
+SEEKERS = st.builds(
+    lambda requester, valid, ip, month: {"requester_id": requester, "has_valid_license": valid, "ip": ip,
+                                         "license_types": ("commercial",) if valid else (), "month": month},
+    st.sampled_from(["anonymous", "crawler:gptbot"]), st.booleans(), st.none(), st.integers(1, 12),
+)  # fmt: skip
+
+
+def matches(pattern: str, url: str) -> bool:
+    """As RFC 9309 has it, the query being part of what is matched."""
+    text = pattern.removesuffix("$")
+    expression = ".*".join(map(re.escape, text.split("*")))
+    return re.match(expression + ("$" if pattern.endswith("$") else ""), url, re.DOTALL) is not None
+
+
+def most_specific(told: list[tuple[str, set[str]]], url: str) -> set[str] | None:
+    """The uses of the longest pattern that matches, of equals the most lenient; None where none matches."""
+    matching = [(pattern, uses) for pattern, uses in told if matches(pattern, url)]
+    longest = max((len(pattern) for pattern, _ in matching), default=-1)
+    found = [uses for pattern, uses in matching if len(pattern) == longest]
+    return set().union(*found) if found else None
+
+
+def read_rsl(document: bytes, url: str) -> set[str]:
+    """The uses that license.xml permits of a page, by its path and query; a prohibition goes before a permission."""
+    told = []
+    for content in ElementTree.fromstring(document):  # noqa: S314 - our own
+        uses: set[str] = set()
+        for license in content.iter(f"{RSL}license"):  # noqa: A001
+            assert license.find(f"{RSL}payment") is None  # there is nothing to pay for what is permitted
+            named = {kind: words_of(license, kind) for kind in ("permits", "prohibits")}
+            uses |= named["permits"] - named["prohibits"]
+        told.append((content.attrib["url"].removeprefix("https://pub.example"), uses))
+    return most_specific(told, url) or set()
+
+
+def words_of(license: ElementTree.Element, kind: str) -> set[str]:  # noqa: A002
+    words = [word for one in license.iter(f"{RSL}{kind}") for word in (one.text or "").split()]
+    return set().union(*(NAMES[word] for word in words))
+
+
+def read_content_usage(document: bytes, url: str) -> set[str]:
+    """The uses of the Content-Usage line with the longest path that matches; one without a path is about all."""
+    told = []
+    for line in lines_of(document, "Content-Usage"):
+        path, _, rest = line.partition(" ") if line.startswith("/") else ("", "", line)
+        told.append((path, granted(rest, "y")))
+    return most_specific(told, url) or set()
+
+
+def read_content_signal(document: bytes, url: str) -> set[str]:
+    """The uses of the group's signal, which is about every page."""
+    return set().union(*(granted(line, "yes") for line in lines_of(document, "Content-Signal")))
+
+
+def lines_of(document: bytes, name: str) -> list[str]:
+    pairs = (line.partition(":") for line in document.decode().splitlines())
+    return [value.strip() for key, _, value in pairs if key == name]
+
+
+def granted(text: str, word: str) -> set[str]:
+    pairs = (pair.strip().partition("=") for pair in text.split(","))
+    return set().union(*(NAMES[name] for name, _, value in pairs if value == word))
+
+
+def read_tdmrep(document: bytes, url: str) -> set[str]:
+    """Mining, which is training and input, where the first location that matches does not reserve it."""
+    told: list[dict[str, Any]] = json.loads(document)
+    first = next((one for one in told if matches(one["location"], url)), {"tdm-reservation": 0})
+    return {"ai_input", "ai_training"} if first["tdm-reservation"] == 0 else set()
+
+
+READERS = {
+    "/license.xml": [read_rsl],
+    "/robots.txt": [read_content_usage, read_content_signal],
+    "/.well-known/tdmrep.json": [read_tdmrep],
+}

@@ -1,0 +1,105 @@
+"""What a site publishes at this moment, looked at beside its policies."""
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from kit.outbound.client import Reply, Unreachable
+from kit.outbound.destinations import Refused
+from licensing.edge import site_published
+from licensing.edge.documents import Publication, terms_of_site, written
+from tests import factories
+
+SERVER = "https://licensing.example/olp"
+ROBOTS = b"User-agent: *\nLicense: https://pub.example/license.xml\nDisallow: /private\n"
+
+
+@pytest.fixture
+def told(account):
+    rules = {
+        "/free/*": factories.policy(account, factories.ALLOW_ALL),
+        "/premium/*": factories.policy(account),
+    }
+    site = factories.site(account, rules, host="pub.example")
+    return Publication("pub.example", terms_of_site(site), "Example Media", SERVER)
+
+
+@pytest.fixture
+def web(told):
+    """What is fetched, by its URL: at first all as it should be. An exception is raised, a number is a status."""
+    served = {f"https://pub.example{path}": body for path, body in written(told).items()}
+    return {**served, "https://pub.example/robots.txt": ROBOTS, f"{SERVER}/jwks.json": b'{"keys": []}'}
+
+
+@pytest.fixture
+def found(told, monkeypatch):
+    """The findings where this is what the web has."""
+
+    def found(web):
+        async def fetch(url):
+            body = web[url]
+            if isinstance(body, Exception):
+                raise body
+            return Reply(body, {}, b"") if isinstance(body, int) else Reply(200, {}, body)
+
+        monkeypatch.setattr(site_published, "fetch", fetch)
+        return [(one.code, one.pattern) for one in async_to_sync(site_published.look_at)(told)]
+
+    return found
+
+
+def test_nothing_is_found_where_all_is_as_it_should_be(found, web):
+    assert found(web) == []
+
+
+@pytest.mark.parametrize("failure", [404, 301, 500, Unreachable("There was no reply."), Refused("private")])
+@pytest.mark.parametrize(
+    "url", ["https://pub.example/license.xml", "https://pub.example/robots.txt", f"{SERVER}/jwks.json"]
+)
+def test_what_cannot_be_read_is_unreachable(found, web, url, failure):
+    assert found({**web, url: failure}) == [("unreachable", "")]
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Not found</html>", b"\xff", b"", b"<rsl xmlns='https://rslstandard.org/rsl'/>"]
+)
+def test_another_license_xml_is_told(found, web, body):
+    assert found({**web, "https://pub.example/license.xml": body}) == [("differs", "")]
+
+
+def test_another_tdmrep_is_told(found, web):
+    laxer = b'[{"location": "/", "tdm-reservation": 0}]'
+    assert found({**web, "https://pub.example/.well-known/tdmrep.json": laxer}) == [("differs", "")]
+
+
+def test_the_licence_server_may_have_been_asked_for_elsewhere(found, web):
+    elsewhere = web["https://pub.example/license.xml"].replace(SERVER.encode(), b"https://other.example/olp")
+    assert found({**web, "https://pub.example/license.xml": elsewhere}) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "findings"),
+    [
+        (b"Content-Signal: search=no, ai-train=no", []),
+        (b"Content-Signal: search=yes, ai-train=no", [("laxer_than_policy", "")]),
+        (b"Content-Usage: train-ai=y", [("laxer_than_policy", "")]),
+        (b"Content-Usage: /free/* train-ai=y", []),
+        (b"Content-Usage: /premium/* train-ai=y # no", [("laxer_than_policy", "/premium/*")]),
+        (b"Content-Usage: /elsewhere train-ai=y", [("laxer_than_policy", "/elsewhere")]),
+        (b"Content-Signal: search=yes\nContent-Usage: search=n", [("laxer_than_policy", ""), ("contradiction", "")]),
+    ],
+)
+def test_a_robots_txt_that_is_laxer_or_contradicts_itself_is_told(found, web, lines, findings):
+    assert found({**web, "https://pub.example/robots.txt": ROBOTS + lines}) == findings
+
+
+def test_a_robots_txt_that_names_no_license_is_told(found, web):
+    bare = b"User-agent: *\nDisallow: /private\n"
+    assert found({**web, "https://pub.example/robots.txt": bare}) == [("license_not_named", "")]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://pub.example/license.xml", "https://127.0.0.1/x", "https://10.0.0.1/license.xml"]
+)
+def test_nothing_is_fetched_from_inside(url):
+    with pytest.raises(Refused):
+        async_to_sync(site_published.fetch)(url)

@@ -1,0 +1,80 @@
+"""What a visitor says of himself in his User-Agent alone gains him nothing, whatever the policy."""
+
+import pytest
+
+from analytics.models import AccessEvent
+from licensing.access.recorded_decisions import recorded_answers
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.tokens import ask_token
+
+CLAIMS = ["GPTBot/1.0", "Googlebot/2.1", "archive.org_bot", "Claude-User/1.0"]
+TWICE = {**READERS, "rateLimit": {"requests": 2, "period": "month"}}
+SEARCHED = {"action": "allow", "conditions": {"permission": ["search"]}, "permissions": ["search"]}
+EVERYTHING = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+
+
+def denied(requester):
+    return {"action": "deny", "conditions": {"requesterId": requester}}
+
+
+@pytest.mark.parametrize("agent", CLAIMS)
+def test_what_is_denied_to_everybody_unknown_is_denied_to_who_claims_a_crawler(ask, site, agent):
+    site(denied("anonymous"), EVERYTHING)
+    assert told(ask("/premium/a")) == (402, "deny", "no_license")
+    assert told(ask("/premium/a", user_agent=agent)) == (402, "deny", "no_license")
+
+
+def test_fake_crawlers_can_be_denied_by_their_name(ask, site):
+    site(denied("unverified:googlebot"), EVERYTHING)
+    assert ask("/premium/a", user_agent="Googlebot/2.1").status == 402
+    assert ask("/premium/a").status == 200
+
+
+@pytest.mark.parametrize("agent", CLAIMS)
+def test_a_claim_opens_no_further_share_of_a_limit(ask, site, agent):
+    site({**EVERYTHING, "rateLimit": {"requests": 2, "period": "month"}})
+    assert [ask("/premium/a").status for _ in range(2)] == [200, 200]
+    assert told(ask("/premium/a", user_agent=agent)) == (429, "deny", "rate_limit_exceeded")
+
+
+def test_claims_use_up_the_limit_of_everybody_unknown(ask, site):
+    site({**EVERYTHING, "rateLimit": {"requests": 2, "period": "month"}})
+    assert [ask("/premium/a", user_agent=agent).status for agent in CLAIMS] == [200, 200, 429, 429]
+    assert ask("/premium/a").status == 429
+
+
+def test_a_metered_page_is_metered_for_who_claims_to_be_a_search_engine(ask, site):
+    site(SEARCHED, TWICE)
+    statuses = [ask("/premium/a", user_agent="Googlebot/2.1").status for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_a_metered_page_is_metered_for_the_holder_of_a_token_who_claims_to_be_one(ask, account, site):
+    site(SEARCHED, {**TWICE, "conditions": {"hasValidLicense": True}})
+    factories.license(account)
+    token = ask_token(*factories.license_client(account)).json()["access_token"]
+    sent = {"authorization": f"License {token}", "user_agent": "Googlebot/2.1"}
+    assert [ask("/premium/a", **sent).status for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_licence_for_a_claim_opens_nothing(ask, account, site):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, "unverified:gptbot")
+    assert ask("/premium/a", user_agent="GPTBot/1.0").status == 402
+
+
+@pytest.mark.parametrize("agent", CLAIMS)
+def test_a_claim_is_recorded_as_one(ask, site, agent):
+    site(READERS)
+    facts = event(ask("/premium/a", user_agent=agent)).facts
+    assert facts["identifiedBy"] == "user_agent"
+
+
+def test_a_decision_tells_whom_its_rules_were_applied_to(ask, site):
+    site(denied("anonymous"), EVERYTHING)
+    reply = ask("/premium/a", user_agent="GPTBot/1.0")
+    recorded = event(reply)
+    assert (recorded.requester.requester_id, recorded.facts["decidedAs"]) == ("unverified:gptbot", "anonymous")
+    [answer] = recorded_answers(AccessEvent.objects.select_related("requester"))
+    assert (answer.requester_id, answer.facts.requester_id) == ("unverified:gptbot", "anonymous")

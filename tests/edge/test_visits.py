@@ -1,0 +1,144 @@
+"""Who came to the edge, and what was answered: counted from the decisions, exactly."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+from django.utils import timezone
+
+from analytics.models import AccessEvent
+from analytics.windows import USAGE
+from licensing.visits import counting
+from licensing.visits.models import VisitorDay, VisitsCounted
+from licensing.visits.report import visitor_report
+from tests import factories
+from tests.edge.asking import READERS
+from tests.edge.tokens import ask_token, published
+
+AGENTS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1"]
+
+
+def report(*accounts, **query):
+    window = USAGE.parse(query, timezone.now(), lambda: None)
+    return visitor_report([account.pk for account in accounts], window)
+
+
+def shown(found):
+    """Requester, what told who it was, and the counts, of each visitor."""
+    return {
+        (one.requester.requester_id, one.identified_by.value): (
+            one.visits.allowed, one.visits.observed, one.visits.denied
+        )
+        for one in found.visitors
+    }  # fmt: skip
+
+
+def count_all():
+    """Counts everything that is recorded, as if its minutes were over."""
+    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
+
+
+@pytest.fixture
+def mixed(account):
+    """A site with pages that are open, closed, and closed for observation alone."""
+    factories.site(
+        account,
+        {
+            "/open/": factories.policy(account, READERS),
+            "/closed/": factories.policy(account, factories.DENY_ALL),
+            "/watched/": factories.policy(account, factories.DENY_ALL, mode="observe"),
+        },
+        host="pub.example",
+    )
+
+
+OUTCOMES = {"/open/a": 0, "/watched/a": 1, "/closed/a": 2}
+
+
+@pytest.mark.parametrize("when", ["before they are counted", "counted in between", "once they are counted"])
+def test_every_visit_is_counted_once(ask, account, mixed, when):
+    random, expected = Random(7), {}
+    for number in range(30):
+        page, agent = random.choice(list(OUTCOMES)), random.choice(AGENTS)
+        reply = ask(page, user_agent=agent)
+        place = 2 if reply.status != 200 else 1 if "X-Access-Would" in reply.headers else 0
+        expected.setdefault(reply.headers["X-Access-Requester"], Counter())[place] += 1
+        if when == "counted in between" and number == 15:
+            # As if what follows came later than what is counted.
+            VisitsCounted.objects.create(pk=1, until=timezone.now() - timedelta(seconds=30))
+            assert counting.count_stretch(counting.counted_until(), timezone.now())
+    if when == "once they are counted":
+        count_all()
+        assert VisitorDay.objects.exists()
+    found = shown(report(account))
+    assert {who: counts for (who, _), counts in found.items()} == {
+        who: tuple(counts[place] for place in range(3)) for who, counts in expected.items()
+    }
+
+
+def test_a_visitor_is_told_by_what_told_who_it_was(ask, account, mixed):
+    ask("/open/a")
+    ask("/open/a", user_agent="GPTBot/1.0")
+    own, text = factories.api_key(account)
+    ask("/open/a", authorization=f"Bearer {text}")
+    factories.license(account)
+    client = factories.license_client(account)
+    asked = {"resource": "https://pub.example/open/", "license": published("/open/")[0]}
+    token = ask_token(*client, **asked).json()["access_token"]
+    ask("/open/a", authorization=f"License {token}")
+    assert set(shown(report(account))) == {
+        ("anonymous", "nothing"), ("unverified:gptbot", "user_agent"), (own.pk, "api_key"),
+        ("org_acme", "license_token"),
+    }  # fmt: skip
+
+
+def test_the_classes_are_those_of_the_crawlers(ask, account, mixed):
+    for agent in AGENTS:
+        ask("/open/a", user_agent=agent)
+    told = [(one, by.value, visits.allowed + visits.denied) for one, by, visits in report(account).classes]
+    assert told == [("ai_training", "user_agent", 1), ("search", "user_agent", 1), ("other", "nothing", 1)]
+
+
+def test_a_check_is_no_visit(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    count_all()
+    assert not VisitorDay.objects.exists()
+    assert report(account).visitors == []
+
+
+def test_another_accounts_visitors_are_not_shown(ask, account, other_account, mixed):
+    ask("/open/a")
+    assert report(other_account).visitors == []
+    count_all()
+    assert report(other_account).visitors == []
+
+
+def test_what_is_counted_is_not_counted_again(ask, account, mixed):
+    ask("/open/a")
+    assert count_all()
+    begin = counting.counted_until() - counting.STEP
+    assert not counting.count_stretch(begin, timezone.now() + timedelta(hours=1))  # somebody else was first
+    ask("/open/a")
+    VisitsCounted.objects.update(until=AccessEvent.objects.order_by("-pk")[0].created)
+    count_all()
+    assert shown(report(account)) == {("anonymous", "nothing"): (2, 0, 0)}
+
+
+def test_days_outside_the_period_are_not_shown(ask, account, mixed):
+    ask("/open/a")
+    count_all()
+    day = (datetime.now(UTC) - timedelta(days=40)).date()
+    VisitorDay.objects.update(day=day)
+    assert report(account).visitors == []
+    assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
+
+
+def test_a_report_takes_few_queries_however_many_visits(ask, account, mixed, django_assert_max_num_queries):
+    for agent in AGENTS * 3:
+        ask("/open/a", user_agent=agent)
+    count_all()
+    ask("/open/a")
+    with django_assert_max_num_queries(8):
+        report(account)
