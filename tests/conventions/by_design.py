@@ -49,7 +49,7 @@ BY_DESIGN = (
     ByDesign("Nor what was sent under a key before.", message="This Idempotency-Key was used for another request."),
     ByDesign(
         "Nor the time: moments are compared with each other, with now, and with the years of a calendar.",
-        message="Must be later than startsAt.|Must be in the future: .*|((start|end)Date: )?Must be in the years .*|"
+        message="Must be later than startsAt.|Must be in the future.*|((start|end)Date: )?Must be in the years .*|"
         "startDate is after .*|Must not be after endDate.|This window has .* buckets.*",
     ),
     # --- What hangs on another field ---------------------------------------------------------------------------------

@@ -113,6 +113,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/access/decisions/{decision}", "access:check"),
     Endpoint("GET", "/v1/analytics/usage", "analytics:read"),
     Endpoint("GET", "/v1/analytics/observed", "analytics:read"),
+    Endpoint("GET", "/v1/analytics/visitors", "analytics:read"),
     Endpoint("GET", "/v1/accounts/me", ""),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),

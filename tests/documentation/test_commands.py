@@ -39,6 +39,7 @@ def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
         "artworks.jsonl.gz": gzip.compress(json.dumps({**ARTWORK, "subjects": ["moon"]}).encode()),
         "index.csv": INDEX.encode(),
         "rates.csv": RATES.encode(),
+        "gptbot.json": json.dumps({"prefixes": [{"ipv4Prefix": "198.51.100.0/28"}]}).encode(),
         "crawlers.json": block("docs/edge.md", '{"date"').encode(),
     }
     for name, content in files.items():

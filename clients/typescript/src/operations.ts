@@ -56,6 +56,11 @@ export abstract class Operations {
     return this.send({ method: "GET", path: `/v1/analytics/usage`, query });
   }
 
+  /** Get who came to the edge. */
+  getVisitors(query?: Query): Promise<Schemas["VisitorReportShown"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/visitors`, query });
+  }
+
   /** List API keys. */
   listApiKeys(query?: Query): AsyncGenerator<Schemas["ApiKey"]> {
     return this.pages({ method: "GET", path: `/v1/api-keys`, query });

@@ -90,6 +90,10 @@ class Operations:
         """Get usage analytics."""
         return cast("types.UsageReport", self.send(call("GET", "/v1/analytics/usage", query=query)))
 
+    def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
+        """Get who came to the edge."""
+        return cast("types.VisitorReportShown", self.send(call("GET", "/v1/analytics/visitors", query=query)))
+
     def list_api_keys(self, query: Query | None = None) -> Iterator[types.ApiKey]:
         """List API keys."""
         return self.pages(call("GET", "/v1/api-keys", query=query))
@@ -620,6 +624,10 @@ class AsyncOperations:
     async def get_usage_report(self, query: Query | None = None) -> types.UsageReport:
         """Get usage analytics."""
         return cast("types.UsageReport", await self.send(call("GET", "/v1/analytics/usage", query=query)))
+
+    async def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
+        """Get who came to the edge."""
+        return cast("types.VisitorReportShown", await self.send(call("GET", "/v1/analytics/visitors", query=query)))
 
     def list_api_keys(self, query: Query | None = None) -> AsyncIterator[types.ApiKey]:
         """List API keys."""

@@ -1,4 +1,4 @@
-# Shapes: 9e93e166c251a760
+# Shapes: b4a1c0a1cef279ac
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -147,36 +147,28 @@ class Context(TypedDict):
     userAgent: NotRequired[str | None]
 
 
+class ContextOfTest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
+
+
+class ContextOfTestRequest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
+
+
 class ContextShown(TypedDict):
     ip: NotRequired[str]
     userAgent: NotRequired[str]
 
 
-class Crawler(TypedDict):
-    """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
-    """
-
-    object: Literal["crawler"]
-    name: str
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    operator: str
-    userAgent: str
-    requesterId: str
-    addresses: list[str]
-    hosts: list[str]
-    sources: list[str]
-    signatureAgent: str | None
-
-
-class CrawlerTable(TypedDict):
-    """
-    The crawlers that are known.
-    """
-
-    object: Literal["crawler_table"]
-    date: str
-    data: list[Crawler]
+CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 Currency: TypeAlias = Literal[
@@ -512,6 +504,31 @@ class FindingShown(TypedDict):
     message: str
 
 
+class HeldLicenseOfTest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
+
+
+class HeldLicenseOfTestRequest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | str | None]
+
+
+Identification: TypeAlias = Literal[
+    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+]
+
+
 KeyType: TypeAlias = Literal["secret", "public"]
 
 
@@ -842,6 +859,28 @@ class Requester(TypedDict):
     hasValidLicense: NotRequired[bool | None]
 
 
+class RequesterOfTest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTest]]
+
+
+class RequesterOfTestRequest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTestRequest]]
+
+
 class RequesterShown(TypedDict):
     id: str
     name: str | None
@@ -1005,6 +1044,36 @@ class UsedContent(TypedDict):
 class Verdict(TypedDict):
     allowed: bool
     reason: Reason | None
+
+
+class VisitCounts(TypedDict):
+    """
+    What was answered.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+
+
+class VisitorShown(TypedDict):
+    """
+    A visitor, by the requester that its visits are decided and counted for.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+    id: str | None
+    name: str | None
 
 
 class WebhookAttempt(TypedDict):
@@ -1195,6 +1264,26 @@ class Conditions(TypedDict):
     after: NotRequired[str]
 
 
+class ContentOfTest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
+
+
+class ContentOfTestRequest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
+
+
 class ContentRequest(TypedDict):
     """
     An item that a publisher owns.
@@ -1208,6 +1297,33 @@ class ContentRequest(TypedDict):
     metadata: NotRequired[Metadata2 | None]
     tags: NotRequired[list[Tag] | None]
     status: NotRequired[ContentStatus]
+
+
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: CrawlerClass
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    hosts: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
 
 
 class CreatedApiKey(TypedDict):
@@ -1283,6 +1399,26 @@ class Event(TypedDict):
     created: str
     data: dict[str, Any]
     previous: NotRequired[dict[str, Any]]
+
+
+class ExpectedDecision(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
+
+
+class ExpectedDecisionRequest(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
 
 
 class License(TypedDict):
@@ -1503,6 +1639,34 @@ class PatchedWebhookEndpointRequest(TypedDict):
     headers: NotRequired[dict[str, str]]
 
 
+class PolicyTest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTest
+    content: NotRequired[ContentOfTest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | None]
+    expect: ExpectedDecision
+    context: NotRequired[ContextOfTest | None]
+
+
+class PolicyTestRequest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTestRequest
+    content: NotRequired[ContentOfTestRequest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | str | None]
+    expect: ExpectedDecisionRequest
+    context: NotRequired[ContextOfTestRequest | None]
+
+
 class RateLimit(TypedDict):
     """
     How often the rule allows, for each requester.
@@ -1600,6 +1764,19 @@ class UsageReport(TypedDict):
     topContent: list[UsedContent]
     topRequesters: list[ActiveRequester]
     byDenialReason: list[DenialReason]
+
+
+class VisitorReportShown(TypedDict):
+    """
+    Who came to the edge, verified or not, and what was answered.
+    """
+
+    object: Literal["visitor_report"]
+    startDate: str
+    endDate: str
+    total: int
+    byClass: list[VisitCounts]
+    visitors: list[VisitorShown]
 
 
 class WebhookEndpoint(TypedDict):
@@ -1861,6 +2038,7 @@ class PatchedPolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class Policy(TypedDict):
@@ -1875,6 +2053,7 @@ class Policy(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]
@@ -1890,6 +2069,7 @@ class PolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class PolicyRevision(TypedDict):
@@ -1904,6 +2084,7 @@ class PolicyRevision(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]
