@@ -1,4 +1,4 @@
-// Shapes: aed8093ddb14dd5e
+// Shapes: 1d3db460166fbd79
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -647,11 +647,8 @@ export interface components {
             object: "crawler";
             /** @description A name for people. */
             name: string;
-            /**
-             * @description The permission that its visits ask for; `other` asks for `read`.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /** @description The permission that its visits ask for; `other` asks for `read`. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
             /** @description Who runs it. */
             operator: string;
             /** @description The token that its User-Agent contains. */
@@ -667,6 +664,8 @@ export interface components {
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;
         };
+        /** @enum {string} */
+        CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
         /** @description The crawlers that are known. */
         CrawlerTable: {
             /**
@@ -970,6 +969,8 @@ export interface components {
             /** @description For people. */
             message: string;
         };
+        /** @enum {string} */
+        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
         /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */
@@ -2356,16 +2357,10 @@ export interface components {
         };
         /** @description What was answered. */
         VisitCounts: {
-            /**
-             * @description `other` for who is no known crawler.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
-            /**
-             * @description What told who it was.
-             * @enum {string}
-             */
-            identifiedBy: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
             /** @description Whether that is more than anybody could say of himself. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -2374,7 +2369,10 @@ export interface components {
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
             lastSeen: string;
         };
         /** @description Who came to the edge, verified or not, and what was answered. */
@@ -2396,22 +2394,17 @@ export interface components {
             endDate: string;
             /** @description How many visitors there are. */
             total: number;
+            /** @description All of them, by class and by what told who they were. */
             byClass: components["schemas"]["VisitCounts"][];
             /** @description The 100 with most visits. */
             visitors: components["schemas"]["VisitorShown"][];
         };
         /** @description A visitor, by the requester that its visits are decided and counted for. */
         VisitorShown: {
-            /**
-             * @description `other` for who is no known crawler.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
-            /**
-             * @description What told who it was.
-             * @enum {string}
-             */
-            identifiedBy: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
             /** @description Whether that is more than anybody could say of himself. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -2420,11 +2413,14 @@ export interface components {
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
             lastSeen: string;
             /** @description Null for one that has gone. */
             id: string | null;
-            /** @description A name for people. */
+            /** @description As it was given last. */
             name: string | null;
         };
         /** @description One attempt to deliver an event. */

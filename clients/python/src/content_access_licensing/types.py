@@ -1,4 +1,4 @@
-# Shapes: aed8093ddb14dd5e
+# Shapes: 1d3db460166fbd79
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -143,31 +143,7 @@ class ContextShown(TypedDict):
     userAgent: NotRequired[str]
 
 
-class Crawler(TypedDict):
-    """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
-    """
-
-    object: Literal["crawler"]
-    name: str
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    operator: str
-    userAgent: str
-    requesterId: str
-    addresses: list[str]
-    hosts: list[str]
-    sources: list[str]
-    signatureAgent: str | None
-
-
-class CrawlerTable(TypedDict):
-    """
-    The crawlers that are known.
-    """
-
-    object: Literal["crawler_table"]
-    date: str
-    data: list[Crawler]
+CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 Currency: TypeAlias = Literal[
@@ -463,6 +439,11 @@ class FindingShown(TypedDict):
     ]
     path: str
     message: str
+
+
+Identification: TypeAlias = Literal[
+    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+]
 
 
 KeyType: TypeAlias = Literal["secret", "public"]
@@ -946,8 +927,8 @@ class VisitCounts(TypedDict):
     What was answered.
     """
 
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    identifiedBy: Literal["license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"]
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
     verified: bool
     allowed: int
     observed: int
@@ -960,8 +941,8 @@ class VisitorShown(TypedDict):
     A visitor, by the requester that its visits are decided and counted for.
     """
 
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    identifiedBy: Literal["license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"]
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
     verified: bool
     allowed: int
     observed: int
@@ -1159,6 +1140,33 @@ class ContentRequest(TypedDict):
     metadata: NotRequired[Metadata2 | None]
     tags: NotRequired[list[Tag] | None]
     status: NotRequired[ContentStatus]
+
+
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: CrawlerClass
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    hosts: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
 
 
 class CreatedApiKey(TypedDict):
