@@ -5,6 +5,13 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collap
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+ADDRESS_SCHEMA: dict[str, object] = {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}
+RANGE_SCHEMA: dict[str, object] = {
+    "type": "string",
+    "format": "ip-range",
+    "pattern": "^[0-9A-Fa-f:.]+(/[0-9.]+)?$",
+    "example": "203.0.113.0/24",
+}
 
 
 def unmapped(address: Address) -> Address:

@@ -91,6 +91,11 @@ export abstract class Operations {
     return this.send({ method: "POST", path: `/v1/api-keys/${encodeURIComponent(id)}/rotate`, body, keyed: true, ...options });
   }
 
+  /** Create and change API keys in bulk. */
+  upsertApiKeys(body: Schemas["ApiKeyBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["ApiKeyBulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/api-keys/bulk`, body, keyed: true, ...options });
+  }
+
   /** List changes. */
   listAuditEntries(query?: Query): AsyncGenerator<Schemas["AuditEntry"]> {
     return this.pages({ method: "GET", path: `/v1/audit`, query });
@@ -199,6 +204,11 @@ export abstract class Operations {
   /** Revoke a licence. */
   revokeLicense(id: string, options?: { idempotencyKey?: string; ifMatch?: string }): Promise<Schemas["License"]> {
     return this.send({ method: "POST", path: `/v1/licenses/${encodeURIComponent(id)}/revoke`, keyed: true, answer: "License", ...options });
+  }
+
+  /** Issue and change licences in bulk. */
+  upsertLicenses(body: Schemas["LicenseBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LicenseBulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/licenses/bulk`, body, keyed: true, answer: "LicenseBulkOutcomes", ...options });
   }
 
   /** List policies. */

@@ -139,6 +139,15 @@ class Operations:
             ),
         )
 
+    def upsert_api_keys(
+        self, body: types.ApiKeyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.ApiKeyBulkOutcomes:
+        """Create and change API keys in bulk."""
+        return cast(
+            "types.ApiKeyBulkOutcomes",
+            self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
     def list_audit_entries(self, query: Query | None = None) -> Iterator[types.AuditEntry]:
         """List changes."""
         return self.pages(call("GET", "/v1/audit", query=query))
@@ -299,6 +308,24 @@ class Operations:
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
+                )
+            ),
+        )
+
+    def upsert_licenses(
+        self, body: types.LicenseBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseBulkOutcomes:
+        """Issue and change licences in bulk."""
+        return cast(
+            "types.LicenseBulkOutcomes",
+            self.send(
+                call(
+                    "POST",
+                    "/v1/licenses/bulk",
+                    body=body,
+                    answer="LicenseBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
                 )
             ),
         )
@@ -651,6 +678,15 @@ class AsyncOperations:
             ),
         )
 
+    async def upsert_api_keys(
+        self, body: types.ApiKeyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.ApiKeyBulkOutcomes:
+        """Create and change API keys in bulk."""
+        return cast(
+            "types.ApiKeyBulkOutcomes",
+            await self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
     def list_audit_entries(self, query: Query | None = None) -> AsyncIterator[types.AuditEntry]:
         """List changes."""
         return self.pages(call("GET", "/v1/audit", query=query))
@@ -818,6 +854,24 @@ class AsyncOperations:
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
+                )
+            ),
+        )
+
+    async def upsert_licenses(
+        self, body: types.LicenseBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseBulkOutcomes:
+        """Issue and change licences in bulk."""
+        return cast(
+            "types.LicenseBulkOutcomes",
+            await self.send(
+                call(
+                    "POST",
+                    "/v1/licenses/bulk",
+                    body=body,
+                    answer="LicenseBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
                 )
             ),
         )

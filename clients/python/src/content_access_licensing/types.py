@@ -1,4 +1,4 @@
-# Shapes: 1d3db460166fbd79
+# Shapes: c965213e2ef06b6a
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class PricePerAccess(TypedDict):
 
     amount: float | str
     currency: str
+
+
+AllowedIp: TypeAlias = str
 
 
 ApiKeyPermission: TypeAlias = Literal[
@@ -103,6 +106,9 @@ CategoryItem: TypeAlias = str
 PermissionItem: TypeAlias = str
 
 
+IpItem: TypeAlias = str
+
+
 class Metadata1(TypedDict):
     """
     Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
@@ -133,8 +139,11 @@ ContentStatus: TypeAlias = Literal["active", "archived"]
 ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
+Ip: TypeAlias = str | None
+
+
 class Context(TypedDict):
-    ip: NotRequired[str | None]
+    ip: NotRequired[Ip]
     userAgent: NotRequired[str | None]
 
 
@@ -362,6 +371,44 @@ ErrorCode: TypeAlias = Literal[
     "resource_revoked",
     "service_unavailable",
     "unsupported_media_type",
+]
+
+
+EventPattern: TypeAlias = Literal[
+    "*",
+    "access.*",
+    "api_key.*",
+    "content.*",
+    "import.*",
+    "license.*",
+    "limit.*",
+    "policy.*",
+    "revenue.*",
+    "webhook_endpoint.*",
+    "content.created",
+    "content.archived",
+    "content.updated",
+    "content.deleted",
+    "policy.created",
+    "policy.updated",
+    "policy.rolled_back",
+    "policy.deleted",
+    "api_key.created",
+    "api_key.updated",
+    "api_key.rotated",
+    "api_key.revoked",
+    "api_key.expiring",
+    "license.created",
+    "license.updated",
+    "license.revoked",
+    "license.expiring",
+    "license.expired",
+    "revenue.adjusted",
+    "import.finished",
+    "access.denied",
+    "access.allowed",
+    "limit.reached",
+    "webhook_endpoint.disabled",
 ]
 
 
@@ -597,6 +644,28 @@ class Offer(TypedDict):
     pricePerAccess: ChargeShown
 
 
+class OutcomeKey(TypedDict):
+    """
+    A key that was created, with its full text, or changed.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[AllowedIp]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: NotRequired[str]
+
+
+OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
+
+
 class OwnKey(TypedDict):
     """
     The key that asks.
@@ -650,7 +719,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -696,9 +765,6 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
-
-
-Event1: TypeAlias = str
 
 
 class PayingRequester(TypedDict):
@@ -1065,11 +1131,24 @@ class ApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
     revokedAt: str | None
+
+
+class ApiKeyBulkRowRequest(TypedDict):
+    """
+    A key to create, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    name: NotRequired[str]
+    type: NotRequired[KeyType]
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[AllowedIp]]
+    expiresAt: NotRequired[str | str | None]
 
 
 class ApiKeyRequest(TypedDict):
@@ -1080,7 +1159,7 @@ class ApiKeyRequest(TypedDict):
     name: str
     type: KeyType
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1122,7 +1201,7 @@ class Conditions(TypedDict):
     tags: NotRequired[str | list[Tag]]
     category: NotRequired[str | list[CategoryItem]]
     permission: NotRequired[str | list[PermissionItem]]
-    ip: NotRequired[str | list[str]]
+    ip: NotRequired[str | list[IpItem]]
     before: NotRequired[str]
     after: NotRequired[str]
 
@@ -1180,7 +1259,7 @@ class CreatedApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1265,6 +1344,42 @@ class License(TypedDict):
     revokedAt: str | None
     created: str
     updated: str
+
+
+class LicenseBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: OutcomeStatus
+    license: License | None
+    error: ErrorShown | None
+
+
+class LicenseBulkOutcomes(TypedDict):
+    data: list[LicenseBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class LicenseBulkRowRequest(TypedDict):
+    """
+    A licence to issue, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    requesterId: NotRequired[str]
+    requesterName: NotRequired[str | None]
+    licenseType: NotRequired[str]
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
 
 
 class LicenseRequest(TypedDict):
@@ -1419,11 +1534,11 @@ class PatchedWebhookEndpointRequest(TypedDict):
     """
 
     url: NotRequired[str]
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class RateLimit(TypedDict):
@@ -1455,7 +1570,7 @@ class Secret(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1546,7 +1661,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1563,11 +1678,11 @@ class WebhookEndpointRequest(TypedDict):
     """
 
     url: str
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class AllowRule(TypedDict):
@@ -1578,6 +1693,32 @@ class AllowRule(TypedDict):
     permissions: NotRequired[list[Permission]]
     rateLimit: NotRequired[RateLimit]
     pricePerAccess: NotRequired[PricePerAccess]
+
+
+class ApiKeyBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: Literal[200, 201, 403, 409, 422]
+    apiKey: OutcomeKey | None
+    error: ErrorShown | None
+
+
+class ApiKeyBulkOutcomes(TypedDict):
+    data: list[ApiKeyBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class ApiKeyBulkRequest(TypedDict):
+    """
+    Many keys at once.
+    """
+
+    items: list[ApiKeyBulkRowRequest]
 
 
 class BatchedDecision(TypedDict):
@@ -1682,6 +1823,14 @@ class Error(TypedDict):
     """
 
     error: ErrorDetail
+
+
+class LicenseBulkRequest(TypedDict):
+    """
+    Many licences at once.
+    """
+
+    items: list[LicenseBulkRowRequest]
 
 
 class OfferList(TypedDict):
@@ -1911,13 +2060,13 @@ class BulkOutcome(TypedDict):
     """
 
     index: int
-    status: Literal[200, 201, 409, 422]
+    status: OutcomeStatus
     content: Content | None
     error: ErrorShown | None
 
 
 class BulkOutcomes(TypedDict):
-    object: Literal["list"]
     data: list[BulkOutcome]
+    object: Literal["list"]
     hasMore: bool
     totalCount: int
