@@ -40,7 +40,8 @@ def observed_denials(account_id: str, start: datetime, end: datetime, site: Site
     return events if site is None else events.filter(content_id=site.pages_id)
 
 
-def observed_report(events: QuerySet[AccessEvent]) -> Observed:
+def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICED) -> Observed:
+    """Of the newest `most_priced` alone the prices are worked out."""
     reasons = events.order_by().values_list("observed").annotate(count=Count("pk")).order_by("-count", "observed")
     told = [(reason, count) for reason, count in reasons if reason]
     if not told:
@@ -54,15 +55,15 @@ def observed_report(events: QuerySet[AccessEvent]) -> Observed:
         requesters=list(requesters.order_by("-count", "requester__requester_id")[:TOP]),
         items=list(items.order_by("-count", "content_id")[:TOP]),
     )
-    add_prices(report, events)
+    add_prices(report, events, most_priced)
     return report
 
 
-def add_prices(report: Observed, events: QuerySet[AccessEvent]) -> None:
+def add_prices(report: Observed, events: QuerySet[AccessEvent], most: int) -> None:
     """Adds what the denied would have been asked to pay: the first offer to each."""
     at_stake: defaultdict[str, Decimal] = defaultdict(Decimal)
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    newest = events.select_related("requester").order_by("-created", "-id")[:MOST_PRICED]
+    newest = events.select_related("requester").order_by("-created", "-id")[:most]
     for answer in recorded_answers(newest.iterator(chunk_size=500)):
         report.priced += 1
         offer = next(offers(answer.policy, answer.facts), None)

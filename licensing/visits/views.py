@@ -44,7 +44,7 @@ class VisitorReportShown(serializers.Serializer):
     startDate = Timestamp()
     endDate = Timestamp(help_text="Itself included.")
     total = serializers.IntegerField(min_value=0, help_text="How many visitors there are.")
-    byClass = VisitCounts(many=True)
+    byClass = VisitCounts(many=True, help_text="All of them, by class and by what told who they were.")
     visitors = VisitorShown(many=True, help_text=f"The {TOP} with most visits.")
 
 

@@ -40,13 +40,15 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
 OBSERVED_FOR = timedelta(days=30)
+MOST_PRICED = 1_000  # of the observed denials, whose prices take the page its time
 
 
 def observed_facts(report: Observed) -> list[tuple[str, str]]:
     """The observed denials, as facts of a confirmation page."""
     facts = [("Would have been refused in 30 days", f"{report.total:,}")]
     if report.at_stake:
-        facts.append(("Revenue at stake", priced(report.at_stake)))
+        which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
+        facts.append(("Revenue at stake", f"{priced(report.at_stake)}{which}"))
     for row in report.requesters:
         name = row["requester__name"] or row["requester__requester_id"]
         sums = report.by_requester.get(row["requester__requester_id"], {})
@@ -168,7 +170,8 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
             self.log_change(request, site, "Enforced.")
             return f"The decisions on {site.host} are carried out."
 
-        report = observed_report(observed_denials(site.account_id, now - OBSERVED_FOR, now, site))
+        denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
+        report = observed_report(denials, MOST_PRICED)
         return confirm(
             request,
             self,

@@ -1,12 +1,16 @@
 """Sites in the admin: added, changed and deleted as the API does it."""
 
+from decimal import Decimal
+
 import pytest
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
+from licensing.edge.observed import Observed
 from licensing.sites.models import Site
+from operators.catalogue.sites import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import submit
@@ -94,6 +98,11 @@ def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, accou
     assert submit(admin, address).status_code == 302
     site.refresh_from_db()
     assert site.mode == "enforce"
+
+
+def test_the_page_says_of_how_many_the_revenue_is():
+    report = Observed(total=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")})
+    assert ("Revenue at stake", "2.5 EUR (of the newest 1,000)") in observed_facts(report)
 
 
 def test_policies_and_documents_are_shown_side_by_side(admin, account):

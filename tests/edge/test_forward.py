@@ -212,6 +212,20 @@ def test_the_edge_needs_its_key(ask, site):
     assert ask("/premium/a", x_licensing_key="svc_sk_nope").error["code"] == "invalid_api_key"
 
 
+def test_every_answer_links_to_the_terms(ask, account, site):
+    site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
+    link = '<https://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
+    powerless = factories.key_text(account, permissions=["content:read"])
+    replies = [
+        ask("/premium/a"), ask("/premium/a"), ask("/robots.txt"), ask("/elsewhere"),
+        ask("/premium/a", x_licensing_key=None), ask("/premium/a", x_licensing_key=powerless),
+        ask("/premium/a", authorization="License nope"), ask("/premium/a", crawler_max_price="much"),
+        ask("/premium/a", path="/v1/access/forward?deny=403", x_licensing_key="svc_sk_nope"),
+    ]  # fmt: skip
+    assert [reply.status for reply in replies] == [200, 429, 200, 200, 401, 403, 401, 400, 403]
+    assert [reply.headers.get("Link") for reply in replies] == [link] * 9
+
+
 def test_the_edges_key_needs_the_permission_of_checks(ask, account, site):
     site(READERS)
     reply = ask("/premium/a", x_licensing_key=factories.key_text(account, permissions=["content:read"]))

@@ -221,6 +221,19 @@ def test_visitors_get_the_status_of_the_decision(visit):
     assert visit.get("/open/a", headers={"Authorization": "License nope"}).status_code == 401
 
 
+def test_a_denial_has_a_body_for_the_visitor(visit, proxy):
+    visit.get("/once/a")
+    unknown = {"Authorization": "License nope"}
+    denied = [visit.get(path) for path in ("/licensed/a", "/searched/a", "/once/a")]
+    denied.append(visit.get("/open/a", headers=unknown))
+    assert [reply.status_code for reply in denied] == [402, 403, 429, 401]
+    if proxy.name == "nginx":  # which has pages of its own
+        assert all(str(reply.status_code) in reply.text for reply in denied)
+    else:
+        assert all(reply.json()["error"]["message"] for reply in denied)
+        assert denied[0].json()["error"]["message"] == "Not for you."
+
+
 def test_a_denial_says_what_would_help(visit):
     licensed, too_often = visit.get("/licensed/a"), [visit.get("/once/a") for _ in range(2)][1]
     assert licensed.headers["Link"] == '<http://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
@@ -255,6 +268,7 @@ def test_the_terms_are_published_under_the_sites_host(visit):
     assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
     assert b"https://pub.example/licensed/" in reply.content
     assert visit.get("/.well-known/tdmrep.json").json()[-1] == {"location": "/", "tdm-reservation": 1}
+    assert visit.get("/.well-known/tdm-policy.json").status_code == 404  # a licence opens no mining of these pages
 
 
 def test_from_observing_to_enforcing(visit, site):

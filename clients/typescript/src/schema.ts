@@ -2697,6 +2697,7 @@ export interface components {
             endDate: string;
             /** @description How many visitors there are. */
             total: number;
+            /** @description All of them, by class and by what told who they were. */
             byClass: components["schemas"]["VisitCounts"][];
             /** @description The 100 with most visits. */
             visitors: components["schemas"]["VisitorShown"][];
