@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
-from kit.values.timestamps import IS_DATE, parse_timestamp, render_timestamp
+from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -121,7 +121,6 @@ class Grammar:
         return window
 
     def documented(self) -> list[OpenApiParameter]:
-        moment = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
         both = "A date or a timestamp; the window includes it."
         return [
             OpenApiParameter(
@@ -132,9 +131,9 @@ class Grammar:
                 description="Whole UTC days that end today; `year` has 365 of them."
                 + (" `all` begins with the first event." if ALL in self.periods else ""),
             ),
-            OpenApiParameter("startDate", moment, description=f"Overrides `period`. {both}"),
+            OpenApiParameter("startDate", MOMENT_SCHEMA, description=f"Overrides `period`. {both}"),
             OpenApiParameter(
-                "endDate", str, description=f"Today by default. {both} Without startDate, ends the period."
+                "endDate", MOMENT_SCHEMA, description=f"Today by default. {both} Without startDate, ends the period."
             ),
             OpenApiParameter(
                 "groupBy",

@@ -12,6 +12,7 @@ from config import admin_settings, openapi_settings, server_settings
 from kit.environ import env, env_bool, env_choice, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import close_to_others, private_database, private_directory
+from kit.values.same_page import SamePage
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -252,6 +253,9 @@ CORS_EXPOSE_HEADERS = [
 ]  # fmt: skip
 
 DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/api-guide.md, Versions
+
+PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
+SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.of(env_list("SAME_PAGE"), PAGE_PARAMETERS))
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 

@@ -14,7 +14,7 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.signing import forget_signer
-from tests import append_only, factories, standing, templates, ways
+from tests import append_only, factories, served, standing, templates, ways
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
@@ -25,6 +25,7 @@ WITHOUT_DATABASE = {
     "clients": ["test_generated"],
     "commands": ["test_private_files"],
     "conventions": ["test_amounts", "test_imports", "test_money", "test_openapi", "test_typeids"],
+    "documentation": ["test_proofs"],
     "decisions": ["test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
     "edge": ["test_patterns"],
     "gateway": [
@@ -41,6 +42,7 @@ collect_ignore = (
 )
 SLOW = ("browser", "faults", "clients", "openapi")  # what `run.py test --fast` leaves out, too
 application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
+running, service = served.running, served.service
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -134,6 +134,8 @@ TYPES = [
 ]
 BY_NAME = {one.name: one for one in TYPES}
 SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
+# What an endpoint can name: everything, a group, a type.
+PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED}), *SUBSCRIBED]
 TO_BE_NAMED = [one.name for one in TYPES if one.must_be_named]
 
 

@@ -6,7 +6,7 @@ from typing import Unpack
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.events.types import SUBSCRIBED, covers
+from accounts.events.types import PATTERNS
 from accounts.webhooks.access import reasons_for_denials
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from kit.rest.fields import (
@@ -28,8 +28,10 @@ from kit.values.timestamps import render_timestamp
 MAX_PATTERNS = 50
 MAX_HEADERS = 20
 MAX_FILTERED = 100
-IS_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
-IS_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?").fullmatch
+HEADER_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}"
+HEADER_VALUE = r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?"
+IS_HEADER_NAME = re.compile(HEADER_NAME).fullmatch
+IS_HEADER_VALUE = re.compile(HEADER_VALUE).fullmatch
 # The service sets these, or they would change how the request is read.
 OWN_HEADERS = frozenset(
     {
@@ -54,12 +56,12 @@ OWN_HEADERS = frozenset(
 
 def parse_pattern(text: str) -> str:
     """A type of event, a group such as `content.*`, or `*`. Raises ValueError for what stands for no type."""
-    if not any(covers(text, name) for name in SUBSCRIBED):
+    if text not in PATTERNS:
         raise ValueError("Must be *, a group such as content.*, or a type of event such as content.created.")
     return text
 
 
-@extend_schema_field({"type": "string", "pattern": r"^(\*|[a-z_]+\.(\*|[a-z_]+))$", "example": "content.*"})
+@extend_schema_field({"type": "string", "enum": PATTERNS, "example": "content.*"})
 class Pattern(Parsed[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_pattern, **options)
@@ -68,7 +70,8 @@ class Pattern(Parsed[str]):
 @extend_schema_field(
     {
         "type": "object",
-        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "propertyNames": {"pattern": f"^{HEADER_NAME}$"},
+        "additionalProperties": {"type": "string", "pattern": f"^{HEADER_VALUE}$"},
         "maxProperties": MAX_HEADERS,
     }
 )
@@ -217,7 +220,7 @@ class EmptySerializer(StrictSerializer):
 class RedeliverySerializer(StrictSerializer):
     """Where to."""
 
-    webhookId = Text(max_length=100, help_text="The endpoint that gets the event once more.")
+    webhookId = Id("we", max_length=100, help_text="The endpoint that gets the event once more.")
 
 
 class RecoverySerializer(StrictSerializer):

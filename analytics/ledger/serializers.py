@@ -26,10 +26,10 @@ class LedgerEntrySerializer(StrictSerializer):
         source="occurred_at",
         help_text="Reports count it on this day and convert it at this day's rate. Now, unless given.",
     )
-    licenseId = Text(max_length=100, required=False, allow_null=True, source="license_id")
+    licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
     licenseType = Text(max_length=100, required=False, allow_null=True, source="license_type")
-    decisionId = Text(max_length=100, required=False, allow_null=True, source="decision_id")
-    contentId = Text(max_length=100, required=False, allow_null=True, source="content_id")
+    decisionId = Id("dec", max_length=100, required=False, allow_null=True, source="decision_id")
+    contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
     created = Timestamp(read_only=True)

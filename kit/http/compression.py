@@ -1,19 +1,54 @@
-"""gzip for replies over 1 kB, where a view allows it.
+"""Brotli or gzip for replies over 1 kB, where a view allows it.
 
 A reply with a secret beside text that a client sent is never compressed: its length would leak the secret (BREACH).
 Neither is one with a strong entity tag, which names the bytes as they are.
 """
 
-from django.http import HttpRequest, HttpResponse
+import re
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import brotli
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.utils.cache import patch_vary_headers
 
 LEAST_BYTES = 1024
+QUALITY = 4  # as fast as gzip, and smaller
+IS_REFUSED = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*").fullmatch
 
 
 class CompressionMiddleware(GZipMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_large = not isinstance(response, HttpResponse) or len(response.content) > LEAST_BYTES
-        if is_large and getattr(response, "may_be_compressed", False) and not response.has_header("ETag"):
-            return super().process_response(request, response)
-        return response
+        if not (is_large and getattr(response, "may_be_compressed", False)) or response.has_header("ETag"):
+            return response
+        if takes_brotli(request.headers.get("Accept-Encoding", "")) and not response.has_header("Content-Encoding"):
+            return by_brotli(response)
+        return super().process_response(request, response)
+
+
+def takes_brotli(accepted: str) -> bool:
+    codings = (part.partition(";") for part in accepted.split(","))
+    return any(name.strip().lower() == "br" and not IS_REFUSED(weight) for name, _, weight in codings)
+
+
+def by_brotli(response: HttpResponseBase) -> HttpResponseBase:
+    if isinstance(response, StreamingHttpResponse):
+        response.streaming_content = compressed(cast("Iterable[bytes]", response.streaming_content))
+        del response.headers["Content-Length"]
+    elif isinstance(response, HttpResponse):
+        response.content = brotli.compress(response.content, quality=QUALITY)
+        response.headers["Content-Length"] = str(len(response.content))
+    patch_vary_headers(response, ("Accept-Encoding",))
+    response.headers["Content-Encoding"] = "br"
+    return response
+
+
+def compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    packer = brotli.Compressor(quality=QUALITY)
+    for chunk in chunks:
+        if packed := packer.process(chunk):
+            yield packed
+    yield packer.finish()

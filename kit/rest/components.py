@@ -25,6 +25,8 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of what is never null, although it may be given so."""
+    if isinstance(schema["type"], str):
+        return schema
     return {**schema, "type": next(one for one in schema["type"] if one != "null")}
 
 
@@ -100,6 +102,7 @@ class Components:
         name = self.enumerations.get(frozenset(map(str, values)))
         if name is None:
             return schema
-        self.schemas.setdefault(name, {"type": "string", "enum": values})
+        type_ = "string" if isinstance(values[0], str) else "integer"
+        self.schemas.setdefault(name, {"type": type_, "enum": values})
         rest = {word: said for word, said in schema.items() if word not in ("type", "enum")}
         return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}

@@ -14,8 +14,10 @@ import orjson
 from kit.http.errors import InvalidRequest, PreconditionFailed
 
 TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
-IS_LIST = re.compile(rf"{TAG}(?:[ \t]*,[ \t]*{TAG})*").fullmatch
+TAGS = rf"{TAG}([ \t]*,[ \t]*{TAG})*"
+IS_LIST = re.compile(TAGS).fullmatch
 ANY = "*"
+SCHEMA: dict[str, object] = {"type": "string", "pattern": rf"^(\*|{TAGS})$"}
 
 
 def entity_tag(shown: Mapping[str, object], beside_state: frozenset[str]) -> str:

@@ -109,13 +109,16 @@ class Choice(serializers.ChoiceField):
 
 
 class Texts(serializers.ListField):
-    """An array of strings. Null is what an empty one is, and shown as that."""
+    """An array of strings, of `ids` with that prefix. Null is what an empty one is, and shown as that."""
 
     null_is_empty = True
     default_error_messages = {"not_a_list": "Must be an array."}
 
-    def __init__(self, *, max_items: int, max_length: int | None = None, **options: Unpack[FieldOptions]) -> None:
-        super().__init__(child=Text(max_length=max_length), max_length=max_items, **options)
+    def __init__(
+        self, *, max_items: int, max_length: int | None = None, ids: str | None = None, **options: Unpack[FieldOptions]
+    ) -> None:
+        child = Text(max_length=max_length) if ids is None else Id(ids, max_length=max_length)
+        super().__init__(child=child, max_length=max_items, **options)
 
     def to_internal_value(self, data: object) -> list[str]:
         if not isinstance(data, list):

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import after_prefix, by_code_point
 from kit.values import ids
-from kit.values.timestamps import parse_date, parse_day_end, parse_timestamp
+from kit.values.timestamps import MOMENT_SCHEMA, parse_date, parse_day_end, parse_timestamp
 
 MAX_MEMBERS = 100
 EQUALITY = ("eq", "ne", "in")
@@ -82,7 +82,7 @@ integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "ma
 boolean = Kind(parse_boolean, {"type": "boolean"})
 timestamp = Kind(
     parse_timestamp,
-    {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
+    MOMENT_SCHEMA,
     parse_day_end,
 )
 day = Kind(parse_date, {"type": "string", "format": "date"})

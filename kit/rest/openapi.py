@@ -105,14 +105,15 @@ class ApiSchema(AutoSchema):
     def further_parameters(self) -> list[dict[str, object]]:
         """The parameters that follow from the base of all views, and that drf-spectacular does not know."""
         view = self.endpoint
-        further = {
-            "Idempotency-Key": (IDEMPOTENCY_KEY, self.has_idempotency),
-            "If-Match": (IF_MATCH, view.action in view.conditional),
-            "If-None-Match": (IF_NONE_MATCH, view.action in view.tagged and self.method.upper() == "GET"),
-            "fields": (sparse.PARAMETER, self.method.upper() == "GET" and view.has_fields()),
-            "format": (FORMAT, view.action in view.exportable),
-        }
-        return [parameter for parameter, is_taken in further.values() if is_taken]
+        is_read = self.method.upper() == "GET"
+        further = [
+            (IDEMPOTENCY_KEY, self.has_idempotency),
+            (IF_MATCH, view.action in view.conditional),
+            (IF_NONE_MATCH, is_read and view.action in view.tagged),
+            (FORMAT, view.action in view.exportable),
+        ]
+        taken = [parameter for parameter, is_taken in further if is_taken]
+        return [*taken, sparse.parameter(view.serializer_class)] if is_read and view.has_fields() else taken
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, object]:
         # drf-spectacular takes a DELETE to answer with nothing; here it answers with what it did.

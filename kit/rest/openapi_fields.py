@@ -5,6 +5,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 from kit.values import ids
+from kit.values.timestamps import MOMENT_SCHEMA
+from kit.values.urls import URL_SCHEMA
 
 
 class TextExtension(OpenApiSerializerFieldExtension):
@@ -29,7 +31,7 @@ class UrlExtension(TextExtension):
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         schema = super().map_serializer_field(auto_schema, direction)
-        return {**schema, "format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"}
+        return {**schema, **URL_SCHEMA}
 
 
 class IdExtension(OpenApiSerializerFieldExtension):
@@ -48,5 +50,5 @@ class TimestampExtension(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         if direction == "request":
-            return {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+            return dict(MOMENT_SCHEMA)
         return {"type": "string", "format": "date-time"}

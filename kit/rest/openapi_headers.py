@@ -1,5 +1,7 @@
 """The headers of requests and replies in the OpenAPI document."""
 
+from kit.rest import conditional
+
 HEADERS: dict[str, object] = {
     "X-RateLimit-Limit": {
         "description": "Requests allowed in the window that has the least left, the UTC minute or the UTC day.",
@@ -59,11 +61,11 @@ IF_MATCH: dict[str, object] = {
     "name": "If-Match",
     "in": "header",
     "description": "The `ETag` that the resource was read with, or `*`. In any other state it is left as it is: 412.",
-    "schema": {"type": "string"},
+    "schema": conditional.SCHEMA,
 }
 IF_NONE_MATCH: dict[str, object] = {
     "name": "If-None-Match",
     "in": "header",
     "description": "The `ETag` of what the client has already. Where that is still so, the reply is a 304.",
-    "schema": {"type": "string"},
+    "schema": conditional.SCHEMA,
 }

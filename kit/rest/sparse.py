@@ -9,12 +9,17 @@ from kit.rest.export import fields_of
 from kit.values.json_values import Rendered
 
 ALWAYS = frozenset({"object", "id"})
-PARAMETER: dict[str, object] = {
-    "name": "fields",
-    "in": "query",
-    "description": "Names of fields, separated by commas: a resource has these alone, and `object` and `id`.",
-    "schema": {"type": "string", "pattern": "^[A-Za-z]+(,[A-Za-z]+)*$"},
-}
+
+
+def parameter(serializer: type[BaseSerializer]) -> dict[str, object]:
+    """`fields` in the OpenAPI document."""
+    name = f"({'|'.join(name for name, _ in fields_of(serializer))})"
+    return {
+        "name": "fields",
+        "in": "query",
+        "description": "Names of fields, separated by commas: a resource has these alone, and `object` and `id`.",
+        "schema": {"type": "string", "pattern": f"^{name}(,{name})*$"},
+    }
 
 
 def wanted_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:

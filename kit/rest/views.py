@@ -255,13 +255,13 @@ class ApiViewSet(Steps, GenericViewSet[M]):
 
         `once` holds the fields that only this reply shows.
         """
+        fields = wanted_fields(self.request.query_params, self.serializer_class)
         headers = {"ETag": self.tag_of(shown)}
         known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
         if known is not None and is_known(known, headers["ETag"]):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
             headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
-        fields = wanted_fields(self.request.query_params, self.serializer_class)
         return Response(picked({**shown, **(once or {})}, fields), status=status, headers=headers)
 
     def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:

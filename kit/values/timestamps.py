@@ -7,6 +7,7 @@ from functools import lru_cache
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+MOMENT_SCHEMA: dict[str, object] = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
 
 
 @lru_cache(maxsize=16)  # all checks of a batch are of one moment

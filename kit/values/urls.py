@@ -10,6 +10,11 @@ from urllib.parse import quote, quote_from_bytes, unquote, urlsplit
 
 import idna
 
+URL_SCHEMA: dict[str, object] = {
+    "type": "string",
+    "format": "uri",
+    "pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]+\S*$",
+}
 DEFAULT_PORTS = {"http": 80, "https": 443}
 UNRESERVED = r"A-Za-z0-9._~\-"
 SUB_DELIMITERS = "!$&'()*+,;="

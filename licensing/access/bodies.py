@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from kit.rest.fields import is_http_url
 from kit.values.faults import Fault
+from kit.values.networks import ADDRESS_SCHEMA, parse_ip
+from kit.values.urls import URL_SCHEMA
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
-from licensing.access.subjects import parse_ip
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
@@ -30,10 +31,8 @@ LicenseType = Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)]
 Permission = Annotated[
     str, Meta(pattern=rf"^{PERMISSION_PATTERN}\Z", extra_json_schema={"pattern": f"^{PERMISSION_PATTERN}$"})
 ]
-Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://", extra_json_schema={"format": "uri"})]
-Address = Annotated[
-    str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema={"format": "ip"})
-]
+Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://", extra_json_schema=URL_SCHEMA)]
+Address = Annotated[str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema=ADDRESS_SCHEMA)]
 
 
 class Body(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
@@ -243,7 +242,7 @@ def complete(
     ip = None
     if context is not None and context.ip is not None:
         try:
-            ip = parse_ip(context.ip)
+            ip = str(parse_ip(context.ip))
         except ValueError as error:
             tell(path, "context.ip", str(error), context)
     return Check(

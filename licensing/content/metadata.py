@@ -11,6 +11,7 @@ from enum import Enum, auto
 from kit.rest.components import nullable
 from licensing.bounds import MAX_WORD_COUNT
 
+KEY_PATTERN = "[A-Za-z0-9_.-]{1,64}"
 MAX_FURTHER_KEYS = 50
 MAX_FURTHER_TEXT = 500
 
@@ -63,6 +64,7 @@ COLUMNS = {one.name: one.column for one in ATTRIBUTES}
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {one.name: one.schema for one in ATTRIBUTES},
+    "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
     "additionalProperties": {
         "anyOf": [
             {"type": "string", "maxLength": MAX_FURTHER_TEXT},

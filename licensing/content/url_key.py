@@ -5,9 +5,16 @@ Equivalent URLs name one item, so that a denial cannot be walked round by anothe
 
 from hashlib import blake2b
 
+from django.conf import settings
+
 from kit.values.urls import normalised
 
 
 def source_key(url: str | None) -> bytes | None:
-    """A digest of the normal form of an http(s) URL. None for no URL."""
-    return None if url is None else blake2b(normalised(url).encode(), digest_size=16).digest()
+    """A digest of the normal form of an http(s) URL, and of what SAME_PAGE makes of that. None for no URL."""
+    if url is None:
+        return None
+    form = normalised(url)
+    if settings.SAME_PAGE is not None:
+        form = settings.SAME_PAGE.form(form)
+    return blake2b(form.encode(), digest_size=16).digest()

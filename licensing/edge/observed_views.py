@@ -52,6 +52,9 @@ class ObservedReport(serializers.Serializer):
     revenueAtStake = ChargeShown(many=True, help_text="What those would have been asked to pay, by currency.")
 
 
+SITE_ID = {"type": "string", "pattern": f"^site_{ids.TEXT}$"}
+
+
 class ObservedViewSet(AccountViewSet):
     permissions_required = {"observed": "analytics:read"}
     heavy = frozenset({"observed"})
@@ -61,7 +64,7 @@ class ObservedViewSet(AccountViewSet):
         summary="Get what would have been refused",
         parameters=[
             *(one for one in USAGE.documented() if one.name != "groupBy"),
-            OpenApiParameter("siteId", str, description="The pages of that site alone."),
+            OpenApiParameter("siteId", SITE_ID, description="The pages of that site alone."),
         ],
         responses=ObservedReport,
     )

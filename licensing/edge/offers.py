@@ -13,9 +13,10 @@ from rest_framework.response import Response
 
 from accounts.viewsets import ReadingViewSet
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
-from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, is_http_url
+from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Url, is_http_url
 from kit.rest.money import Money
 from kit.values.decimals import from_millionths
+from kit.values.urls import URL_SCHEMA
 from licensing.access.bodies import Check
 from licensing.access.decisions import Answer, decide_check, not_found
 from licensing.access.faults import URL_RULE
@@ -80,7 +81,7 @@ class OfferListSerializer(serializers.Serializer):
 class PageOrItemSerializer(StrictSerializer):
     """One of the two."""
 
-    url = Text(max_length=2048, required=False, help_text="The address of a page, or of a registered item,")
+    url = Url(required=False, help_text="The address of a page, or of a registered item,")
     contentId = Text(max_length=255, required=False, help_text="or an item by its id.")
 
 
@@ -100,7 +101,7 @@ class OfferViewSet(ReadingViewSet):
     @extend_schema(
         summary="Get the offers for an access",
         parameters=[
-            OpenApiParameter("url", str, description="The address of a page, or of a registered item,"),
+            OpenApiParameter("url", URL_SCHEMA, description="The address of a page, or of a registered item,"),
             OpenApiParameter("contentId", str, description="or an item by its id."),
             OpenApiParameter("requesterId", str, description="Whose licences count; without it anybody's access."),
             OpenApiParameter("permission", PERMISSION_SCHEMA, description="What the requester wants to do."),

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
 from kit.values.faults import Fault, Faults, read_each
-from kit.values.networks import Network, as_ipv4, joined
+from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import ContentType
 
@@ -141,10 +141,4 @@ def one_or_more_schema(member: Schema) -> Schema:
 
 
 PERMISSION_SCHEMA: Schema = {"type": "string", "pattern": f"^{PERMISSION_PATTERN}$", "example": "commercial_use"}
-TIMESTAMP_SCHEMA: Schema = {"type": "string", "format": "date-time"}
-NETWORK_SCHEMA: Schema = {
-    "type": "string",
-    "format": "ip-range",
-    "description": "An address or a CIDR range without host bits.",
-    "example": "203.0.113.0/24",
-}
+NETWORK_SCHEMA: Schema = {**RANGE_SCHEMA, "description": "An address or a CIDR range without host bits."}

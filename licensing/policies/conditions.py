@@ -11,11 +11,10 @@ from sys import getsizeof
 from typing import Any
 
 from kit.values.faults import Fault, Faults
-from kit.values.timestamps import render_timestamp
+from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
     PERMISSION_SCHEMA,
-    TIMESTAMP_SCHEMA,
     AddressRanges,
     Schema,
     content_type,
@@ -258,7 +257,7 @@ TYPES = (
         name="before",
         kind=Kind.MOMENT,
         build=build_before,
-        schema=TIMESTAMP_SCHEMA,
+        schema=MOMENT_SCHEMA,
         holds_if="it is earlier than that moment",
         words="it is before {}",
         place=10,
@@ -269,7 +268,7 @@ TYPES = (
         name="after",
         kind=Kind.MOMENT,
         build=build_after,
-        schema=TIMESTAMP_SCHEMA,
+        schema=MOMENT_SCHEMA,
         holds_if="it is that moment or later",
         words="it is {} or later",
         place=9,

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from kit.rest.components import COMPONENT, NULL, nullable, reference
+from kit.values.decimals import PLACES
 from licensing.policies import conditions, rules
 from licensing.policies.condition_values import PERMISSION_SCHEMA
 
@@ -20,6 +21,7 @@ CONDITIONS: dict[str, object] = {
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
 }
 
+DECIMAL = f"^(?=.*[1-9])(0|[1-9][0-9]{{0,{len(str(rules.MAX_PRICE)) - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
 RULE_FIELDS: dict[str, object] = {
     "priority": {
         "type": "integer",
@@ -56,7 +58,10 @@ ALLOW_FIELDS: dict[str, object] = {
         "properties": {
             "amount": {
                 "description": f"More than 0, at most {rules.MAX_PRICE:,}, with at most six places.",
-                "oneOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": rules.MAX_PRICE}, {"type": "string"}],
+                "oneOf": [
+                    {"type": "number", "exclusiveMinimum": 0, "maximum": rules.MAX_PRICE},
+                    {"type": "string", "pattern": DECIMAL},
+                ],
             },
             "currency": {"type": "string", "pattern": "^[A-Z]{3}$", "description": "ISO 4217, such as `EUR`."},
         },

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 MAX_HOST = 253
 HOST_RULE = "Must be a host name such as news.example, without scheme, port and path."
+HOST_PATTERN = r"^[^\s/:?#@]+$"  # as a schema says it, names in other scripts included
 IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
 PORT = re.compile(r":\d{1,5}$")
 

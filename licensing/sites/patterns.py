@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 MAX_PATTERN = 2048  # characters
+PATTERN = r"^/[^\s?#$]*\$?$"  # as a schema says it
 PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # that stand for themselves
 SEPARATORS = re.compile(r"[/\\]+")
 

@@ -1,27 +1,42 @@
 """Sites on the wire."""
 
+from typing import Unpack
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, Id, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, FieldOptions, Id, Parsed, StrictSerializer, Text, Timestamp
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
-from licensing.sites.hosts import parse_host
+from licensing.sites.hosts import HOST_PATTERN, parse_host
 from licensing.sites.models import Site, Unknown
-from licensing.sites.patterns import MAX_PATTERN, compiled, pattern_error
+from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
 from licensing.sites.services import RuleFields
 
 MAX_RULES = 200
 
 
+@extend_schema_field({"type": "string", "pattern": HOST_PATTERN, "example": "news.example"})
+class Host(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_host, **options)
+
+
+@extend_schema_field({"type": "string", "maxLength": MAX_PATTERN, "pattern": PATTERN, "example": "/premium/*"})
+class PathPattern(Text):
+    """Judged by `pattern_error`."""
+
+
 class SiteRuleSerializer(StrictSerializer):
     """Which policy the pages of a pattern have."""
 
-    pattern = Text(
+    pattern = PathPattern(
         max_length=MAX_PATTERN,
         help_text="The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.",
     )
-    policyId = Text(
+    policyId = Id(
+        "pol",
         max_length=100,
         required=False,
         allow_null=True,
@@ -59,7 +74,7 @@ class SiteSerializer(StrictSerializer):
 
     id = Id("site", read_only=True)
     object = Choice(choices=["site"], read_only=True)
-    host = Parsed(parse_host, help_text="Lower case, without scheme and port; one site for each host.")
+    host = Host(help_text="Lower case, without scheme and port; one site for each host.")
     mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
     rules = SiteRules(

@@ -39,6 +39,10 @@ saw.visits = [
   await visit(null, "https://pub.example/a"),
 ];
 
+const elsewhere = async () => new Response("<h1>Not found</h1>", { status: 404 });
+const lost = gate({ client: new Client({ apiKey, baseUrl, fetch: elsewhere }), requester: () => "org_globex" });
+saw.elsewhere = (await lost(new Request("https://pub.example/a"))).status;
+
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const now = String(Math.floor(Date.now() / 1000));
 const body = '{"type": "ping", "data": {"price": {"amount": 0.10}, "metadata": {"amount": 1.5}}}';

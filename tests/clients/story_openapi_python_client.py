@@ -79,7 +79,7 @@ assert isinstance(issued, License)
 charged = check_access.sync(client=client, body=Check(external_id="my-first", requester="org_globex"))
 assert isinstance(charged, Decision)
 report = get_revenue_report.sync(client=client, period=GetRevenueReportPeriod.VALUE_0)
-assert isinstance(report, RevenueReport | Error)
+assert isinstance(report, RevenueReport)
 
 found = list_content.sync(client=client, typein=[ContentType.ARTICLE, ContentType.REPORT])
 assert isinstance(found, PaginatedContentList)
@@ -93,6 +93,7 @@ saw = {
     "allowed": [allowed.allowed, allowed.permissions],
     "stats": shown.stats.to_dict() if shown.stats else None,
     "charge": charged.charge.to_dict() if charged.charge else None,
+    "total": report.summary.total,
     "found": [one.title for one in found.data],
     "file": len(file.text.splitlines()),
     "missing": missing.error.code,

@@ -4,26 +4,21 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from tests import factories
 from tests.clients.generate import ROOT
 from tests.openapi.node import TOOLS, needs_node
+from tests.served import Service
 
 
 @needs_node
-@pytest.mark.django_db(transaction=True)
-def test_the_story_in_typescript(tmp_path: Path, live_server: Any):
+def test_the_story_in_typescript(tmp_path: Path, service: Service):
     subprocess.run(
         [TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path], check=True, timeout=300
     )
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    key = factories.key_text(factories.account())
     story = Path(__file__).with_name("story.mjs")
     done = subprocess.run(
-        ["node", story, tmp_path, live_server.url, key],
+        ["node", story, tmp_path, service.url, service.key],
         env={**os.environ, "no_proxy": "*"},
         capture_output=True,
         text=True,
@@ -39,6 +34,7 @@ def test_the_story_in_typescript(tmp_path: Path, live_server: Any):
         "file": 4,
         "error": [True, 412, "precondition_failed", True],
         "visits": [402, 200, 200, 200],
+        "elsewhere": 503,
         "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
         "forged": "InvalidSignature",
     }

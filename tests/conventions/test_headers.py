@@ -2,6 +2,7 @@
 
 import gzip
 
+import brotli
 import orjson
 import pytest
 
@@ -9,7 +10,12 @@ from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each_endpoint, each_endpoint_with_key
 
-GZIP = {"Accept-Encoding": "br, gzip"}
+GZIP = {"Accept-Encoding": "gzip"}
+UNPACKED = {"br": brotli.decompress, "gzip": gzip.decompress}
+ACCEPTED = [
+    ("gzip", "gzip"), ("br", "br"), ("gzip, deflate, br", "br"), ("BR;q=0.5, gzip", "br"), ("br;q=0, gzip", "gzip"),
+    ("br;q=0.000,gzip;q=0.1", "gzip"), ("brr, gzip", "gzip"),
+]  # fmt: skip
 PREFERRING = [
     "application/problem+json",
     "application/problem+json, application/json;q=0.9",
@@ -42,19 +48,29 @@ def many(account):
         factories.content(account, title=f"Item {number}", external_id=f"a-{number}")
 
 
-def test_a_large_reply_is_compressed_for_who_takes_it(api, many):
-    plain, packed = api.get("/v1/content"), api.get("/v1/content", headers=GZIP)
-    assert packed.headers["Content-Encoding"] == "gzip"
+@pytest.mark.parametrize(("accepted", "coding"), ACCEPTED)
+def test_a_large_reply_is_compressed_for_who_takes_it(api, many, accepted, coding):
+    plain, packed = api.get("/v1/content"), api.get("/v1/content", headers={"Accept-Encoding": accepted})
+    assert packed.headers["Content-Encoding"] == coding
+    assert packed.headers["Content-Length"] == str(len(packed.content))
     assert "accept-encoding" in packed.headers["Vary"].lower()
     assert len(packed.content) < len(plain.content) / 3
-    assert gzip.decompress(packed.content) == plain.content
+    assert UNPACKED[coding](packed.content) == plain.content
     assert "Content-Encoding" not in plain.headers
 
 
-def test_a_file_is_compressed_too(api, many):
-    packed = api.get("/v1/revenue?format=csv", headers=GZIP)
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.content) == api.get("/v1/revenue?format=csv").content
+@pytest.mark.parametrize("accepted", ["", "identity", "br;q=0", "deflate"])
+def test_it_stays_as_it_is_for_who_does_not(api, many, accepted):
+    assert "Content-Encoding" not in api.get("/v1/content", headers={"Accept-Encoding": accepted}).headers
+
+
+@pytest.mark.parametrize("coding", UNPACKED)
+def test_a_file_is_compressed_too(api, many, coding):
+    packed = api.get("/v1/content?format=csv", headers={"Accept-Encoding": coding})
+    assert packed.headers["Content-Encoding"] == coding
+    plain = api.get("/v1/content?format=csv")
+    assert UNPACKED[coding](packed.content) == plain.content
+    assert len(packed.content) < len(plain.content) / 3
 
 
 def test_a_small_reply_is_not_compressed(api):
@@ -62,8 +78,10 @@ def test_a_small_reply_is_not_compressed(api):
 
 
 def test_the_document_is_a_tenth_of_its_size(anonymous):
-    plain, packed = (anonymous.get("/v1/openapi.json", headers=headers) for headers in ({}, GZIP))
-    assert len(packed.content) * 8 < len(plain.content)
+    plain, *packed = (
+        anonymous.get("/v1/openapi.json", headers={"Accept-Encoding": coding}) for coding in ("identity", *UNPACKED)
+    )
+    assert all(len(one.content) * 8 < len(plain.content) for one in packed)
 
 
 def test_a_reply_with_a_tag_stays_as_it_is(api):

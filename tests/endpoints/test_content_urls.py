@@ -5,9 +5,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
+from kit.values.same_page import SamePage
 from licensing.content.models import Content
+from licensing.content.rekeying import has_stale_keys
 from tests import factories
 
 PAGE = "https://pub.example/news/c"
@@ -175,6 +177,69 @@ def test_what_is_no_url_filters_everything_out(api, item, text):
 def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
     api.patch(f"/v1/content/{item.pk}", {"source": "https://pub.example/news/%64"})
     assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
+
+
+# --- What the publisher says is one page too -----------------------------------------------------------------------
+
+ONE_PAGE = [
+    (["trailing-slash"], [], "https://pub.example/news/c/", "https://pub.example/news/%63"),
+    (["trailing-slash"], [], "https://pub.example/", "https://pub.example"),
+    (["index.html"], [], "https://pub.example/news/", "https://pub.example/news/index.html"),
+    (["index.html"], [], "https://pub.example", "https://pub.example/index.html?"),
+    (["trailing-slash", "index.html"], [], "https://pub.example/news", "https://pub.example/news/index.html"),
+    (["query"], [], PAGE, f"{PAGE}?utm_source=mail&id=1"),
+    (["query"], ["id", "page"], f"{PAGE}?id=1&page=2", f"{PAGE}?page=2&utm_source=mail&%69d=1#part"),
+]
+TWO_PAGES = [
+    (["trailing-slash"], [], PAGE, f"{PAGE}//"),
+    (["index.html"], [], "https://pub.example/news", "https://pub.example/news/index.html"),
+    (["index.html"], [], PAGE, f"{PAGE}index.html"),
+    (["query"], ["id"], f"{PAGE}?id=1", f"{PAGE}?id=2"),
+    (["query"], ["id"], f"{PAGE}?id=1", PAGE),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "parameters", "kept", "sent"), [*ONE_PAGE, *((*one[:2], one[3], one[2]) for one in ONE_PAGE)]
+)
+def test_what_makes_no_difference_is_a_setting(found, account, settings, words, parameters, kept, sent):
+    settings.SAME_PAGE = SamePage.of(words, parameters)
+    assert found(sent) is None
+    item = factories.content(account, source=kept)
+    assert found(sent) == item.pk
+
+
+@pytest.mark.parametrize(("words", "parameters", "kept", "sent"), TWO_PAGES)
+def test_and_makes_none_of_what_it_does_not_name(found, account, settings, words, parameters, kept, sent):
+    settings.SAME_PAGE = SamePage.of(words, parameters)
+    factories.content(account, source=kept)
+    assert found(sent) is None
+
+
+def test_items_of_before_a_changed_setting_are_found_once_they_have_new_keys(found, account, item, settings):
+    settings.SAME_PAGE = SamePage.of(["trailing-slash"], [])
+    slashed = factories.content(account, source="https://pub.example/news/d/")
+    assert (found(f"{PAGE}/"), has_stale_keys()) == (item.pk, False)  # its own key had no slash
+
+    settings.SAME_PAGE = None
+    assert (found("https://pub.example/news/d/"), has_stale_keys()) == (None, True)
+    call_command("rekey_content", verbosity=0)
+    assert (found("https://pub.example/news/d/"), has_stale_keys()) == (slashed.pk, False)
+    assert found("https://pub.example/news/d") is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(account, settings):
+    factories.content(account, source=f"{PAGE}/")
+    settings.SAME_PAGE = SamePage.of(["trailing-slash"], [])
+    with pytest.raises(CommandError, match="rekey_content"):
+        call_command("serve")
+
+
+@pytest.mark.parametrize(("words", "parameters"), [(["slash"], []), (["trailing-slash"], ["id"]), ([], ["id"])])
+def test_a_setting_that_says_nothing_is_refused(words, parameters):
+    with pytest.raises(ValueError, match=r"takes|needs"):
+        SamePage.of(words, parameters)
 
 
 # --- What was stored before ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from kit.http.middleware import RequestIdFilter
 from kit.telemetry.logs import JsonLines, Lines, without_secrets
 from tests import factories
 from tests.client import ApiClient
+from tests.documentation.blocks import block
 
 CHECK = "/v1/access/check"
 ACCESS = ("method", "route", "status", "duration_ms", "account", "key")
@@ -89,6 +90,13 @@ def test_a_check_leaves_an_access_line_on_either_way(log, api, account, item, ex
     assert (line["method"], line["route"], line["status"]) == ("POST", CHECK, 200)
     assert (line["account"], line["key"][:4], line["request_id"]) == (account.pk, "key_", "from-the-caller")
     assert 0 < line["duration_ms"] < 10_000
+
+
+@pytest.mark.usefixtures("access_log")
+def test_the_guide_shows_the_fields_of_a_line(log, api, item):
+    api.post(CHECK, {"contentId": item.pk, "requester": "org_acme"})
+    [line] = log.lines("access")
+    assert json.loads(block("docs/observability.md", '{"time"')).keys() == line.keys()
 
 
 @pytest.mark.usefixtures("access_log")

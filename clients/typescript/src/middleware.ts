@@ -40,7 +40,8 @@ export function gate({ client, requester, unknown = "allow" }: GateOptions) {
       }
       return refused(refusal);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) {
+      // A 404 of something before the service says nothing about the page.
+      if (!(error instanceof ApiError && error.code === "resource_not_found")) {
         return refused([503, "The licence cannot be checked at the moment."]);
       }
       return unknown === "allow" ? undefined : refused([403, "This page is not licensed."]);

@@ -1,4 +1,4 @@
-// Shapes: ca6dea5540b0bbd0
+// Shapes: b4a1c0a1cef279ac
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -143,6 +143,53 @@ export interface components {
              * @description Null, or when the key was revoked.
              */
             readonly revokedAt: string | null;
+        };
+        /** @description What became of a row. */
+        ApiKeyBulkOutcome: {
+            /** @description Its place in `items`. */
+            index: number;
+            /**
+             * @description `201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the row, `409` a revoked key, or one that an earlier row is about.
+             * @enum {integer}
+             */
+            status: 200 | 201 | 403 | 409 | 422;
+            /** @description Null where there is an error. */
+            apiKey: components["schemas"]["OutcomeKey"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        ApiKeyBulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["ApiKeyBulkOutcome"][];
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description How many rows were sent. */
+            totalCount: number;
+        };
+        /** @description Many keys at once. */
+        ApiKeyBulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["ApiKeyBulkRowRequest"][];
+        };
+        /** @description A key to create, or what changes of the one that `id` names. */
+        ApiKeyBulkRowRequest: {
+            /** @description The key to change, as by PATCH. */
+            id?: string | null;
+            /** @description A label for people. Required of a new key. */
+            name?: string;
+            /** @description Required of a new key. `public` keys only ever read. */
+            type?: components["schemas"]["KeyType"];
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions?: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps?: string[];
+            /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @enum {string} */
         ApiKeyPermission: "content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*";
@@ -340,24 +387,21 @@ export interface components {
         BulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
-            /**
-             * @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.
-             * @enum {integer}
-             */
-            status: 200 | 201 | 409 | 422;
+            /** @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item. */
+            status: components["schemas"]["OutcomeStatus"];
             /** @description The item, without `stats`; null where there is an error. */
             content: components["schemas"]["Content"] | null;
             /** @description As the row would be answered alone. */
             error: components["schemas"]["ErrorShown"] | null;
         };
         BulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["BulkOutcome"][];
             /**
              * @description The kind of the object.
              * @enum {string}
              */
             object: "list";
-            /** @description The items of the list, in order. */
-            data: components["schemas"]["BulkOutcome"][];
             /** @description Always false. */
             hasMore: boolean;
             /** @description How many rows were sent. */
@@ -497,16 +541,10 @@ export interface components {
             permission?: string | string[];
             /** @description The requester's address. */
             ip?: string | string[];
-            /**
-             * Format: date-time
-             * @description Until this moment, exclusively.
-             */
-            before?: string;
-            /**
-             * Format: date-time
-             * @description From this moment on.
-             */
-            after?: string;
+            /** @description Until this moment, exclusively. */
+            before?: string | unknown | unknown;
+            /** @description From this moment on. */
+            after?: string | unknown | unknown;
         };
         /** @description An item that a publisher owns. */
         Content: {
@@ -574,6 +612,24 @@ export interface components {
              */
             readonly updated: string;
         };
+        /** @description What is known of the item. */
+        ContentOfTest: {
+            /** @description `article`, unless given. */
+            type?: components["schemas"]["ContentType"] | null;
+            /** @description Of the item. */
+            tags?: string[];
+            /** @description The item's category. */
+            category?: string | null;
+        };
+        /** @description What is known of the item. */
+        ContentOfTestRequest: {
+            /** @description `article`, unless given. */
+            type?: components["schemas"]["ContentType"] | null;
+            /** @description Of the item. */
+            tags?: string[];
+            /** @description The item's category. */
+            category?: string | null;
+        };
         /** @description An item that a publisher owns. */
         ContentRequest: {
             /** @description The publisher's own id of the item, unique in the account. */
@@ -624,13 +680,26 @@ export interface components {
         /** @enum {string} */
         ContentType: "article" | "report" | "image" | "dataset" | "video";
         Context: {
-            /**
-             * Format: ip
-             * @description The requester's address.
-             */
-            ip?: string | null;
+            /** @description The requester's address. */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
+        };
+        /** @description The circumstances of the request. */
+        ContextOfTest: {
+            /**
+             * Format: ip
+             * @description An IPv4 or IPv6 address.
+             */
+            ip?: string | null;
+        };
+        /** @description The circumstances of the request. */
+        ContextOfTestRequest: {
+            /**
+             * Format: ip
+             * @description An IPv4 or IPv6 address.
+             */
+            ip?: string | null;
         };
         ContextShown: {
             /** @description The requester's address. */
@@ -647,11 +716,8 @@ export interface components {
             object: "crawler";
             /** @description A name for people. */
             name: string;
-            /**
-             * @description The permission that its visits ask for; `other` asks for `read`.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /** @description The permission that its visits ask for; `other` asks for `read`. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
             /** @description Who runs it. */
             operator: string;
             /** @description The token that its User-Agent contains. */
@@ -667,6 +733,8 @@ export interface components {
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;
         };
+        /** @enum {string} */
+        CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
         /** @description The crawlers that are known. */
         CrawlerTable: {
             /**
@@ -928,7 +996,27 @@ export interface components {
             };
         };
         /** @enum {string} */
+        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
+        /** @enum {string} */
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "webhook_endpoint.disabled";
+        /** @description What has to come of it. Absent is what does not matter. */
+        ExpectedDecision: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Of a denial. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description The index of the rule that decides; null for none. */
+            matchedRule?: number | null;
+        };
+        /** @description What has to come of it. Absent is what does not matter. */
+        ExpectedDecisionRequest: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Of a denial. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description The index of the rule that decides; null for none. */
+            matchedRule?: number | null;
+        };
         FailedCondition: {
             /** @description The condition's name. */
             condition: string;
@@ -970,6 +1058,32 @@ export interface components {
             /** @description For people. */
             message: string;
         };
+        /** @description A licence that the service holds for the requester and the item. */
+        HeldLicenseOfTest: {
+            /** @description The tier of the licence. */
+            licenseType: string;
+            /**
+             * Format: date-time
+             * @description Long ago, unless given.
+             */
+            startsAt?: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt?: string | null;
+        };
+        /** @description A licence that the service holds for the requester and the item. */
+        HeldLicenseOfTestRequest: {
+            /** @description The tier of the licence. */
+            licenseType: string;
+            /** @description Long ago, unless given. */
+            startsAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+        };
+        /** @enum {string} */
+        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
         /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */
@@ -1079,6 +1193,60 @@ export interface components {
              * @enum {string}
              */
             source: "service" | "caller" | "offer";
+        };
+        /** @description What became of a row. */
+        LicenseBulkOutcome: {
+            /** @description Its place in `items`. */
+            index: number;
+            /** @description `201` issued, `200` changed, `422` a fault of the row, `409` a revoked licence, or one that an earlier row is about. */
+            status: components["schemas"]["OutcomeStatus"];
+            /** @description Null where there is an error. */
+            license: components["schemas"]["License"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        LicenseBulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["LicenseBulkOutcome"][];
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description How many rows were sent. */
+            totalCount: number;
+        };
+        /** @description Many licences at once. */
+        LicenseBulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["LicenseBulkRowRequest"][];
+        };
+        /** @description A licence to issue, or what changes of the one that `id` names. */
+        LicenseBulkRowRequest: {
+            /** @description The licence to change, as by PATCH. */
+            id?: string | null;
+            /** @description Required of a new one. The caller's own id. */
+            requesterId?: string;
+            /** @description The requester's name. */
+            requesterName?: string | null;
+            /** @description Required of a new one. */
+            licenseType?: string;
+            /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
+            contentIds?: string[] | null;
+            /** @description It also covers items that have one of these tags, */
+            tags?: string[] | null;
+            /** @description and items under one of these policies. */
+            policyIds?: string[] | null;
+            /** @description Now, unless given. In the years 2000 to 2999. */
+            startsAt?: string | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description Enters the ledger at `startsAt`. */
+            price?: components["schemas"]["MoneyRequest"] | null;
+            /** @description What each check costs that is allowed by this licence. */
+            pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
         };
         /** @description A requester's credentials at the licence server: `id` is the client_id. */
         LicenseClient: {
@@ -1354,6 +1522,51 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
+        /** @description A key that was created, with its full text, or changed. */
+        OutcomeKey: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @default api_key
+             * @enum {string}
+             */
+            readonly object: "api_key";
+            /** @description A label for people. */
+            name: string;
+            /** @description `public` keys only ever read. */
+            type: components["schemas"]["KeyType"];
+            /** @description The beginning of the key, to recognise it by. */
+            readonly prefix: string;
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps: string[];
+            /**
+             * Format: date-time
+             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             */
+            expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly createdAt: string;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null, or when the key was revoked.
+             */
+            readonly revokedAt: string | null;
+            /** @description The full key. Shown in this reply and never again. */
+            readonly key?: string;
+        };
+        /** @enum {integer} */
+        OutcomeStatus: 200 | 201 | 409 | 422;
         /** @description The account of the key that asks. */
         OwnAccount: {
             /** @description The resource's id. */
@@ -1395,7 +1608,10 @@ export interface components {
         };
         /** @description One of the two. */
         PageOrItemRequest: {
-            /** @description The address of a page, or of a registered item, */
+            /**
+             * Format: uri
+             * @description The address of a page, or of a registered item,
+             */
             url?: string;
             /** @description or an item by its id. */
             contentId?: string;
@@ -1720,10 +1936,15 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests?: components["schemas"]["PolicyTestRequest"][];
         };
         /** @description A host whose pages are decided at the edge. */
         PatchedSiteRequest: {
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host?: string;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
@@ -1740,7 +1961,7 @@ export interface components {
              */
             url?: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events?: string[];
+            events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -1783,6 +2004,8 @@ export interface components {
             defaultAction: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests: components["schemas"]["PolicyTest"][];
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**
@@ -1810,6 +2033,8 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests?: components["schemas"]["PolicyTestRequest"][];
         };
         /** @description A policy as it was in one of its versions; `updated` is when that was written, but for the first. */
         PolicyRevision: {
@@ -1832,6 +2057,8 @@ export interface components {
             defaultAction: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests: components["schemas"]["PolicyTest"][];
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**
@@ -1844,6 +2071,49 @@ export interface components {
              * @description Present after an update.
              */
             readonly updated?: string;
+        };
+        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        PolicyTest: {
+            /** @description What it shows. */
+            name?: string | null;
+            /** @description Who asks. */
+            requester: components["schemas"]["RequesterOfTest"];
+            /** @description What is known of the item. */
+            content?: components["schemas"]["ContentOfTest"] | null;
+            /**
+             * @description What the requester wants to do.
+             * @example commercial_use
+             */
+            permission?: string | null;
+            /**
+             * Format: date-time
+             * @description When; the moment of the trial, unless given.
+             */
+            at?: string | null;
+            /** @description What has to come of it. */
+            expect: components["schemas"]["ExpectedDecision"];
+            /** @description The circumstances. */
+            context?: components["schemas"]["ContextOfTest"] | null;
+        };
+        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        PolicyTestRequest: {
+            /** @description What it shows. */
+            name?: string | null;
+            /** @description Who asks. */
+            requester: components["schemas"]["RequesterOfTestRequest"];
+            /** @description What is known of the item. */
+            content?: components["schemas"]["ContentOfTestRequest"] | null;
+            /**
+             * @description What the requester wants to do.
+             * @example commercial_use
+             */
+            permission?: string | null;
+            /** @description When; the moment of the trial, unless given. */
+            at?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description What has to come of it. */
+            expect: components["schemas"]["ExpectedDecisionRequest"];
+            /** @description The circumstances. */
+            context?: components["schemas"]["ContextOfTestRequest"] | null;
         };
         /** @description How often the rule allows, for each requester. */
         RateLimit: {
@@ -1897,6 +2167,28 @@ export interface components {
             licenseType?: string | null;
             /** @description Likewise. */
             hasValidLicense?: boolean | null;
+        };
+        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        RequesterOfTest: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description What the caller vouches for. */
+            licenseType?: string | null;
+            /** @description Likewise. */
+            hasValidLicense?: boolean | null;
+            /** @description What the service holds for the requester and the item. */
+            licenses?: components["schemas"]["HeldLicenseOfTest"][];
+        };
+        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        RequesterOfTestRequest: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description What the caller vouches for. */
+            licenseType?: string | null;
+            /** @description Likewise. */
+            hasValidLicense?: boolean | null;
+            /** @description What the service holds for the requester and the item. */
+            licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
         };
         RequesterShown: {
             /** @description The resource's id. */
@@ -2012,7 +2304,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events: string[];
+            events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -2134,7 +2426,10 @@ export interface components {
              * @enum {string}
              */
             readonly object: "site";
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host: string;
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
@@ -2155,7 +2450,10 @@ export interface components {
         };
         /** @description A host whose pages are decided at the edge. */
         SiteRequest: {
-            /** @description Lower case, without scheme and port; one site for each host. */
+            /**
+             * @description Lower case, without scheme and port; one site for each host.
+             * @example news.example
+             */
             host: string;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
@@ -2166,14 +2464,20 @@ export interface components {
         };
         /** @description Which policy the pages of a pattern have. */
         SiteRule: {
-            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            /**
+             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @example /premium/*
+             */
             pattern: string;
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId: string | null;
         };
         /** @description Which policy the pages of a pattern have. */
         SiteRuleRequest: {
-            /** @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins. */
+            /**
+             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @example /premium/*
+             */
             pattern: string;
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId?: string | null;
@@ -2354,6 +2658,73 @@ export interface components {
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
         };
+        /** @description What was answered. */
+        VisitCounts: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+        };
+        /** @description Who came to the edge, verified or not, and what was answered. */
+        VisitorReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "visitor_report";
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description How many visitors there are. */
+            total: number;
+            byClass: components["schemas"]["VisitCounts"][];
+            /** @description The 100 with most visits. */
+            visitors: components["schemas"]["VisitorShown"][];
+        };
+        /** @description A visitor, by the requester that its visits are decided and counted for. */
+        VisitorShown: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+            /** @description Null for one that has gone. */
+            id: string | null;
+            /** @description As it was given last. */
+            name: string | null;
+        };
         /** @description One attempt to deliver an event. */
         WebhookAttempt: {
             /** @description The resource's id. */
@@ -2407,7 +2778,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events: string[];
+            events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
@@ -2441,7 +2812,7 @@ export interface components {
              */
             url: string;
             /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
-            events?: string[];
+            events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
             /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */

@@ -9,11 +9,13 @@ import uvicorn
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from config.server.open_files import allow_connections
 from kit.telemetry.workers import shared_metrics
+from licensing.content.rekeying import has_stale_keys
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ class Command(BaseCommand):
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
+        check_urls()
         allow_connections(settings.MAX_CONNECTIONS)
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
@@ -56,6 +59,18 @@ class Command(BaseCommand):
             serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
         else:
             uvicorn.run(**options_of(settings.PORT))
+
+
+def check_urls() -> None:
+    """Raises CommandError where items are not found by their URLs, which would let a denied page pass as unknown."""
+    try:
+        is_stale = has_stale_keys()
+    except DatabaseError:  # the service starts without its database, and answers 503 until that is there
+        return
+    finally:
+        connections.close_all()
+    if is_stale:
+        raise CommandError("SAME_PAGE or PAGE_PARAMETERS has changed: run `manage.py rekey_content` first.")
 
 
 def check_free(host: str, port: int) -> None:

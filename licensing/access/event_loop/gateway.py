@@ -183,7 +183,8 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            for requester_id, name in check.requesters:
+            one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
+            for requester_id, name in one if check.and_requester_id is None else check.requesters:
                 requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
                 if requester is None or requester.is_renamed_by(name):
                     missing.requesters.add(requester_id)

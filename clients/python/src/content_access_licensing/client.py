@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 
 from content_access_licensing.operations import AsyncOperations, Operations
-from content_access_licensing.protocol import Call, Query, error_of, parsed, request, wait_after
+from content_access_licensing.protocol import Call, Query, error_of, request, result_of, wait_after
 
 
 class Client(Operations):
@@ -35,7 +35,7 @@ class Client(Operations):
             try:
                 failed = reply = self.http.send(request(self.http, call))
                 if reply.is_success:
-                    return parsed(reply.content, call.answer)
+                    return result_of(reply, call.answer)
             except httpx.TransportError as error:
                 failed = error
             wait = wait_after(call, attempt, failed) if attempt < self.retries else None
@@ -95,7 +95,7 @@ class AsyncClient(AsyncOperations):
             try:
                 failed = reply = await self.http.send(request(self.http, call))
                 if reply.is_success:
-                    return parsed(reply.content, call.answer)
+                    return result_of(reply, call.answer)
             except httpx.TransportError as error:
                 failed = error
             wait = wait_after(call, attempt, failed) if attempt < self.retries else None

@@ -90,6 +90,14 @@ def worded(value: Any, amounts: frozenset[str], *, is_money: bool) -> Any:
     return value
 
 
+def result_of(reply: httpx.Response, answer: str) -> Any:
+    """What a successful reply says. Raises ServiceError for one that is not from the service."""
+    try:
+        return parsed(reply.content, answer)
+    except ValueError:
+        raise error_of(reply) from None
+
+
 def error_of(reply: httpx.Response) -> ApiError:
     request_id = reply.headers.get("X-Request-Id")
     try:

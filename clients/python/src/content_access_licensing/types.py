@@ -1,4 +1,4 @@
-# Shapes: ca6dea5540b0bbd0
+# Shapes: b4a1c0a1cef279ac
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class PricePerAccess(TypedDict):
 
     amount: float | str
     currency: str
+
+
+AllowedIp: TypeAlias = str
 
 
 ApiKeyPermission: TypeAlias = Literal[
@@ -103,6 +106,9 @@ CategoryItem: TypeAlias = str
 PermissionItem: TypeAlias = str
 
 
+IpItem: TypeAlias = str
+
+
 class Metadata1(TypedDict):
     """
     Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
@@ -133,9 +139,28 @@ ContentStatus: TypeAlias = Literal["active", "archived"]
 ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
+Ip: TypeAlias = str | None
+
+
 class Context(TypedDict):
-    ip: NotRequired[str | None]
+    ip: NotRequired[Ip]
     userAgent: NotRequired[str | None]
+
+
+class ContextOfTest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
+
+
+class ContextOfTestRequest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
 
 
 class ContextShown(TypedDict):
@@ -143,31 +168,7 @@ class ContextShown(TypedDict):
     userAgent: NotRequired[str]
 
 
-class Crawler(TypedDict):
-    """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
-    """
-
-    object: Literal["crawler"]
-    name: str
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    operator: str
-    userAgent: str
-    requesterId: str
-    addresses: list[str]
-    hosts: list[str]
-    sources: list[str]
-    signatureAgent: str | None
-
-
-class CrawlerTable(TypedDict):
-    """
-    The crawlers that are known.
-    """
-
-    object: Literal["crawler_table"]
-    date: str
-    data: list[Crawler]
+CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 Currency: TypeAlias = Literal[
@@ -389,6 +390,44 @@ ErrorCode: TypeAlias = Literal[
 ]
 
 
+EventPattern: TypeAlias = Literal[
+    "*",
+    "access.*",
+    "api_key.*",
+    "content.*",
+    "import.*",
+    "license.*",
+    "limit.*",
+    "policy.*",
+    "revenue.*",
+    "webhook_endpoint.*",
+    "content.created",
+    "content.archived",
+    "content.updated",
+    "content.deleted",
+    "policy.created",
+    "policy.updated",
+    "policy.rolled_back",
+    "policy.deleted",
+    "api_key.created",
+    "api_key.updated",
+    "api_key.rotated",
+    "api_key.revoked",
+    "api_key.expiring",
+    "license.created",
+    "license.updated",
+    "license.revoked",
+    "license.expiring",
+    "license.expired",
+    "revenue.adjusted",
+    "import.finished",
+    "access.denied",
+    "access.allowed",
+    "limit.reached",
+    "webhook_endpoint.disabled",
+]
+
+
 EventType: TypeAlias = Literal[
     "access.allowed",
     "access.denied",
@@ -463,6 +502,31 @@ class FindingShown(TypedDict):
     ]
     path: str
     message: str
+
+
+class HeldLicenseOfTest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
+
+
+class HeldLicenseOfTestRequest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | str | None]
+
+
+Identification: TypeAlias = Literal[
+    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+]
 
 
 KeyType: TypeAlias = Literal["secret", "public"]
@@ -616,6 +680,28 @@ class Offer(TypedDict):
     pricePerAccess: ChargeShown
 
 
+class OutcomeKey(TypedDict):
+    """
+    A key that was created, with its full text, or changed.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[AllowedIp]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: NotRequired[str]
+
+
+OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
+
+
 class OwnKey(TypedDict):
     """
     The key that asks.
@@ -669,7 +755,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -715,9 +801,6 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
-
-
-Event1: TypeAlias = str
 
 
 class PayingRequester(TypedDict):
@@ -774,6 +857,28 @@ class Requester(TypedDict):
     name: NotRequired[str | None]
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
+
+
+class RequesterOfTest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTest]]
+
+
+class RequesterOfTestRequest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTestRequest]]
 
 
 class RequesterShown(TypedDict):
@@ -941,6 +1046,36 @@ class Verdict(TypedDict):
     reason: Reason | None
 
 
+class VisitCounts(TypedDict):
+    """
+    What was answered.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+
+
+class VisitorShown(TypedDict):
+    """
+    A visitor, by the requester that its visits are decided and counted for.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+    id: str | None
+    name: str | None
+
+
 class WebhookAttempt(TypedDict):
     """
     One attempt to deliver an event.
@@ -1054,11 +1189,24 @@ class ApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
     revokedAt: str | None
+
+
+class ApiKeyBulkRowRequest(TypedDict):
+    """
+    A key to create, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    name: NotRequired[str]
+    type: NotRequired[KeyType]
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[AllowedIp]]
+    expiresAt: NotRequired[str | str | None]
 
 
 class ApiKeyRequest(TypedDict):
@@ -1069,7 +1217,7 @@ class ApiKeyRequest(TypedDict):
     name: str
     type: KeyType
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[str]]
+    allowedIps: NotRequired[list[AllowedIp]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1111,9 +1259,29 @@ class Conditions(TypedDict):
     tags: NotRequired[str | list[Tag]]
     category: NotRequired[str | list[CategoryItem]]
     permission: NotRequired[str | list[PermissionItem]]
-    ip: NotRequired[str | list[str]]
+    ip: NotRequired[str | list[IpItem]]
     before: NotRequired[str]
     after: NotRequired[str]
+
+
+class ContentOfTest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
+
+
+class ContentOfTestRequest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
 
 
 class ContentRequest(TypedDict):
@@ -1131,6 +1299,33 @@ class ContentRequest(TypedDict):
     status: NotRequired[ContentStatus]
 
 
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: CrawlerClass
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    hosts: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
+
+
 class CreatedApiKey(TypedDict):
     """
     An API key. `key`, its full text, exists in the reply that created it and nowhere else.
@@ -1142,7 +1337,7 @@ class CreatedApiKey(TypedDict):
     type: KeyType
     prefix: str
     permissions: list[ApiKeyPermission]
-    allowedIps: list[str]
+    allowedIps: list[AllowedIp]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1206,6 +1401,26 @@ class Event(TypedDict):
     previous: NotRequired[dict[str, Any]]
 
 
+class ExpectedDecision(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
+
+
+class ExpectedDecisionRequest(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
+
+
 class License(TypedDict):
     """
     What a requester has been granted, for what, from when to when, and at which price.
@@ -1227,6 +1442,42 @@ class License(TypedDict):
     revokedAt: str | None
     created: str
     updated: str
+
+
+class LicenseBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: OutcomeStatus
+    license: License | None
+    error: ErrorShown | None
+
+
+class LicenseBulkOutcomes(TypedDict):
+    data: list[LicenseBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class LicenseBulkRowRequest(TypedDict):
+    """
+    A licence to issue, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    requesterId: NotRequired[str]
+    requesterName: NotRequired[str | None]
+    licenseType: NotRequired[str]
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
 
 
 class LicenseRequest(TypedDict):
@@ -1381,11 +1632,39 @@ class PatchedWebhookEndpointRequest(TypedDict):
     """
 
     url: NotRequired[str]
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
+
+
+class PolicyTest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTest
+    content: NotRequired[ContentOfTest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | None]
+    expect: ExpectedDecision
+    context: NotRequired[ContextOfTest | None]
+
+
+class PolicyTestRequest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTestRequest
+    content: NotRequired[ContentOfTestRequest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | str | None]
+    expect: ExpectedDecisionRequest
+    context: NotRequired[ContextOfTestRequest | None]
 
 
 class RateLimit(TypedDict):
@@ -1417,7 +1696,7 @@ class Secret(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1487,6 +1766,19 @@ class UsageReport(TypedDict):
     byDenialReason: list[DenialReason]
 
 
+class VisitorReportShown(TypedDict):
+    """
+    Who came to the edge, verified or not, and what was answered.
+    """
+
+    object: Literal["visitor_report"]
+    startDate: str
+    endDate: str
+    total: int
+    byClass: list[VisitCounts]
+    visitors: list[VisitorShown]
+
+
 class WebhookEndpoint(TypedDict):
     """
     A URL that hears of the account's events.
@@ -1495,7 +1787,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     object: Literal["webhook_endpoint"]
     url: str
-    events: list[Event1]
+    events: list[EventPattern]
     description: str | None
     accessFilter: AccessFilter | None
     status: WebhookStatus
@@ -1512,11 +1804,11 @@ class WebhookEndpointRequest(TypedDict):
     """
 
     url: str
-    events: NotRequired[list[Event1]]
+    events: NotRequired[list[EventPattern]]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
-    headers: NotRequired[dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
 
 
 class AllowRule(TypedDict):
@@ -1527,6 +1819,32 @@ class AllowRule(TypedDict):
     permissions: NotRequired[list[Permission]]
     rateLimit: NotRequired[RateLimit]
     pricePerAccess: NotRequired[PricePerAccess]
+
+
+class ApiKeyBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: Literal[200, 201, 403, 409, 422]
+    apiKey: OutcomeKey | None
+    error: ErrorShown | None
+
+
+class ApiKeyBulkOutcomes(TypedDict):
+    data: list[ApiKeyBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class ApiKeyBulkRequest(TypedDict):
+    """
+    Many keys at once.
+    """
+
+    items: list[ApiKeyBulkRowRequest]
 
 
 class BatchedDecision(TypedDict):
@@ -1633,6 +1951,14 @@ class Error(TypedDict):
     error: ErrorDetail
 
 
+class LicenseBulkRequest(TypedDict):
+    """
+    Many licences at once.
+    """
+
+    items: list[LicenseBulkRowRequest]
+
+
 class OfferList(TypedDict):
     """
     What many accesses would cost, in the order in which they were asked for.
@@ -1712,6 +2038,7 @@ class PatchedPolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class Policy(TypedDict):
@@ -1726,6 +2053,7 @@ class Policy(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]
@@ -1741,6 +2069,7 @@ class PolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class PolicyRevision(TypedDict):
@@ -1755,6 +2084,7 @@ class PolicyRevision(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]
@@ -1860,13 +2190,13 @@ class BulkOutcome(TypedDict):
     """
 
     index: int
-    status: Literal[200, 201, 409, 422]
+    status: OutcomeStatus
     content: Content | None
     error: ErrorShown | None
 
 
 class BulkOutcomes(TypedDict):
-    object: Literal["list"]
     data: list[BulkOutcome]
+    object: Literal["list"]
     hasMore: bool
     totalCount: int

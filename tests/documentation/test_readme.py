@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests import factories
+from run import ROOT
+from tests.documentation.blocks import DOCUMENTS, block
+from tests.served import Service
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-DOCS = sorted((ROOT / "docs").glob("*.md"))
 KEY_LINE = "KEY=svc_sk_…"
 
 # What the story needs of curl, for machines that have none.
@@ -38,15 +38,14 @@ sys.stdout.write(reply.read().decode())
 
 
 @pytest.fixture
-def shell(tmp_path: Path, live_server: Any) -> Any:
-    """Runs lines of the README against the live server; returns the JSON objects printed."""
+def shell(tmp_path: Path, service: Service) -> Any:
+    """Runs lines of the README against the running service; returns the JSON objects printed."""
     if not shutil.which("curl"):
         (tmp_path / "curl").write_text(CURL)
         (tmp_path / "curl").chmod(0o755)
-    key = factories.key_text(factories.account())
 
     def run(lines: list[str]) -> list[dict[str, Any]]:
-        script = "\n".join(lines).replace(KEY_LINE, f"KEY={key}").replace("http://127.0.0.1:8000", live_server.url)
+        script = "\n".join(lines).replace(KEY_LINE, f"KEY={service.key}").replace("http://127.0.0.1:8000", service.url)
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "no_proxy": "*"},
@@ -62,16 +61,13 @@ def shell(tmp_path: Path, live_server: Any) -> Any:
 
 
 def story() -> list[str]:
-    block = re.search(r"```sh\n(.*?)```", README, re.DOTALL)
-    assert block
-    return block.group(1).splitlines()
+    return block("README.md", KEY_LINE).splitlines()
 
 
 def test_the_story_has_thirteen_lines_and_begins_with_the_key():
     assert (len(story()), story()[0]) == (13, KEY_LINE)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_story_goes_as_it_is_told(shell: Any):
     linked, denied, explained, allowed, item, issued, charged, report = shell(story())
 
@@ -97,8 +93,8 @@ def test_the_readme_tells_of_every_setting():
     assert read <= told
 
 
-@pytest.mark.parametrize("path", ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in DOCS)])
-def test_every_file_that_a_document_links_to_is_there(path: str):
-    text = (ROOT / path).read_text()
-    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith(("http:", "https:"))]
-    assert [link for link in links if not (ROOT / path).parent.joinpath(link).exists()] == []
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_that_a_document_links_to_is_there(path: Path):
+    links = re.findall(r"\]\(([^)#]+)", path.read_text())
+    files = [link for link in links if not link.startswith(("http:", "https:", "mailto:"))]
+    assert [link for link in files if not path.parent.joinpath(link).exists()] == []

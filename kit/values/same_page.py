@@ -1,0 +1,42 @@
+"""What else than RFC 3986 knows makes no difference between the URLs of a site: a publisher's own word."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+
+SLASH, INDEX, QUERY = WORDS = ("trailing-slash", "index.html", "query")
+
+
+@dataclass(frozen=True)
+class SamePage:
+    """`parameters` are those of the query that count; None for all of it."""
+
+    slash: bool = False
+    index: bool = False
+    parameters: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, words: Collection[str], parameters: Collection[str]) -> "SamePage | None":
+        """Of the words for what makes no difference; of the query these parameters still do. None for no words.
+
+        Raises ValueError, which completes a sentence.
+        """
+        if unknown := sorted(set(words) - set(WORDS)):
+            raise ValueError(f"takes {', '.join(WORDS)}, not {unknown[0]!r}")
+        if parameters and QUERY not in words:
+            raise ValueError(f"needs {QUERY} where PAGE_PARAMETERS names what of the query counts all the same")
+        if not words:
+            return None
+        return cls(SLASH in words, INDEX in words, frozenset(parameters) if QUERY in words else None)
+
+    def form(self, url: str) -> str:
+        """The one form of all URLs of a page, given one in the normal form of kit.values.urls."""
+        address, _, query = url.partition("?")
+        if self.index and address.endswith(f"/{INDEX}"):
+            address = address.removesuffix(INDEX)
+        if self.slash and address.count("/") > 3:  # the root is `https://pub.example/`
+            address = address.removesuffix("/")
+        if self.parameters is not None:
+            given = [(unquote_plus(part.partition("=")[0]), part) for part in query.split("&")]
+            query = "&".join(part for name, part in sorted(given, key=lambda one: one[0]) if name in self.parameters)
+        return f"{address}?{query}"

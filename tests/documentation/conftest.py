@@ -1,0 +1,5 @@
+import sys
+
+from tests.clients.generate import PYTHON
+
+sys.path.insert(0, str(PYTHON.parent))  # the client, which is not installed

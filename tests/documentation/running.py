@@ -1,0 +1,30 @@
+"""Running what a document prints, from outside."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.clients.generate import PYTHON
+from tests.served import Service
+
+
+def filled(text: str, service: Service) -> str:
+    """An example with the address and the key of the service."""
+    for address in ("http://127.0.0.1:8000", "https://licensing.example"):
+        text = text.replace(address, service.url)
+    return text.replace("svc_sk_…", service.key)
+
+
+def ran(*command: object, cwd: Path, **environment: str) -> str:
+    """What a command prints. Fails with what went wrong otherwise."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(PYTHON.parent), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout

@@ -1,0 +1,90 @@
+"""Every command of `manage.py` that a document prints does what it says, on an installation that serves."""
+
+import gzip
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from tests.documentation.blocks import block, blocks, commands
+from tests.faults.harness import Deployment
+from tests.served import Service
+
+# Named with less than they need, or run elsewhere for a reason.
+ELSEWHERE = {
+    "create_api_key": "a name without its arguments",
+    "reset_second_factor": "a name without its arguments",
+    "remove_demo": "a name without its arguments",
+    "remove_demo acc_…": "of a demo, which takes long to make: tests/commands/test_seed_demo.py",
+    "serve": "has no end: it is what every test of this folder calls",
+    "deliver_webhooks": "has no end: tests/faults/test_webhooks.py",
+}
+REFUSED = {"flush": "couldn't be flushed"}  # for the audit log's sake
+PRINTED = sorted({command for _, command in commands()})
+ARTWORK = {"acno": "A1", "title": "Moonrise", "artist": "Ada", "url": "https://pub.example/a1", "medium": "Oil"}
+INDEX = "subfolder_name,dataset_url,article_url\nMarkets,https://data.example/1,https://pub.example/markets\n"
+RATES = "Date,USD,JPY,\n2026-10-30,1.1172,175.68,\n"
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
+    """What a printed command prints, its placeholders being the service's own."""
+    key = running.manage("create_api_key", "--account", service.account, "--name", "Old", "--type", "secret")
+    files = {
+        "artworks.jsonl.gz": gzip.compress(json.dumps({**ARTWORK, "subjects": ["moon"]}).encode()),
+        "index.csv": INDEX.encode(),
+        "rates.csv": RATES.encode(),
+        "gptbot.json": json.dumps({"prefixes": [{"ipv4Prefix": "198.51.100.0/28"}]}).encode(),
+        "crawlers.json": block("docs/edge.md", '{"date"').encode(),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    placeholders = {"acc_…": service.account, "key_…": key["id"], "N": "400", "NAME": service.account}
+    of_command = {"import_exchange_rates": "rates.csv", "update_crawlers": "crawlers.json"}
+
+    def run(printed: str) -> str:
+        name, *arguments = shlex.split(printed)
+        filled = [placeholders.get(argument, argument) for argument in arguments]
+        filled = [of_command.get(name, argument) if argument == "FILE" else argument for argument in filled]
+        filled = [str(tmp_path / argument) if argument in files else argument for argument in filled]
+        return str(running.ask_shell("manage", name, *filled))
+
+    return run
+
+
+@pytest.mark.parametrize("printed", [one for one in PRINTED if "[" not in one and one not in {*ELSEWHERE, *REFUSED}])
+def test_a_printed_command_succeeds(run: Run, printed: str):
+    if printed.startswith("reset_second_factor"):
+        run("create_operator NAME --superuser")
+    run(printed)
+
+
+@pytest.mark.parametrize("printed", REFUSED)
+def test_what_is_said_to_be_refused_is(run: Run, printed: str):
+    with pytest.raises(AssertionError, match=REFUSED[printed]):
+        run(f"{printed} --no-input")
+
+
+def test_whatever_else_is_printed_is_a_command():
+    synopses = [one for one in PRINTED if "[" in one]
+    assert {one.partition(" ")[0] for one in [*synopses, *ELSEWHERE]} <= get_commands().keys()
+    assert set(ELSEWHERE) <= set(PRINTED)
+
+
+def test_commands_of_a_block_name_the_python_that_has_the_packages():
+    lines = [(one.path, line) for one in blocks() for line in one.text.splitlines()]
+    assert [(path, line) for path, line in lines if re.match(r"python3? (manage\.py|-m)", line)] == []
+
+
+def test_an_import_reports_as_the_guide_shows(run: Run):
+    shown = json.loads(block("docs/importing.md", '{"object"'))
+    [printed] = [one for one in PRINTED if one.startswith("import_content index.csv")]
+    told = json.loads(run(f"{printed} --json").splitlines()[-1])
+    assert {name: type(value) for name, value in told.items()} == {name: type(value) for name, value in shown.items()}
+    assert (told["created"], told["failed"]) == (1, 0)
+    assert json.loads(run(f"{printed} --json").splitlines()[-1])["unchanged"] == 1

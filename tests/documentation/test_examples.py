@@ -1,0 +1,125 @@
+"""Examples of the guides besides the quickstarts, run as printed, with values for their placeholders."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client
+from standardwebhooks import Webhook
+
+from config.pages import openapi_document
+from kit.http import deprecations
+from tests.documentation.blocks import block, blocks
+from tests.documentation.running import filled, ran
+from tests.edge.asking import LICENSED
+from tests.served import Service
+
+NOBODY = {"action": "deny", "conditions": {"default": True}}
+Shell = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@pytest.fixture
+def shell(service: Service, tmp_path: Path) -> Shell:
+    """Runs a printed script with these variables; the JSON objects that it prints."""
+
+    def run(script: str, **variables: str) -> list[dict[str, Any]]:
+        known = {"URL": service.url, "BASE": service.url, "KEY": service.key, **variables}
+        told = ran("bash", "-euo", "pipefail", "-c", script, cwd=tmp_path, **known)
+        return [json.loads(line) for line in re.findall(r"^{.*}", told.replace("}{", "}\n{"), re.MULTILINE)]
+
+    return run
+
+
+@pytest.fixture
+def api(shell: Shell) -> Callable[[str], list[dict[str, Any]]]:
+    """Runs a script that uses the README's `api`."""
+    [shorthand] = [line for line in block("README.md", "KEY=").splitlines() if line.startswith("api()")]
+    return lambda script: shell(f"{shorthand.replace('http://127.0.0.1:8000', '$URL')}\n{script}")
+
+
+def test_a_conditional_change(client: Client, service: Service, shell: Shell):
+    policy = client.create_policy({"name": "Policy"})
+    printed = block("docs/api-guide.md", "curl -i $URL/v1/policies/$ID")
+    read, _, change = printed.partition("\n")
+    shown = httpx.get(f"{service.url}/v1/policies/{policy['id']}", headers=client.http.headers, trust_env=False)
+    tag = shown.headers["ETag"].strip('"')
+    [seen] = shell(read, ID=policy["id"])
+    assert seen["id"] == policy["id"]
+    change = change.replace("5d41402abc4b2a76b9719d91", tag).replace(
+        "[…]", '[{"action": "deny", "conditions": {"default": true}}]'
+    )
+    [changed] = shell(change, ID=policy["id"])
+    assert changed["version"] == 2
+    [refused] = shell(change, ID=policy["id"])
+    assert refused["error"]["code"] == "precondition_failed"
+
+
+def test_a_site_that_only_watches(client: Client, shell: Shell):
+    policy = client.create_policy({"name": "Policy"})
+    [site] = shell(block("docs/edge.md", "curl -s $BASE/v1/sites").replace("pol_…", policy["id"]))
+    assert (site["host"], site["mode"]) == ("pub.example", "observe")
+
+
+def test_a_licence_token(client: Client, shell: Shell):
+    policy = client.create_policy({"name": "Licensed only", "rules": [LICENSED]})
+    client.create_site({"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}]})
+    client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
+    made = client.create_license_client({"requesterId": "org_acme"})
+    [token] = shell(block("docs/edge.md", "curl -s $BASE/olp/token"), CLIENT_ID=made["id"], SECRET=made["secret"])
+    assert (token["token_type"], token["expires_in"]) == ("License", 3600)
+
+
+def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
+    policy = client.create_policy({"name": "Policy"})
+    for one in blocks():
+        if one.path == "docs/webhooks.md" and one.first.startswith("api webhooks"):
+            [made] = api(one.text.replace("pol_…", policy["id"]))
+            assert made["secret"].startswith("whsec_")
+
+
+def test_a_signed_decision_is_verified(client: Client, service: Service, tmp_path: Path):
+    item = client.create_content({"title": "Item", "externalId": "a"})
+    policy = client.create_policy({"name": "Everybody", "defaultAction": "allow"})
+    client.update_content(item["id"], {"policyId": policy["id"]})
+    decision = client.check_access({"externalId": "a", "requester": "org_acme", "sign": True})
+    printed = filled(block("docs/signed-decisions.md", "import jwt"), service)
+    printed = re.sub(r"cnt_\w{26}", item["id"], printed).replace("    ...", '    print("allowed")')
+    assert ran(sys.executable, "-c", f"token = {decision['token']!r}\n{printed}", cwd=tmp_path) == "allowed\n"
+
+
+def test_a_webhook_is_verified_by_the_client():
+    secret, body, now = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"type": "ping"}', datetime.now(UTC)
+    names = {
+        "secret": secret,
+        "body": body.encode(),
+        "headers": {
+            "webhook-id": "evt_1",
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": Webhook(secret).sign("evt_1", now, body),
+        },
+    }
+    exec(block("docs/guides/clients.md", "from content_access_licensing import verify"), names)  # noqa: S102
+    assert names["event"] == {"type": "ping"}
+
+
+@pytest.mark.parametrize(("path", "schema"), [("docs/api-guide.md", "AuditEntry"), ("docs/reports.md", "Statement")])
+def test_a_resource_that_is_shown_has_the_fields_that_it_has(path: str, schema: str):
+    [text] = [one.text for one in blocks() if one.path == path and one.first.startswith('{"id"')]
+    assert json.loads(text).keys() == openapi_document()["components"]["schemas"][schema]["properties"].keys()
+
+
+def test_the_deprecations_that_are_shown_can_be_set():
+    shown = block("docs/api-guide.md", '[{"operation"')
+    assert len(deprecations.parse(shown)) == 3

@@ -1,0 +1,214 @@
+"""The guides under /docs/guides/ as pages, and the clients' recipes in them as they are printed."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client
+from django.test import Client as Browser
+
+from config.guides import FOLDER, NAMES
+from kit.rest.error_examples import ADVICE, error_codes
+from tests.clients.generate import ROOT
+from tests.documentation.blocks import block, blocks
+from tests.documentation.running import filled, ran
+from tests.openapi.node import TOOLS, needs_node
+from tests.served import Service
+
+GUIDES = "docs/guides"
+
+
+def test_every_guide_is_a_page_and_all_are_listed():
+    listed = Browser().get("/docs/guides/").content.decode()
+    assert {path.stem for path in FOLDER.glob("*.md")} == set(NAMES)
+    for name in NAMES:
+        assert f'href="/docs/guides/{name}/"' in listed
+        page = Browser().get(f"/docs/guides/{name}/")
+        assert (page.status_code, "Content-Security-Policy" in page.headers) == (200, True)
+        for link in re.findall(r'href="(/docs/guides/[a-z]+/)', page.content.decode()):
+            assert Browser().get(link).status_code == 200
+    assert Browser().get("/docs/guides/nothing/").status_code == 404
+
+
+def test_the_catalogue_knows_what_to_do_about_every_code():
+    assert sorted(ADVICE) == error_codes()
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@pytest.fixture
+def pages(client: Client) -> None:
+    """https://pub.example/a, which only org_globex may have."""
+    rule: Any = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+    policy = client.create_policy({"name": "Licensed only", "rules": [rule]})
+    client.create_content({"title": "A", "source": "https://pub.example/a", "policyId": policy["id"]})
+    client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
+
+
+def test_the_quickstart_in_curl(service: Service, tmp_path: Path):
+    script = filled(block(f"{GUIDES}/quickstart.md", "URL="), service)
+    policy, item, denied = map(json.loads, ran("bash", "-euc", script, cwd=tmp_path).splitlines())
+    assert item["policyId"] == policy["id"]
+    assert (denied["allowed"], denied["reason"]) == (False, "no_license")
+
+
+def test_the_quickstart_in_python(service: Service, tmp_path: Path):
+    script = filled(block(f"{GUIDES}/quickstart.md", "from"), service)
+    assert ran(sys.executable, "-c", script, cwd=tmp_path) == "True ['full_access']\n"
+
+
+def test_the_loop_over_pages_finds_everything(client: Client, service: Service, tmp_path: Path):
+    for number in range(3):
+        client.create_content({"title": f"Item {number}"})
+    loop = filled(block(f"{GUIDES}/pages.md"), service).replace('"limit": "100"', '"limit": "1"')
+    assert ran(sys.executable, "-c", loop, cwd=tmp_path) == "Item 2\nItem 1\nItem 0\n"
+
+
+def test_the_example_of_the_python_client(client: Client, service: Service, tmp_path: Path):
+    for kind in ("report", "image"):
+        client.create_content({"title": f"A {kind}", "type": kind})
+    example = filled(block("clients/python/README.md"), service)
+    assert ran(sys.executable, "-c", example, cwd=tmp_path) == "A report\n"
+
+
+# --- Recipes: what org_acme, org_globex and somebody without a name get of the page --------------------------------
+
+SETTINGS = """
+API_KEY, API_URL = {key!r}, {url!r}
+ALLOWED_HOSTS = ["pub.example"]
+MIDDLEWARE = ["yoursite.licensing.Licensed"]
+ROOT_URLCONF = "yoursite.urls"
+"""
+URLS = """
+from django.http import HttpResponse
+from django.urls import path
+urlpatterns = [path("a", lambda request: HttpResponse("Page"))]
+"""
+VISITS_OF_DJANGO = """
+import django
+django.setup()
+from django.test import Client
+site = Client(headers={"Host": "pub.example"})
+for who in ({"X-Subscriber": "org_acme"}, {"X-Subscriber": "org_globex"}, {}):
+    print(site.get("/a", headers=who, secure=True).status_code)
+"""
+MAIN = """
+API_KEY, API_URL = {key!r}, {url!r}
+async def app(scope, receive, send):
+    await send({{"type": "http.response.start", "status": 200, "headers": []}})
+    await send({{"type": "http.response.body", "body": b"Page"}})
+"""
+VISITS_OF_ASGI = """
+import asyncio, httpx
+from yoursite.licensing import licensed
+async def visits():
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=licensed), base_url="https://pub.example") as site:
+        for who in ({"X-Subscriber": "org_acme"}, {"X-Subscriber": "org_globex"}, {}):
+            print((await site.get("/a", headers=who)).status_code)
+asyncio.run(visits())
+"""
+ANSWERS = "402\n200\n200\n"
+
+
+@pytest.mark.usefixtures("pages")
+@pytest.mark.parametrize(
+    ("recipe", "others", "visits"),
+    [
+        ("DjangoMiddleware", {"settings": SETTINGS, "urls": URLS}, VISITS_OF_DJANGO),
+        ("AsgiMiddleware", {"main": MAIN}, VISITS_OF_ASGI),
+    ],
+    ids=["Django", "ASGI"],
+)
+def test_the_recipes_in_python(service: Service, tmp_path: Path, recipe: str, others: dict[str, str], visits: str):
+    (tmp_path / "yoursite").mkdir()
+    [printed] = [one for one in (one.text for one in blocks()) if f"middleware import {recipe}" in one]
+    for name, text in {**others, "licensing": printed}.items():
+        has_fields = name in ("settings", "main")
+        (tmp_path / "yoursite" / f"{name}.py").write_text(
+            text.format(key=service.key, url=service.url) if has_fields else text
+        )
+    assert ran(sys.executable, "-c", visits, cwd=tmp_path, DJANGO_SETTINGS_MODULE="yoursite.settings") == ANSWERS
+
+
+# --- TypeScript ------------------------------------------------------------------------------------------------------
+
+NEXT = """
+export class NextResponse extends Response {
+  static next() {
+    return new NextResponse("Page");
+  }
+}
+"""
+NEXT_TYPES = "export class NextResponse extends Response {\n  static next(): NextResponse;\n}\n"
+GLOBALS = "declare const process: { env: Record<string, string | undefined> };\n"
+VISITS_OF_TYPESCRIPT = """
+import worker from "./worker.js";
+import { middleware } from "./middleware.js";
+const env = { API_KEY: process.env.API_KEY, API_URL: process.env.API_URL };
+const service = globalThis.fetch;
+const isService = (asked) => String(asked.url ?? asked).startsWith(env.API_URL);
+globalThis.fetch = (asked, ...rest) => (isService(asked) ? service(asked, ...rest) : new Response("Page"));
+for (const visit of [middleware, (request) => worker.fetch(request, env)]) {
+  for (const headers of [{ "x-subscriber": "org_acme" }, { "x-subscriber": "org_globex" }, {}]) {
+    console.log((await visit(new Request("https://pub.example/a", { headers }))).status);
+  }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the client as npm installs it, and what a recipe needs of Next."""
+    folder = tmp_path_factory.mktemp("package")
+    client, framework = (folder / "node_modules" / name for name in ("content-access-licensing", "next"))
+    source = ROOT / "clients" / "typescript"
+    shutil.copytree(source, client, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    ran(TOOLS / "tsc", "-p", client, cwd=folder)
+    framework.mkdir()
+    (framework / "package.json").write_text(
+        '{"name": "next", "type": "module", "exports": {"./server": "./server.js"}}'
+    )
+    (framework / "server.js").write_text(NEXT)
+    (framework / "server.d.ts").write_text(NEXT_TYPES)
+    (folder / "package.json").write_text('{"type": "module"}')
+    return folder
+
+
+@needs_node
+@pytest.mark.usefixtures("pages")
+def test_the_recipes_in_typescript(service: Service, package: Path):
+    """Next itself is not installed: its middleware gets a `NextResponse` of ours."""
+    for name, first in (("middleware", "NextResponse"), ("worker", "export default")):
+        [printed] = [one.text for one in blocks() if one.path == f"{GUIDES}/clients.md" and first in one.text]
+        (package / f"{name}.ts").write_text(printed)
+    (package / "globals.d.ts").write_text(GLOBALS)
+    options = {"strict": True, "target": "es2022", "module": "nodenext", "types": []}
+    (package / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}))
+    ran(TOOLS / "tsc", "-p", package, cwd=package)
+    (package / "visits.mjs").write_text(VISITS_OF_TYPESCRIPT)
+    told = ran("node", "visits.mjs", cwd=package, API_KEY=service.key, API_URL=service.url)
+    assert told == ANSWERS * 2
+
+
+@needs_node
+def test_the_quickstart_in_typescript(service: Service, package: Path):
+    (package / "quick.mjs").write_text(filled(block(f"{GUIDES}/quickstart.md", "import"), service))
+    assert ran("node", "quick.mjs", cwd=package) == "true [ 'full_access' ]\n"
+
+
+@needs_node
+def test_the_example_of_the_typescript_client(client: Client, service: Service, package: Path):
+    for kind in ("report", "image"):
+        client.create_content({"title": f"A {kind}", "type": kind})
+    (package / "example.mjs").write_text(filled(block("clients/typescript/README.md"), service))
+    assert ran("node", "example.mjs", cwd=package) == "A report\n"

@@ -1,0 +1,104 @@
+"""Every block of code that a document prints is proven by a test, or it is said here why not."""
+
+import pytest
+
+from run import ROOT
+from tests.documentation.blocks import blocks
+
+HERE = "tests/documentation"
+COMMANDS = f"{HERE}/test_commands.py::test_a_printed_command_succeeds"
+# By document and the beginning of the block's first line: a test that runs it, or a reason in words.
+PROOFS = {
+    ("README.md", "python3 run.py"): f"{HERE}/test_deployment.py::test_the_first_command_of_the_readme_serves",
+    ("README.md", "KEY="): f"{HERE}/test_readme.py::test_the_story_goes_as_it_is_told",
+    ("README.md", "export DATABASE_URL"): (
+        f"{HERE}/test_deployment.py::test_the_commands_of_the_readme_for_production"
+    ),
+    ("docs/admin.md", ".venv/bin/python manage.py create_operator"): COMMANDS,
+    ("docs/api-guide.md", "curl -i"): f"{HERE}/test_examples.py::test_a_conditional_change",
+    (
+        "docs/api-guide.md",
+        '{"id"',
+    ): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
+    ("docs/api-guide.md", '[{"operation"'): (
+        f"{HERE}/test_examples.py::test_the_deprecations_that_are_shown_can_be_set"
+    ),
+    ("docs/deployment.md", "# /etc/licensing.env"): (
+        f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
+    ),
+    ("docs/deployment.md", "python3 run.py setup"): COMMANDS,
+    ("docs/deployment.md", "# /etc/systemd"): (
+        f"{HERE}/test_deployment.py::test_the_unit_starts_the_service_with_the_printed_environment"
+    ),
+    ("docs/deployment.md", "location / {"): f"{HERE}/test_deployment.py::test_nginx_takes_the_printed_locations",
+    ("docs/deployment.md", "ADMIN_PORT"): (
+        f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
+    ),
+    ("docs/deployment.md", "BEGIN;"): (
+        f"{HERE}/test_deployment.py::test_old_entries_of_the_audit_log_are_deleted_as_printed"
+    ),
+    ("docs/deployment.md", "docker compose"): (
+        f"{HERE}/test_deployment.py::test_compose_has_what_the_printed_commands_name"
+    ),
+    ("docs/development.md", "git clone"): "The first steps of .ci/run, but for the address of the repository.",
+    ("docs/development.md", ".venv/bin/python -m benchmarks.before"): "A measurement: it takes an hour.",
+    ("docs/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
+    ("docs/edge.md", "curl -s $BASE/v1/sites"): f"{HERE}/test_examples.py::test_a_site_that_only_watches",
+    ("docs/edge.md", '{"date"'): COMMANDS,
+    ("docs/edge.md", "curl -sO"): COMMANDS,
+    ("docs/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",
+    ("docs/guides/clients.md", "from content_access_licensing import verify"): (
+        f"{HERE}/test_examples.py::test_a_webhook_is_verified_by_the_client"
+    ),
+    ("docs/guides/clients.md", "from content_access_licensing import Client"): (
+        f"{HERE}/test_guides.py::test_the_recipes_in_python"
+    ),
+    ("docs/guides/clients.md", "from content_access_licensing import AsyncClient"): (
+        f"{HERE}/test_guides.py::test_the_recipes_in_python"
+    ),
+    ("docs/guides/clients.md", "import { Client, gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
+    ("docs/guides/pages.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
+    ("docs/guides/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
+    ("docs/guides/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",
+    ("docs/guides/quickstart.md", "import"): f"{HERE}/test_guides.py::test_the_quickstart_in_typescript",
+    ("docs/importing.md", ".venv/bin/python manage.py import_content"): COMMANDS,
+    ("docs/importing.md", '{"object"'): f"{HERE}/test_commands.py::test_an_import_reports_as_the_guide_shows",
+    (
+        "docs/observability.md",
+        '{"time"',
+    ): "tests/observability/test_logs.py::test_the_guide_shows_the_fields_of_a_line",
+    ("docs/observability.md", "# prometheus.yml"): f"{HERE}/test_deployment.py::test_prometheus_is_told_where_to_ask",
+    ("docs/observability.md", ".venv/bin/python -m pip install"): (
+        f"{HERE}/test_deployment.py::test_the_packages_for_traces_are_those_of_the_group"
+    ),
+    (
+        "docs/policies.md",
+        '{"defaultAction"',
+    ): "tests/decisions/test_guide_example.py::test_the_example_is_decided_as_told",
+    ("docs/reports.md", '{"id"'): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
+    ("docs/signed-decisions.md", "import jwt"): f"{HERE}/test_examples.py::test_a_signed_decision_is_verified",
+    ("docs/signed-decisions.md", ".venv/bin/python manage.py rotate_signing_key"): COMMANDS,
+    ("docs/webhooks.md", "api webhooks"): f"{HERE}/test_examples.py::test_webhooks",
+    ("docs/webhooks.md", "from standardwebhooks"): (
+        "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"
+    ),
+    ("docs/webhooks.md", "const { createHmac"): (
+        "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"
+    ),
+    ("docs/webhooks.md", "{"): "tests/webhooks/test_guide.py::test_the_catalogue_is_what_the_table_of_types_says",
+    ("clients/python/README.md", "from"): f"{HERE}/test_guides.py::test_the_example_of_the_python_client",
+    ("clients/typescript/README.md", "import"): f"{HERE}/test_guides.py::test_the_example_of_the_typescript_client",
+}
+
+
+def test_every_block_of_code_has_a_proof():
+    printed = [(one.path, one.first) for one in blocks()]
+    proven = {key: [one for one in printed if one[0] == key[0] and one[1].startswith(key[1])] for key in PROOFS}
+    assert [one for one in printed if not any(one in found for found in proven.values())] == []
+    assert [key for key, found in proven.items() if not found] == []
+
+
+@pytest.mark.parametrize("proof", sorted({proof for proof in PROOFS.values() if "::" in proof}))
+def test_a_proof_is_a_test(proof: str):
+    path, _, name = proof.partition("::")
+    assert f"\ndef {name}(" in (ROOT / path).read_text()

@@ -1,0 +1,61 @@
+"""The service as it runs, `manage.py serve` on the leg's kind of database, for those who call it from outside."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg import sql
+
+from tests import templates
+from tests.faults.harness import Deployment, deployed
+
+
+class Service(NamedTuple):
+    """`account` and `key` are new: an account without tight limits, and a key of it that may do everything."""
+
+    url: str
+    account: str
+    key: str
+
+
+@contextmanager
+def database_on_postgresql(name: str) -> Iterator[str]:
+    """The address of a migrated database, on the server of the settings."""
+    templates.copy_on_postgresql(name)
+    try:
+        yield templates.with_name(os.environ["DATABASE_URL"], name)
+    finally:
+        with psycopg.connect(templates.with_name(os.environ["DATABASE_URL"], "postgres"), autocommit=True) as server:
+            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def served(directory: Path) -> Iterator[Deployment]:
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        with deployed(directory) as server:
+            yield server
+        return
+    with database_on_postgresql(f"served_{os.getpid()}") as url:
+        server = Deployment(directory, DATABASE_URL=url)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.close()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with served(tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+@pytest.fixture
+def service(running: Deployment) -> Service:
+    [(account, key, _)] = running.ask_shell("accounts", 1)
+    return Service(running.url, account, key)
