@@ -1,12 +1,13 @@
 """An account's epoch: a number that every change of what a check depends on raises, in the change's own transaction.
 
-What a process has cached of an account holds up to one epoch. A decision made on cached facts is recorded only if the
-epoch that they hold for is still the account's (analytics.recording.recorder), so a check that begins after a write's
-reply sees the write: in every process, with Redis or without, whoever wrote it.
+What a process has cached of an account holds up to one epoch. A decision made on cached facts is recorded only if they
+still hold at the account's epoch (analytics.recording.recorder), so a check that begins after a write's reply sees the
+write: in every process, with Redis or without, whoever wrote it.
 
-Beside the epoch stands what changed at it, by name: an item, a policy or a key by its id, a requester by its number,
-and what is found at a URL by the key of that (licensing.content.url_key) in hex. So a process that has missed some
-epochs forgets what changed at them, and keeps the rest. Where one of them has no row, anything may have changed.
+Beside the epoch stands what changed at it, by name: an item and a policy by the UUID in hex, a key by its id, a
+requester by its number, and what is found at a URL by the key of that (licensing.content.url_key) in hex. So a process
+that has missed some epochs forgets what changed at them, and keeps the rest; and a decision is recorded all the same
+if nothing that it depends on is among them. Where one of them has no row, anything may have changed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -22,6 +22,34 @@ KEY: dict[str, object] = {
 # Not a key: its checksum is wrong.
 CREATED = {**KEY, "lastUsedAt": None, "key": "svc_sk_7Qf2LxEXAMPLEEXAMPLEEXAMPLE0000000"}
 
+BULK: dict[str, object] = {
+    "items": [
+        NEW_KEY,
+        {"id": KEY["id"], "allowedIps": ["203.0.113.0/24"]},
+        {"name": "Website", "type": "public", "permissions": ["content:write"]},
+    ]
+}
+BULK_OUTCOMES: dict[str, object] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "apiKey": {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"}, "error": None},
+        {"index": 1, "status": 200, "apiKey": {**KEY, "allowedIps": ["203.0.113.0/24"]}, "error": None},
+        {
+            "index": 2,
+            "status": 422,
+            "apiKey": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "A public key can only read: it cannot have content:write.",
+                "type": "validation_error",
+                "param": "permissions[0]",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
+
 ENTRY: dict[str, object] = {
     "id": "aud_01kd9wt2c6g8s4yzp9v3b7m1xq",
     "object": "audit_entry",
@@ -129,6 +157,7 @@ OPERATIONS = {
     "GET /v1/accounts/me": Operation("getOwnAccount", ACCOUNT),
     "GET /v1/api-keys": Operation("listApiKeys", page_of(KEY)),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
+    "POST /v1/api-keys/bulk": Operation("upsertApiKeys", BULK_OUTCOMES, BULK),
     "GET /v1/api-keys/{id}": Operation("getApiKey", KEY),
     "PATCH /v1/api-keys/{id}": Operation(
         "updateApiKey",

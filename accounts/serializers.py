@@ -11,7 +11,8 @@ from rest_framework import serializers
 from accounts.models import Account, ActorType, ApiKey, AuditEntry, KeyType
 from accounts.permissions import PERMISSIONS
 from accounts.services import MAX_OVERLAP_SECONDS
-from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.bulk import ALONE, IndexedSerializer, RowsField
+from kit.rest.fields import Choice, ErrorShown, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.values.json_values import Rendered
 from kit.values.networks import RANGE_SCHEMA, as_ipv4
 from kit.values.timestamps import render_timestamp
@@ -105,6 +106,40 @@ class CreatedApiKeySerializer(ApiKeySerializer):
     def to_representation(self, instance: ApiKey) -> Rendered:
         vars(instance)["key"] = self.context["key_text"]
         return super().to_representation(instance)
+
+
+class ApiKeyBulkRowSerializer(ApiKeySerializer):
+    """A key to create, or what changes of the one that `id` names."""
+
+    id = Id("key", required=False, allow_null=True, help_text="The key to change, as by PATCH.")
+    name = Text(max_length=255, required=False, help_text="A label for people. Required of a new key.")
+    type = Choice(
+        choices=KeyType.choices, required=False, help_text="Required of a new key. `public` keys only ever read."
+    )
+
+
+class ApiKeyBulkSerializer(StrictSerializer):
+    """Many keys at once."""
+
+    items = RowsField(child=ApiKeyBulkRowSerializer())
+
+
+class OutcomeKeySerializer(CreatedApiKeySerializer):
+    """A key that was created, with its full text, or changed."""
+
+    sometimes = frozenset({"key"})
+
+
+class ApiKeyBulkOutcomeSerializer(IndexedSerializer):
+    """What became of a row."""
+
+    status = serializers.ChoiceField(
+        choices=[200, 201, 403, 409, 422],
+        help_text="`201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the "
+        "row, `409` a revoked key, or one that an earlier row is about.",
+    )
+    apiKey = OutcomeKeySerializer(allow_null=True, help_text="Null where there is an error.")
+    error = ErrorShown(allow_null=True, help_text=ALONE)
 
 
 class RotationSerializer(StrictSerializer):

@@ -1,29 +1,31 @@
 """Operations on accounts and keys, for endpoints, commands and the admin."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
-from ipaddress import ip_network
-from typing import Any, TypedDict, Unpack
+from datetime import timedelta
+from typing import Any, NamedTuple, NotRequired, Unpack
 
 from django.db import transaction
 from django.utils import timezone
 
 from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
+from accounts.key_bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
 from accounts.models import Account, ActorType, ApiKey, AuditEntry
-from accounts.permissions import DEFAULTS, NEVER_PUBLIC, allows
-from kit.http.errors import InsufficientPermissions, Revoked, ValidationFailed
-from kit.values.networks import joined, lies_within
-from kit.values.timestamps import render_timestamp
+from accounts.permissions import DEFAULTS
+from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
+CHANGED = ["name", "allowed_ips", "expires_at"]  # what a change of a key writes
 
 
-class Bounds(TypedDict, total=False):
-    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), and its end (None: never)."""
+class NewKey(Bounds):
+    """What a new key is given. `seed` is a secret of the caller from which its text can be made again
+    (keytext.generate)."""
 
-    allowed_ips: list[str]
-    expires_at: datetime | None
+    name: str
+    type: str
+    permissions: NotRequired[list[str] | None]
+    seed: NotRequired[str | None]
 
 
 def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
@@ -42,91 +44,69 @@ def current_key(grant: Grant) -> ApiKey:
     return key
 
 
-def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
-    """Raises InsufficientPermissions for a key that could do more, for longer or from elsewhere than its creator."""
-    for permission in permissions:
-        if not allows(frozenset(creator.permissions), permission):
-            raise InsufficientPermissions(f"A key cannot grant {permission}, which it lacks itself.")
-    end = bounds["expires_at"]
-    if creator.expires_at is not None and (end is None or end > creator.expires_at):
-        raise InsufficientPermissions(
-            f"A key cannot let another one outlive it. It expires at {render_timestamp(creator.expires_at)}.",
-            param="expiresAt",
-        )
-    if not lie_within(bounds["allowed_ips"], creator.allowed_ips):
-        raise InsufficientPermissions(
-            "A key cannot let another one work from addresses outside its own allowlist.", param="allowedIps"
-        )
-
-
-def lie_within(allowed: list[str], own: list[str]) -> bool:
-    """Whether every address of one allowlist is in the other; an empty list means all addresses."""
-    if not own:
-        return True
-    networks = joined(ip_network(text) for text in own)
-    return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
-
-
-def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
-    if key_type == "public":
-        for index, permission in enumerate(permissions):
-            if not permission.endswith(":read") or permission in NEVER_PUBLIC:
-                raise ValidationFailed(
-                    f"A public key can only read: it cannot have {permission}.", param=f"permissions[{index}]"
-                )
-
-
 @transaction.atomic
 def create_api_key(
-    account_id: str,
-    *,
-    name: str,
-    type: str,  # noqa: A002 - the field's name everywhere
-    permissions: list[str] | None = None,
-    granted_by: Grant | None = None,
-    key_id: str | None = None,
-    seed: str | None = None,
-    **bounds: Unpack[Bounds],
+    account_id: str, *, granted_by: Grant | None = None, key_id: str | None = None, **fields: Unpack[NewKey]
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet, `seed` a secret
-    of the caller from which the text can be made again (keytext.generate).
+    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet.
 
     A key that creates another (`granted_by`) passes its own bounds on where none are given, and can grant no more than
     it has itself. Operators and commands (None) are not bound.
     """
-    granted = list(dict.fromkeys(DEFAULTS[type] if permissions is None else permissions))
-    check_permissions_of_type(type, granted)
-    if granted_by is None:
-        within: Bounds = {"allowed_ips": [], "expires_at": None, **bounds}
-    else:
-        creator = current_key(granted_by)
-        within = {**bounds_of(creator), **bounds}
+    creator = current_key(granted_by) if granted_by is not None else None
+    key, text = new_key(account_id, creator, **fields)
+    if key_id is not None:
+        key.pk = key_id
+    key.save(force_insert=True)
+    audit.record("api_key.created", key, {})
+    return key, text
+
+
+def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -> tuple[ApiKey, str]:
+    """A key that `creator` creates, not yet stored, and its text. Raises ValidationFailed, InsufficientPermissions."""
+    type_, named = fields["type"], fields.get("permissions")
+    granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
+    check_permissions_of_type(type_, granted)
+    within: Bounds = {"allowed_ips": [], "expires_at": None} if creator is None else bounds_of(creator)
+    if "allowed_ips" in fields:
+        within["allowed_ips"] = fields["allowed_ips"]
+    if "expires_at" in fields:
+        within["expires_at"] = fields["expires_at"]
+    if creator is not None:
         check_no_more_than(creator, granted, within)
-    text = keytext.generate(type, seed)
-    key = ApiKey.objects.create(
-        **({} if key_id is None else {"pk": key_id}),
+    text = keytext.generate(type_, fields.get("seed"))
+    key = ApiKey(
         account_id=account_id,
-        name=name,
-        type=type,
+        name=fields["name"],
+        type=type_,
         prefix=text[: keytext.PREFIX_CHARACTERS],
         digest=keytext.digest(text),
         permissions=granted,
         **within,
     )
-    audit.record("api_key.created", key, {})
     return key, text
 
 
-def check_may_be_told(grant: Grant, key_id: str, permissions: list[str], bounds: Bounds) -> None:
-    """Raise an ApiError unless the asking key may be shown the text of a key created earlier.
+class ToldKey(NamedTuple):
+    """A key that a reply with its text tells of, as it was created."""
 
-    The one that created it may be told again though a rotation has set its end in the meantime; another one only of a
-    key that it could create itself.
+    id: str
+    permissions: list[str]
+    bounds: Bounds
+
+
+def check_may_be_told(grant: Grant, keys: Iterable[ToldKey]) -> None:
+    """Raise an ApiError unless the asking key may be shown the texts of these keys, which were created earlier.
+
+    The one that created a key may be told again though a rotation has set its end in the meantime; another one only of
+    a key that it could create itself.
     """
     asking = current_key(grant)
-    made = AuditEntry.objects.filter(action="api_key.created", resource_id=key_id)
-    if not made.filter(actor_type=ActorType.KEY, actor_id=asking.pk).exists():
-        check_no_more_than(asking, permissions, bounds)
+    made = AuditEntry.objects.filter(action="api_key.created", actor_type=ActorType.KEY, actor_id=asking.pk)
+    own = set(made.filter(resource_id__in=[key.id for key in keys]).values_list("resource_id", flat=True))
+    for key in keys:
+        if key.id not in own:
+            check_no_more_than(asking, key.permissions, key.bounds)
 
 
 @transaction.atomic
@@ -137,12 +117,28 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     itself. Operators and commands (None) are not bound. Raises Revoked, ValidationFailed and InsufficientPermissions.
     """
     keys = lock_keys(key.pk, *([changed_by.key_id] if changed_by else []))
-    locked = keys[key.pk]
-    if locked.revoked_at is not None:
+    changer = None
+    if changed_by is not None:
+        changer = keys[changed_by.key_id]
+        Grant.of(changer).check()
+    change = change_key(keys[key.pk], fields, changer)
+    if change is not None:
+        keys[key.pk].save(update_fields=CHANGED)
+        audit.record_all([change])
+        epochs.bump(key.account_id, {key.pk})
+    return keys[key.pk]
+
+
+def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -> audit.Change | None:
+    """Change the key in memory, as update_api_key says, and return what changes; None if nothing does.
+
+    A refusal leaves the key as it is.
+    """
+    if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
-    before, was = locked.audited(), bounds_of(locked)
+    before, was = key.audited(), bounds_of(key)
     for name in ("type", "permissions"):
-        if fields.get(name, getattr(locked, name)) != getattr(locked, name):
+        if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
     now: Bounds = {
         "allowed_ips": fields.get("allowed_ips", was["allowed_ips"]),
@@ -151,44 +147,11 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     end = now["expires_at"]
     if end is not None and end != was["expires_at"] and end <= timezone.now():
         raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
-    if changed_by is not None:
-        changer = keys[changed_by.key_id]
-        Grant.of(changer).check()
-        check_may_change(changer, locked, now)
-    locked.name = fields.get("name", locked.name)
-    locked.allowed_ips, locked.expires_at = now["allowed_ips"], end
-    if audit.changes(before, locked.audited()):
-        locked.save(update_fields=["name", "allowed_ips", "expires_at"])
-        audit.record("api_key.updated", locked, before)
-        epochs.bump(locked.account_id, {locked.pk})
-    return locked
-
-
-def bounds_of(key: ApiKey) -> Bounds:
-    return {"allowed_ips": key.allowed_ips, "expires_at": key.expires_at}
-
-
-def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
-    """Raise InsufficientPermissions where a change of bounds gives the key what the changing key cannot give."""
-    was, own = bounds_of(key), bounds_of(changer)
-    if is_wider(now, was):
-        check_no_more_than(changer, key.permissions, now)
-        return
-    check_no_more_than(
-        changer,
-        [],
-        {
-            "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
-            "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
-        },
-    )
-
-
-def is_wider(now: Bounds, before: Bounds) -> bool:
-    """Whether a key works for longer, or from further addresses, than before."""
-    end, old = now["expires_at"], before["expires_at"]
-    lasts_longer = old is not None and (end is None or end > old)
-    return lasts_longer or not lie_within(now["allowed_ips"], before["allowed_ips"])
+    if changer is not None:
+        check_may_change(changer, key, now)
+    key.name = fields.get("name", key.name)
+    key.allowed_ips, key.expires_at = now["allowed_ips"], end
+    return audit.entry("api_key.updated", key, before)
 
 
 @transaction.atomic

@@ -1,16 +1,23 @@
 """/v1/api-keys and /v1/audit."""
 
+from typing import TypedDict
+
 import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts import services
 from accounts.filters import AuditFilters
+from accounts.key_bounds import Bounds
+from accounts.key_bulk import KeyBulk, read_rows
 from accounts.models import ApiKey, AuditEntry
 from accounts.serializers import (
+    ApiKeyBulkOutcomeSerializer,
+    ApiKeyBulkSerializer,
     ApiKeyChangeSerializer,
     ApiKeySerializer,
     AuditEntrySerializer,
@@ -18,8 +25,10 @@ from accounts.serializers import (
     RotationSerializer,
 )
 from accounts.viewsets import AccountViewSet
+from kit.rest.bulk import outcomes_serializer, told_outcomes
 from kit.rest.pagination import KeysetPagination, Order
 from kit.values import ids
+from kit.values.json_values import Rendered
 from kit.values.timestamps import parse_timestamp
 
 
@@ -29,7 +38,7 @@ class NewestKeysFirst(KeysetPagination):
 
 class ApiKeyViewSet(AccountViewSet[ApiKey]):
     permissions_required = dict.fromkeys(
-        ("list", "retrieve", "create", "partial_update", "destroy", "rotate"), "api_keys:manage"
+        ("list", "retrieve", "create", "partial_update", "destroy", "rotate", "bulk"), "api_keys:manage"
     )
     tagged = AccountViewSet.tagged | {"destroy", "rotate"}
     cache_control = "no-store"  # the text of a key may be in the reply, be it the first or a replay
@@ -48,13 +57,9 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
     def check_replay(self, reply: bytes) -> None:
-        made = orjson.loads(reply)
-        end = made["expiresAt"]
-        bounds: services.Bounds = {
-            "allowed_ips": made["allowedIps"],
-            "expires_at": None if end is None else parse_timestamp(end),
-        }
-        services.check_may_be_told(self.grant, made["id"], made["permissions"], bounds)
+        told = orjson.loads(reply)
+        made = [told] if "key" in told else [one["apiKey"] for one in told["data"] if one["status"] == 201]
+        services.check_may_be_told(self.grant, [told_key(one) for one in made])
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -72,6 +77,29 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         `expiresAt` or `allowedIps` the new key has those of the key that creates it.
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
+
+    @extend_schema(
+        summary="Create and change API keys in bulk",
+        request=ApiKeyBulkSerializer,
+        responses=outcomes_serializer("ApiKeyBulkOutcomes", ApiKeyBulkOutcomeSerializer(many=True)),
+    )
+    @action(detail=False, methods=["post"])
+    def bulk(self, request: Request) -> Response:
+        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+
+        A row with `id` changes that key as PATCH does; any other creates one, whose full text is in `key` of its
+        outcome: keep it, for it cannot be shown again. Send an `Idempotency-Key`: the same rows again without one
+        create further keys. The bounds of creation and change hold for each row. The outcomes are in the order of the
+        rows. All of them are one transaction and one request for the plan limit.
+        """
+        bulk = KeyBulk(self.account_id, read_rows(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
+        outcomes, shown = bulk.run(), ApiKeySerializer()
+
+        def show(key: ApiKey) -> Rendered:
+            once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}
+            return {**shown.to_representation(key), **once}
+
+        return told_outcomes(outcomes, "apiKey", show)
 
     @extend_schema(summary="Get an API key")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -99,6 +127,24 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         """A new key with the same name, permissions, addresses and expiry; the old one ends after `overlapSeconds`."""
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
+
+
+class KeptKey(TypedDict):
+    """What is read of a key that a kept reply shows."""
+
+    id: str
+    permissions: list[str]
+    allowedIps: list[str]
+    expiresAt: str | None
+
+
+def told_key(shown: KeptKey) -> services.ToldKey:
+    end = shown["expiresAt"]
+    bounds: Bounds = {
+        "allowed_ips": shown["allowedIps"],
+        "expires_at": None if end is None else parse_timestamp(end),
+    }
+    return services.ToldKey(shown["id"], shown["permissions"], bounds)
 
 
 class AuditViewSet(AccountViewSet[AuditEntry]):

@@ -10,6 +10,7 @@ from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
 from licensing.sites.views import SiteViewSet
+from licensing.visits.views import VisitorViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register("content", ContentViewSet)
@@ -22,6 +23,7 @@ router.register("license-clients", LicenseClientViewSet)
 router.register("access", AccessViewSet, "access")
 router.register("access", OfferViewSet, "offer")
 router.register("analytics", ObservedViewSet, "observed")
+router.register("analytics", VisitorViewSet, "visitor")
 router.register("access/decisions", DecisionViewSet)
 
 urlpatterns = router.urls

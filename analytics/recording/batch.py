@@ -45,6 +45,7 @@ class Case(Struct, eq=False, gc=False):
     counter: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
+    also: Sequence[str] = ()  # by names of accounts.epochs, what it depends on beside items, policy and requester
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -106,7 +107,8 @@ class Outcome(Struct, frozen=True, gc=False):
     """The result of recording a decision: stored unless `stale`, and as a denial unless `granted`.
 
     `retry`: stale only because of its batch; the facts that it was decided on may still hold. `taken`: another request
-    had its Idempotency-Key first. `remaining`: what the rule's limit has left; None without a claim.
+    had its Idempotency-Key first. `remaining`: what the rule's limit has left; None without a claim. `behind`: the
+    account has reached a newer epoch, at which the facts still hold.
     """
 
     stale: bool = False
@@ -114,9 +116,11 @@ class Outcome(Struct, frozen=True, gc=False):
     remaining: int | None = None
     retry: bool = False
     taken: bool = False
+    behind: bool = False
 
 
 STORED = Outcome()
+STORED_BEHIND = Outcome(behind=True)
 STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
@@ -218,6 +222,11 @@ class Batch:
             )
         return counter
 
+    def names_of(self, case: Case) -> set[str]:
+        """What the decisions of a case depend on, by names of accounts.epochs."""
+        items = {entry.content for entry in self.entries if entry.case is case}
+        return {*case.also, str(case.requester), case.policy or "", *items}
+
     def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
         rows = [row for row in self.rows if row is not None]
@@ -230,10 +239,14 @@ class Batch:
         return statement, [encode(part).decode() for part in parts]
 
     def outcomes(
-        self, stale: Collection[str], settled: Mapping[int, tuple[int, int]], claimed: Collection[int] = ()
+        self,
+        stale: Collection[str],
+        settled: Mapping[int, tuple[int, int]],
+        behind: Collection[str],
+        claimed: Collection[int] = (),
     ) -> list[Outcome]:
-        """The outcome of each entry, from the stale accounts, each counter's (room before, number granted), and the
-        numbers of the replies whose keys were free."""
+        """The outcome of each entry, from the stale accounts, each counter's (room before, number granted), the
+        accounts that have reached a newer epoch, and the numbers of the replies whose keys were free."""
         outcomes = []
         for entry, row in zip(self.entries, self.rows, strict=True):
             if row is None:
@@ -243,16 +256,19 @@ class Batch:
             elif row.reply is not None and row.reply not in claimed:
                 outcomes.append(TAKEN)
             elif row.ordinal is None or entry.case.counter is None:
-                outcomes.append(STORED)
+                outcomes.append(STORED_BEHIND if entry.case.account in behind else STORED)
             else:
                 room, granted = settled[entry.case.counter]
-                outcomes.append(Outcome(granted=row.ordinal <= granted, remaining=max(room - row.ordinal, 0)))
+                is_granted, is_behind = row.ordinal <= granted, entry.case.account in behind
+                remaining = max(room - row.ordinal, 0)
+                outcomes.append(Outcome(granted=is_granted, remaining=remaining, behind=is_behind))
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
         """The outcomes from PostgreSQL's row: JSON texts and a number, or the bytes of each."""
-        stale, settled, claimed = (orjson.loads(text) if text else [] for text in (row[0], row[1], row[3]))
-        outcomes = self.outcomes(stale, {number: (room, granted) for number, room, granted in settled}, set(claimed))
+        stale, settled, claimed, behind = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4))
+        counts = {number: (room, granted) for number, room, granted in settled}
+        outcomes = self.outcomes(stale, counts, behind, set(claimed))
         if int(row[2]) != sum(not outcome.stale for outcome in outcomes):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

@@ -11,8 +11,9 @@ from itertools import groupby
 import orjson
 from django.db.backends.utils import CursorWrapper
 
+from accounts.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
-from analytics.recording.batch import Batch, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.batch import Batch, Case, Charge, Entry, LimitCounter, Outcome
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
 
@@ -28,11 +29,13 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
     cases = batch.cases
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
-    stale = {case.account for case in cases if case.epoch != epochs[case.account]}
+    missing = [case for case in cases if case.epoch != epochs[case.account]]
+    behind = {case.account for case in missing}
+    stale = {case.account for case in missing if not holds(cursor, case, batch.names_of(case))}
     settled = {
         counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
     }
-    outcomes = batch.outcomes(stale, settled)
+    outcomes = batch.outcomes(stale, settled, behind)
     stored = [
         Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
     ]
@@ -134,6 +137,18 @@ def upsert(cursor: CursorWrapper, statement: str, rows: Rows) -> None:
 def current_epoch(cursor: CursorWrapper, account: str) -> int:
     row = cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [bytes.fromhex(account)]).fetchone()
     return row[0] if row else -1
+
+
+def holds(cursor: CursorWrapper, case: Case, names: set[str]) -> bool:
+    """Whether nothing of these names has changed since the epoch of the case."""
+    cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
+    changes = Changes.of(case.epoch, cursor.fetchall())
+    return (
+        changes is not None
+        and changes.epoch >= case.epoch
+        and changes.names is not EVERYTHING
+        and names.isdisjoint(changes.names)
+    )
 
 
 def count(cursor: CursorWrapper, counter: LimitCounter) -> tuple[int, int]:

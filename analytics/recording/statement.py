@@ -6,6 +6,7 @@ On PostgreSQL it is all one statement (`postgresql`); on SQLite, a statement eac
 
 from functools import cache
 
+MAX_MISSED = 100  # epochs that are looked at; who has missed more reads what has changed first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
 
 # base is what the counter's current window has used so far; excluded holds the new claims.
@@ -31,6 +32,16 @@ CLAIMS = """
   SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed,
     least(claimed, allowance)
   FROM counter WHERE account NOT IN (SELECT account FROM stale) ORDER BY requester, policy, rule"""
+# The accounts of which facts may have changed since the epoch that they were read at: an epoch since then has no row
+# (accounts.epochs), or is of something that a decision was made on.
+STALE = f"""
+  SELECT DISTINCT account FROM behind
+  WHERE missed IS NULL OR missed NOT BETWEEN 1 AND {MAX_MISSED} OR missed > (
+    SELECT count(*) FROM accounts_epochchange change
+    WHERE change.account_id = behind.account AND change.epoch > behind.epoch
+      AND change.epoch <= behind.epoch + behind.missed AND NOT change.names ?| (
+        behind.also || ARRAY[behind.requester::text, replace(behind.policy::text, '-', '')]
+        || ARRAY(SELECT replace(content::text, '-', '') FROM entry WHERE entry.number = behind.number)))"""  # noqa: S608 - made of constants
 PENDING_ROW = """
   INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
@@ -79,8 +90,10 @@ CLAIMED_KEYS = """
 def postgresql(*, charging: bool, keeping: bool = False) -> str:
     """The statement for a batch that charges or does not, and that keeps replies for Idempotency-Keys or does not.
 
-    Its parameters: cases, rows and counters as JSON arrays; if charging, the charges come first, and if keeping, the
-    replies come last. What claims a key must claim of no counter: it may not be stored.
+    What it returns: the stale accounts, what became of the counters, the number of decisions stored, the replies kept,
+    and the accounts that have reached a newer epoch, stale or not. Its parameters: cases, rows and counters as JSON
+    arrays; if charging, the charges come first, and if keeping, the replies come last. What claims a key must claim of
+    no counter: it may not be stored.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """
     counted = COUNT.format(source=CLAIMS, base=BASE, least="least", greatest="greatest")
@@ -89,7 +102,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS alike (
     number int, account uuid, epoch bigint, requester bigint, policy uuid, policy_version int, allowed boolean,
     reason text, rule_index smallint, permission text, facts jsonb, created timestamptz, counter int,
-    rate_reset bigint, observed text)
+    rate_reset bigint, observed text, also text[])
 ), entry AS MATERIALIZED (
   SELECT entry.id, entry.content, entry.ordinal, entry.reply, alike.*
   FROM json_to_recordset(%s::json) AS entry (id uuid, content uuid, "case" int, ordinal int, reply int)
@@ -99,10 +112,11 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   FROM json_to_recordset(%s::json) AS counter (
     number int, account uuid, requester bigint, policy uuid, rule text, window_start bigint, allowance bigint,
     claimed bigint)
-), stale AS MATERIALIZED (
-  SELECT DISTINCT alike.account
+), behind AS MATERIALIZED (
+  SELECT alike.*, account.epoch - alike.epoch AS missed
   FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
   WHERE account.epoch IS DISTINCT FROM alike.epoch
+), stale AS MATERIALIZED ({STALE}
 ){CLAIMED_KEYS if keeping else ""}, counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
 ), settled AS (
   SELECT number, counter.allowance - counted.used + counted.granted AS room, counted.granted
@@ -123,5 +137,6 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room, granted)) FROM settled)::text,
        (SELECT count(*) FROM stored),
-       {"(SELECT json_agg(number) FROM claimed)::text" if keeping else "NULL"}
+       {"(SELECT json_agg(number) FROM claimed)::text" if keeping else "NULL"},
+       (SELECT json_agg(DISTINCT replace(account::text, '-', '')) FROM behind)::text
 """  # noqa: S608 - made of constants

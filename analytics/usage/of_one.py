@@ -27,6 +27,7 @@ Key = str | int  # an item's id, a requester's number
 MOST = 20_000  # decisions that are taken apart
 # Between the moment of a decision and that of its id, by which partitions are made.
 SLACK = DAY
+LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # the pending rows' lists
 MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
 
 
@@ -146,7 +147,7 @@ def pending(one: One, account_id: str, key: Key, start: datetime, until: date) -
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT (hour AT TIME ZONE 'UTC')::date, count(*) FROM (
-              SELECT * FROM analytics_recentusage WHERE account_id = %s AND {one}s @> ARRAY[%s]
+              SELECT * FROM analytics_recentusage WHERE account_id = %s AND {one}s @> ARRAY[%s]::{LISTED[one]}
                 AND hour >= %s AND hour < %s OFFSET 0) pending, {USAGE_LISTS}
             WHERE {one}_id = %s GROUP BY 1""",  # noqa: S608 - made of constants
             [prepared(AccessEvent, "account_id", account_id), value, adapted(start), until, value],

@@ -100,6 +100,7 @@ class Components:
         name = self.enumerations.get(frozenset(map(str, values)))
         if name is None:
             return schema
-        self.schemas.setdefault(name, {"type": "string", "enum": values})
+        type_ = "string" if isinstance(values[0], str) else "integer"
+        self.schemas.setdefault(name, {"type": type_, "enum": values})
         rest = {word: said for word, said in schema.items() if word not in ("type", "enum")}
         return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}

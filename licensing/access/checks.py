@@ -64,7 +64,8 @@ def attempt(
     requesters = keep_requesters(account_id, lasting)
     every = {requester_id for check in checks for requester_id, _ in check.requesters}
     requesters |= find_requesters(account_id, every - lasting.keys())
-    batch = DecisionBatch(checks, Found(epoch, items, requesters), ids.hex_of("acc", account_id), now)
+    found, account, key = Found(epoch, items, requesters), ids.hex_of("acc", account_id), caller and caller.grant
+    batch = DecisionBatch(checks, found, account, now, key.depends_on if key else ())
     outcomes = recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale

@@ -162,8 +162,11 @@ class DecisionBatch:
     InvalidToken where the licence token does not count any more; `entries` are to be recorded. A dry run has none.
     """
 
-    def __init__(self, checks: Iterable[Check], found: Found, account: str, now: datetime) -> None:
-        """`account` is a UUID in hex."""
+    def __init__(
+        self, checks: Iterable[Check], found: Found, account: str, now: datetime, key: Sequence[str] = ()
+    ) -> None:
+        """`account` is a UUID in hex, `key` what the caller's key is called by accounts.epochs."""
+        self.also = list(key)  # what the decisions depend on, beside what their records name
         self.account, self.epoch, self.now = account, found.epoch, now
         self.requesters = found.requesters
         nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
@@ -178,10 +181,12 @@ class DecisionBatch:
             elif check.license_id is not None and (
                 refusal := refusal_of_token(check, found.requesters[check.requester_id], now)
             ):
+                self.also += found.requesters[check.requester_id].depends_on
                 self.answers.append(refusal)
             elif check.dry_run:
                 self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
             else:
+                self.also += item.urls
                 shared = self.decide(check, item, found.requesters[check.requester_id])
                 answer, entry = shared.for_item(item, nanoseconds)
                 self.places.append(len(self.answers))
@@ -200,6 +205,8 @@ class DecisionBatch:
 
     def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         other = None if check.and_requester_id is None else self.requesters[check.and_requester_id]
+        if other is not None:
+            self.also += other.depends_on
         answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
         claim = None
@@ -223,6 +230,7 @@ class DecisionBatch:
             created=answer.created,
             rate_reset=answer.rate_reset,
             observed=decision.observed,
+            also=self.also,
         )
         return Shared(answer, case, claim, charge_of(decision))
 

@@ -1,11 +1,12 @@
 """Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
+from msgspec import Struct
 
 from accounts.models import Account
 from kit.bounded_cache import Compiled
@@ -19,6 +20,7 @@ from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
+from licensing.requesters.services import create_missing
 from licensing.sites.models import Site, SiteRule, Unknown
 from licensing.sites.pages import Page
 from licensing.sites.patterns import most_specific
@@ -29,8 +31,7 @@ Revision = tuple[str, int]  # a policy's id and its version
 Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True, gc=False):
     """What is to be looked up for one request: its account's items and requesters."""
 
     account_id: str
@@ -38,8 +39,7 @@ class Wanted:
     requesters: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, gc=False):
     """What there is of it, all of one epoch of the account; a requester that is not known has no `pk`."""
 
     epoch: int
@@ -208,12 +208,9 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
     """As find_requesters, writing those that are new or have a new name (None: no name was given)."""
     known = find_requesters(account_id, named)
-    new = sorted(requester_id for requester_id, row in known.items() if row.pk is None)
+    new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
     if new:
-        Requester.objects.bulk_create(
-            [Requester(account_id=account_id, requester_id=one, name=named[one]) for one in new],
-            ignore_conflicts=True,
-        )
+        create_missing(account_id, new)
         known |= find_requesters(account_id, new)
     for requester_id in sorted(known):
         name, row = named[requester_id], known[requester_id]

@@ -40,8 +40,8 @@ class Item:
     @property
     def depends_on(self) -> tuple[str, ...]:
         """By names of accounts.epochs."""
-        own = (self.id, *self.urls)
-        return own if self.policy is None or self.policy.id is None else (*own, self.policy.id)
+        own = (self.key, *self.urls)
+        return own if self.policy_key is None else (*own, self.policy_key)
 
     @property
     def weight(self) -> int:

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.http.rendering import render_json
+from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
@@ -25,7 +26,6 @@ from licensing.content.models import CONTENT_TYPES, Content, Status
 from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
 
-MAX_ROWS = 1_000  # of a bulk request
 IS_METADATA_KEY = re.compile(KEY_PATTERN).fullmatch
 
 
@@ -151,32 +151,18 @@ class BulkRowSerializer(ContentSerializer):
     title = Text(max_length=500, required=False, help_text="Required of a new item.")
 
 
-class RowsField(serializers.ListField):
-    """Rows as they came: what is wrong with one is that row's own outcome."""
-
-    child = BulkRowSerializer()
-
-    def to_internal_value(self, data: object) -> list[object]:
-        if not isinstance(data, list):
-            raise serializers.ValidationError("Must be an array.")
-        if not 1 <= len(data) <= MAX_ROWS:
-            raise serializers.ValidationError(f"Takes 1 to {MAX_ROWS:,} rows.")
-        return data
-
-
 class BulkSerializer(StrictSerializer):
     """Many items at once."""
 
-    items = RowsField(min_length=1, max_length=MAX_ROWS)
+    items = RowsField(child=BulkRowSerializer())
 
 
-class BulkOutcomeSerializer(serializers.Serializer):
+class BulkOutcomeSerializer(IndexedSerializer):
     """What became of a row."""
 
-    index = serializers.IntegerField(min_value=0, help_text="Its place in `items`.")
     status = serializers.ChoiceField(
-        choices=[200, 201, 409, 422],
+        choices=STATUSES,
         help_text="`201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.",
     )
     content = ContentSerializer(allow_null=True, help_text="The item, without `stats`; null where there is an error.")
-    error = ErrorShown(allow_null=True, help_text="As the row would be answered alone.")
+    error = ErrorShown(allow_null=True, help_text=ALONE)

@@ -83,7 +83,7 @@ def epoch_names(item: Content, *, is_new: bool = False, former_url: bytes | memo
     """What a change of the item ends, by names of accounts.epochs: the item, unless it `is_new`, and what is found at
     its URL. `former_url` is the `source_key` that it had before."""
     keys = {bytes(key).hex() for key in (item.source_key, former_url) if key is not None}
-    return keys if is_new else {item.pk, *keys}
+    return keys if is_new else {ids.hex_of("cnt", item.pk), *keys}
 
 
 def save_content(item: Content, fields: Mapping[str, Any]) -> Content:

@@ -6,16 +6,13 @@ what the next one meets: an externalId that one row gave up another may take.
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
 
 from accounts import audit, epochs
-from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
-from kit.values import ids
+from kit.http.errors import ValidationFailed
+from kit.rest.bulk import Bulk, Kind, Outcome, Row
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
@@ -29,47 +26,15 @@ from licensing.content.services import (
 )
 
 ATTEMPTS = 5
-
-
-@dataclass(slots=True)
-class Row:
-    """The fields of a row by their Python names, and the id of the item it is about, if it names one."""
-
-    fields: dict[str, Any] = field(default_factory=dict)
-    id: str | None = None
-    error: ApiError | None = None  # what is wrong with it by itself
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The outcome of a row: 201 or 200 with its item, otherwise an error."""
-
-    status: int
-    item: Content | None = None
-    error: ApiError | None = None
+KIND = Kind("cnt", "content item", "item")
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:
     serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
-    return [read_row(serializer, body) for body in bodies]
+    return KIND.read(bodies, serializer, serializer)
 
 
-def read_row(serializer: ContentSerializer, body: object) -> Row:
-    try:
-        fields = serializer.run_validation(body)
-        named = body.get("id") if isinstance(body, dict) else None
-        if named is not None and ids.decode("cnt", named) is None:
-            raise unknown_item(named)
-    except (ApiError, ValidationError) as error:
-        return Row(error=as_api_error(error))
-    return Row(fields, named)
-
-
-def unknown_item(named: object) -> ValidationFailed:
-    return ValidationFailed(f"There is no content item {str(named)[:100]!r}.", param="id")
-
-
-def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome]:
+def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome[Content]]:
     """The outcome of each row. All that they write is one transaction."""
     for attempt in range(ATTEMPTS):
         try:
@@ -82,11 +47,12 @@ def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome]:
     raise AssertionError("the last attempt returns or raises")
 
 
-class Upsert:
-    """One attempt at the rows, in a transaction."""
+class Upsert(Bulk[Content]):
+    kind = KIND
 
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
-        self.account_id, self.rows = account_id, rows
+        super().__init__(rows)
+        self.account_id = account_id
         self.now = timezone.now()
         # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
         self.by_id: dict[str, Content] = {}
@@ -94,7 +60,6 @@ class Upsert:
         for item in self.lock_items():
             self.remember(item)
         self.policies = lock_policies(account_id, {row.fields.get("policy_id") for row in rows})
-        self.row_of: dict[str, int] = {}  # the row that an item was created or changed by
         self.created: list[Content] = []
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId
@@ -114,8 +79,8 @@ class Upsert:
         if item.external_id is not None:
             self.by_external_id[item.external_id] = item
 
-    def run(self) -> list[Outcome]:
-        outcomes = [self.outcome(index, row) for index, row in enumerate(self.rows)]
+    def run(self) -> list[Outcome[Content]]:
+        outcomes = self.outcomes()
         if self.changes:
             if self.released:
                 Content.objects.filter(pk__in=self.released).update(external_id=None)
@@ -125,32 +90,20 @@ class Upsert:
             epochs.bump(self.account_id, self.ended)
         return outcomes
 
-    def outcome(self, index: int, row: Row) -> Outcome:
-        try:
-            if row.error is not None:
-                raise row.error
-            return self.act(index, row)
-        except ApiError as error:
-            return Outcome(error.status_code, error=error)
-
-    def act(self, index: int, row: Row) -> Outcome:
-        """Carries the row out in memory. Raises ApiError, and then has changed nothing."""
+    def act(self, row: Row) -> tuple[int, Content]:
         external_id = row.fields.get("external_id")
         holder = self.by_external_id.get(external_id) if external_id is not None else None
-        item = holder if row.id is None else self.by_id.get(row.id)
-        if row.id is not None and item is None:
-            raise unknown_item(row.id)
-        if item is not None and item.pk in self.row_of:
-            param = "externalId" if row.id is None else "id"
-            raise AlreadyExists(f"Row {self.row_of[item.pk]} is about the same item.", param=param)
+        item = holder
+        if row.id is not None:
+            item = self.named(row, self.by_id)
+        elif item is not None:
+            self.check_first(item, "externalId")
         if holder is not None and holder is not item:
             raise taken(str(external_id))
         policy_id = row.fields.get("policy_id")
         if policy_id is not None and policy_id not in self.policies:
             raise unknown_policy(policy_id)
-        made = self.create(row.fields) if item is None else self.change(item, row.fields)
-        self.row_of[made.pk] = index
-        return Outcome(201 if item is None else 200, made)
+        return (201, self.create(row.fields)) if item is None else (200, self.change(item, row.fields))
 
     def create(self, fields: dict[str, object]) -> Content:
         if "title" not in fields:

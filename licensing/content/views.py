@@ -3,8 +3,7 @@
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +11,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
-from kit.rest.fields import Choice
+from kit.rest.bulk import outcomes_serializer, told_outcomes
 from kit.rest.pagination import KeysetPagination, Order, TextsInOrder
 from kit.rest.resources import found
 from licensing.content import services
@@ -83,15 +82,7 @@ class ContentViewSet(AccountViewSet[Content]):
     @extend_schema(
         summary="Create and update content in bulk",
         request=BulkSerializer,
-        responses=inline_serializer(
-            "BulkOutcomes",
-            {
-                "object": Choice(choices=["list"]),
-                "data": BulkOutcomeSerializer(many=True),
-                "hasMore": serializers.BooleanField(help_text="Always false."),
-                "totalCount": serializers.IntegerField(min_value=1, help_text="How many rows were sent."),
-            },
-        ),
+        responses=outcomes_serializer("BulkOutcomes", BulkOutcomeSerializer(many=True)),
     )
     @action(detail=False, methods=["post"])
     def bulk(self, request: Request) -> Response:
@@ -102,17 +93,7 @@ class ContentViewSet(AccountViewSet[Content]):
         limit.
         """
         outcomes = upsert(self.account_id, read_rows(self.validated(BulkSerializer)["items"]))
-        shown = ContentSerializer()
-        data = [
-            {
-                "index": index,
-                "status": outcome.status,
-                "content": shown.to_representation(outcome.item) if outcome.item else None,
-                "error": outcome.error.as_dict() if outcome.error else None,
-            }
-            for index, outcome in enumerate(outcomes)
-        ]
-        return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
+        return told_outcomes(outcomes, "content", ContentSerializer().to_representation)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

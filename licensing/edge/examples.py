@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of crawlers and of the observed report."""
+"""What the OpenAPI document shows of crawlers, of visitors and of the observed report."""
 
 from kit.rest.openapi_examples import Operation
 from licensing.content.examples import CONTENT_ID
@@ -32,9 +32,28 @@ OBSERVED: dict[str, object] = {
     "revenueAtStake": AT_STAKE,
 }
 
+COUNTS: dict[str, object] = {
+    "crawlerClass": "ai_training",
+    "identifiedBy": "address",
+    "verified": True,
+    "allowed": 12,
+    "observed": 0,
+    "denied": 41,
+    "lastSeen": "2026-02-14T16:44:07.250000Z",
+}
+VISITORS: dict[str, object] = {
+    "object": "visitor_report",
+    "startDate": "2026-01-16T00:00:00.000000Z",
+    "endDate": "2026-02-14T23:59:59.999999Z",
+    "total": 1,
+    "byClass": [COUNTS],
+    "visitors": [{"id": "crawler:examplebot", "name": "ExampleBot", **COUNTS}],
+}
+
 OPERATIONS = {
     "GET /v1/crawlers": Operation(
         "listCrawlers", {"object": "crawler_table", "date": "2026-11-21", "data": [CRAWLER]}
     ),
     "GET /v1/analytics/observed": Operation("getObserved", OBSERVED),
+    "GET /v1/analytics/visitors": Operation("getVisitors", VISITORS),
 }

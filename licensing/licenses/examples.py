@@ -29,6 +29,34 @@ LICENSE: dict[str, object] = {
     "created": CREATED,
     "updated": CREATED,
 }
+BULK: dict[str, object] = {
+    "items": [NEW_LICENSE, {"id": LICENSE_ID, "expiresAt": "2028-01-31T00:00:00Z"}, {"requesterId": "org_byron"}]
+}
+BULK_OUTCOMES: dict[str, object] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "license": {**LICENSE, "id": "lic_01kd9wm5r8t1v4x7z0b3d6f9h2"}, "error": None},
+        {
+            "index": 1,
+            "status": 200,
+            "license": {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
+            "error": None,
+        },
+        {
+            "index": 2,
+            "status": 422,
+            "license": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "This field is required.",
+                "type": "validation_error",
+                "param": "licenseType",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
 CLIENT_ID = "cli_01kd9wkd1n5s8v2y6b9f3j7m4p"
 CLIENT: dict[str, object] = {
     "id": CLIENT_ID,
@@ -47,6 +75,7 @@ WITH_SECRET = {**CLIENT, "secret": "svc_cs_4Kq9ZtB1nXw7Lr0Vf5Hc2Ys8Dm3Gj6Pa9e"}
 OPERATIONS = {
     "GET /v1/licenses": Operation("listLicenses", page_of(LICENSE, **MORE)),
     "POST /v1/licenses": Operation("createLicense", LICENSE, NEW_LICENSE),
+    "POST /v1/licenses/bulk": Operation("upsertLicenses", BULK_OUTCOMES, BULK),
     "GET /v1/licenses/{id}": Operation("getLicense", LICENSE),
     "PATCH /v1/licenses/{id}": Operation(
         "updateLicense",

@@ -5,8 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
+from rest_framework import serializers
 
-from kit.rest.fields import Choice, Id, StrictSerializer, Text, Texts, Timestamp
+from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
+from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Texts, Timestamp
 from kit.rest.money import Money
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
@@ -106,3 +108,31 @@ def former_terms(former: Mapping[str, object]) -> dict[str, object]:
 
 class RevocationSerializer(StrictSerializer):
     """Nothing: a licence is revoked by the address alone."""
+
+
+class LicenseBulkRowSerializer(LicenseSerializer):
+    """A licence to issue, or what changes of the one that `id` names."""
+
+    id = Id("lic", required=False, allow_null=True, help_text="The licence to change, as by PATCH.")
+    requesterId = Text(
+        max_length=255, required=False, source="requester_id", help_text="Required of a new one. The caller's own id."
+    )
+    licenseType = Text(max_length=100, required=False, source="license_type", help_text="Required of a new one.")
+
+
+class LicenseBulkSerializer(StrictSerializer):
+    """Many licences at once."""
+
+    items = RowsField(child=LicenseBulkRowSerializer())
+
+
+class LicenseBulkOutcomeSerializer(IndexedSerializer):
+    """What became of a row."""
+
+    status = serializers.ChoiceField(
+        choices=STATUSES,
+        help_text="`201` issued, `200` changed, `422` a fault of the row, `409` a revoked licence, or one that an "
+        "earlier row is about.",
+    )
+    license = LicenseSerializer(allow_null=True, help_text="Null where there is an error.")
+    error = ErrorShown(allow_null=True, help_text=ALONE)

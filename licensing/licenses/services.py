@@ -7,7 +7,7 @@ to what the licence says: a change of its price, start or type takes the former 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Case, CharField, Count, QuerySet, Sum, Value, When
@@ -22,6 +22,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
 from licensing.licenses.models import License, LicenseStatus
+from licensing.owned import OwnedManager
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.requesters.services import find_or_create, rename, renew
@@ -29,8 +30,27 @@ from licensing.requesters.services import find_or_create, rename, renew
 # Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
 MAX_LICENSES = 10_000
 MAX_NAMES = 100_000  # of items, tags and policies, in the scopes of all of them
+IDS_AT_ONCE = 5_000  # in a query
+NAMES = Length("content_ids") + Length("tags") + Length("policy_ids")
 # A price is booked at the licence's start, and what is booked can never be moved.
 STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
+
+# The fields that name what else the account has: its manager, the prefix of its ids, the field's name in the API, and
+# what one is called.
+SCOPES: dict[str, tuple[OwnedManager, str, str, str]] = {
+    "content_ids": (Content.objects, "cnt", "contentIds", "content item"),
+    "policy_ids": (Policy.objects, "pol", "policyIds", "policy"),
+}
+
+Fields = Mapping[str, Any]  # of a licence, as the serializer has checked them
+Owned = dict[str, set[str]]
+
+
+class Room(NamedTuple):
+    """What the licences of a requester take up."""
+
+    licenses: int = 0
+    names: int = 0  # in their scopes
 
 
 def with_state(held: QuerySet[License]) -> QuerySet[Any]:
@@ -42,59 +62,69 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def issue_license(account_id: str, fields: Mapping[str, Any]) -> License:
+def issue_license(account_id: str, given: Fields) -> License:
     """A new licence for `requester_id` (the caller's own id), who comes into being by it if need be.
 
     `requester_name` sets the requester's name. `id`, if given, is one that no licence has yet.
     Raises ValidationFailed.
     """
     epochs.hold(account_id)
-    now = timezone.now()
-    fields = {"starts_at": now, **fields}
+    fields = dict(given)
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
-    check_scope(account_id, fields, None)
-    issued = License(account_id=account_id, created=now, updated=now, **fields)
-    check_start(issued)
-    check_term(issued)
+    issued = new_license(account_id, fields, owned_ids(account_id, [fields]), timezone.now())
     issued.requester = find_or_create(account_id, requester_id, name)
     issued.save(force_insert=True)
-    check_room(issued.requester)
+    check_room(rooms([issued.requester])[issued.requester.pk])
     renew(issued.requester)
     audit.record("license.created", issued, {})
-    keep_books(None, booking(issued))
+    keep_books([(None, booking(issued))])
     epochs.bump(account_id, {issued.requester.epoch_name})
     return issued
 
 
+def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
+    """The licence with these terms, for nobody yet. Raises ValidationFailed."""
+    named = {"starts_at": now, **scoped(fields, owned, None)}
+    issued = License(account_id=account_id, created=now, updated=now, **named)
+    check_start(issued)
+    check_term(issued)
+    return issued
+
+
 @transaction.atomic
-def update_license(held: License, fields: Mapping[str, Any]) -> License:
+def update_license(held: License, fields: Fields) -> License:
     """Writes the licence, unless nothing of it changes. Raises Revoked for a revoked one, and ValidationFailed."""
     locked = lock(held)
-    if locked.status == LicenseStatus.REVOKED:
-        raise Revoked("This licence is revoked, which is final. Issue another one.")
-    before, booked, names, start = locked.audited(), booking(locked), names_of(locked), locked.starts_at
-    fields = dict(fields)
-    if fields.pop("requester_id", locked.requester.requester_id) != locked.requester.requester_id:
-        raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
-    check_scope(locked.account_id, fields, locked)
+    before, booked, names = locked.audited(), booking(locked), names_of(locked)
+    change_terms(locked, fields, owned_ids(locked.account_id, [fields]))
     if "requester_name" in fields:
-        rename(locked.requester, fields.pop("requester_name"))
-    for attribute, value in fields.items():
-        setattr(locked, attribute, value)
-    if locked.starts_at != start:
-        check_start(locked)
-    check_term(locked)
+        rename(locked.requester, fields["requester_name"])
     if not audit.changes(before, locked.audited()):
         return locked
     locked.updated = timezone.now()
     locked.save()
     if names_of(locked) > names:
-        check_room(locked.requester)
+        check_room(rooms([locked.requester])[locked.requester.pk])
     renew(locked.requester)
     audit.record("license.updated", locked, before)
-    keep_books(booked, booking(locked))
+    keep_books([(booked, booking(locked))])
     epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
+
+
+def change_terms(held: License, fields: Fields, owned: Owned) -> None:
+    """Sets the terms, all but the requester's name, in memory. Raises Revoked and ValidationFailed."""
+    if held.status == LicenseStatus.REVOKED:
+        raise Revoked("This licence is revoked, which is final. Issue another one.")
+    if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
+        raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
+    start = held.starts_at
+    for attribute, value in scoped(fields, owned, held).items():
+        if attribute not in ("requester_id", "requester_name"):
+            setattr(held, attribute, value)
+    if held.starts_at != start:
+        check_start(held)
+    check_term(held)
 
 
 @transaction.atomic
@@ -131,48 +161,55 @@ def check_term(held: License) -> None:
         raise ValidationFailed("Must be later than startsAt.", param="expiresAt")
 
 
-def check_scope(account_id: str, fields: dict[str, Any], held: License | None) -> None:
-    """Takes repetitions out. Raises ValidationFailed, which names the first id that is none of the account's.
+def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
+    """The items and policies named by these licences that the account has, by the name of the field."""
+    owned: Owned = {}
+    for field, (everything, prefix, _, _) in SCOPES.items():
+        possible = {one for fields in many for one in fields.get(field) or () if ids.decode(prefix, one) is not None}
+        named, owned[field] = sorted(possible), set()
+        for first in range(0, len(named), IDS_AT_ONCE):
+            some = everything.of(account_id).filter(pk__in=named[first : first + IDS_AT_ONCE])
+            owned[field].update(some.values_list("pk", flat=True))
+    return owned
+
+
+def scoped(fields: Fields, owned: Owned, held: License | None) -> Fields:
+    """The fields without repetitions. Raises ValidationFailed, which names the first id that is none of the account's.
 
     What the licence names already may have been deleted since: it can be sent back as it was read.
     """
-    items, policies = fields.get("content_ids") or [], fields.get("policy_ids") or []
-    had_items, had_policies = (held.content_ids, held.policy_ids) if held else ([], [])
-    check_owned(Content.objects.of(account_id), "cnt", items, had_items, "contentIds", "content item")
-    check_owned(Policy.objects.of(account_id), "pol", policies, had_policies, "policyIds", "policy")
-    for name in {"content_ids", "policy_ids", "tags"} & fields.keys():
-        fields[name] = list(dict.fromkeys(fields[name]))
+    for field, (_, _, param, what) in SCOPES.items():
+        had = getattr(held, field) if held else ()
+        for index, one in enumerate(fields.get(field) or ()):
+            if one not in owned[field] and one not in had:
+                raise ValidationFailed(f"There is no {what} {one[:100]!r}.", param=f"{param}[{index}]")
+    lists = {name: list(dict.fromkeys(fields[name])) for name in {*SCOPES, "tags"} & fields.keys()}
+    return {**fields, **lists}
 
 
 def names_of(held: License) -> int:
     return len(held.content_ids) + len(held.tags) + len(held.policy_ids)
 
 
-def check_room(requester: Requester) -> None:
+def rooms(requesters: Iterable[Requester]) -> dict[int, Room]:
+    """What the licences of each of these take up."""
+    held = License.objects.filter(requester__in=requesters).values_list("requester")
+    return {pk: Room(*taken) for pk, *taken in held.annotate(licenses=Count("pk"), names=Sum(NAMES))}
+
+
+def check_room(taken: Room) -> None:
     """Raises ValidationFailed for more than a check should have to read."""
-    names = Length("content_ids") + Length("tags") + Length("policy_ids")
-    has = License.objects.filter(requester=requester).aggregate(licenses=Count("pk"), names=Sum(names))
-    if has["licenses"] > MAX_LICENSES:
+    if taken.licenses > MAX_LICENSES:
         raise ValidationFailed(
             f"A requester can have at most {MAX_LICENSES:,} licences, ended ones included."
             " One licence can cover many items, by their tags or policies.",
             param="requesterId",
         )
-    if has["names"] > MAX_NAMES:
+    if taken.names > MAX_NAMES:
         raise ValidationFailed(
             f"A requester's licences can name at most {MAX_NAMES:,} items, tags and policies together.",
             param="requesterId",
         )
-
-
-def check_owned(owned: QuerySet, prefix: str, named: list[str], had: Iterable[str], param: str, what: str) -> None:
-    known = set(had)
-    real = {one for one in named if one not in known and ids.decode(prefix, one) is not None}
-    if real:
-        known.update(owned.filter(pk__in=real).values_list("pk", flat=True))
-    for index, one in enumerate(named):
-        if one not in known:
-            raise ValidationFailed(f"There is no {what} {one[:100]!r}.", param=f"{param}[{index}]")
 
 
 # --- The price in the ledger -----------------------------------------------------------------------------------------
@@ -199,14 +236,18 @@ def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None
     return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
 
 
-def keep_books(booked: LedgerEntry | None, to_be: LedgerEntry | None) -> None:
-    """Takes back what is booked and books what is to be, unless that is the same."""
-    if terms(booked) == terms(to_be):
-        return
-    if booked is not None:
-        booked.amount = -booked.amount
-        booked.description = "Taken back, as the licence was changed."
-    try:
-        add_entries([entry for entry in (booked, to_be) if entry is not None])
-    except ValidationFailed as error:
-        raise ValidationFailed(error.message, param="price.amount") from None
+def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]]) -> None:
+    """Takes back what is booked and books what is to be, unless that is the same. Raises ValidationFailed."""
+    entries = []
+    for booked, to_be in changes:
+        if terms(booked) == terms(to_be):
+            continue
+        if booked is not None:
+            booked.amount = -booked.amount
+            booked.description = "Taken back, as the licence was changed."
+        entries += [entry for entry in (booked, to_be) if entry is not None]
+    if entries:
+        try:
+            add_entries(entries)
+        except ValidationFailed as error:
+            raise ValidationFailed(error.message, param="price.amount") from None

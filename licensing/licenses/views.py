@@ -5,13 +5,21 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts import epochs
 from accounts.viewsets import AccountViewSet
+from kit.rest.bulk import outcomes_serializer, told_outcomes
 from licensing.licenses import services
+from licensing.licenses.bulk import read_rows, write_licenses
 from licensing.licenses.filters import LicenseFilters
 from licensing.licenses.models import License
-from licensing.licenses.serializers import LicenseSerializer, RevocationSerializer
+from licensing.licenses.serializers import (
+    LicenseBulkOutcomeSerializer,
+    LicenseBulkSerializer,
+    LicenseSerializer,
+    RevocationSerializer,
+)
 
 
 class LicenseViewSet(AccountViewSet[License]):
@@ -21,6 +29,7 @@ class LicenseViewSet(AccountViewSet[License]):
         "create": "licenses:write",
         "partial_update": "licenses:write",
         "revoke": "licenses:write",
+        "bulk": "licenses:write",
     }
     tagged = AccountViewSet.tagged | {"revoke"}
     conditional = AccountViewSet.conditional | {"revoke"}
@@ -46,6 +55,22 @@ class LicenseViewSet(AccountViewSet[License]):
         `pricePerAccess` is charged for each allowed check.
         """
         return self.answer(services.issue_license(self.account_id, self.validated()), 201)
+
+    @extend_schema(
+        summary="Issue and change licences in bulk",
+        request=LicenseBulkSerializer,
+        responses=outcomes_serializer("LicenseBulkOutcomes", LicenseBulkOutcomeSerializer(many=True)),
+    )
+    @action(detail=False, methods=["post"])
+    def bulk(self, request: Request) -> Response:
+        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+
+        A row with `id` changes that licence as PATCH does; any other issues one, so send an `Idempotency-Key`: the
+        same rows again without one issue the same licences again. The outcomes are in the order of the rows. All of
+        them are one transaction and one request for the plan limit.
+        """
+        rows = read_rows(self.validated(LicenseBulkSerializer)["items"])
+        return told_outcomes(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

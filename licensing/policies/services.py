@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts import audit, epochs
 from kit.http.errors import InUse, ValidationFailed
 from kit.rest.resources import find
+from kit.values import ids
 from licensing.policies.models import Policy, PolicyRevision
 
 
@@ -52,7 +53,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     locked.save()
     keep_revision(locked)
     audit.record(action, locked, before)
-    epochs.bump(locked.account_id, {locked.pk})
+    epochs.bump(locked.account_id, {ids.hex_of("pol", locked.pk)})
     return locked
 
 

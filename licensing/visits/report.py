@@ -1,20 +1,20 @@
 """Who came to the edge in a stretch of days: visitors with what was answered, and the same by class."""
 
-from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 
-from django.db.models import Max, Sum
+from django.db.models import Max, Q, Sum, Value
 from msgspec import Struct
 
-from analytics.windows import Window
-from kit.storage.reading import reading
+from analytics.windows import MICROSECOND, Window, end_of_day, midnight
 from licensing.edge.crawlers import current_table
 from licensing.edge.identification import Identification
 from licensing.requesters.models import Requester
-from licensing.visits.counting import Visits, counted_until, decisions, visits_in
-from licensing.visits.models import VisitorDay
+from licensing.visits.counting import Visits, decisions, visits_in
+from licensing.visits.models import VisitorDay, VisitsCounted
 
 TOP = 100
+KINDS = ("crawler", "unverified")  # of requesters that are crawlers
 OTHER = "other"  # the class of who is no known crawler
 
 
@@ -38,21 +38,25 @@ class VisitorReport(Struct, frozen=True):
 Who = tuple[int, str]  # a requester's row, and what told who it was
 
 
+def whole_days(window: Window) -> Window:
+    """The days that the window is in, for visits are counted by day."""
+    return Window(midnight(window.start), end_of_day(window.end - MICROSECOND), window.group_by)
+
+
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
-    """Of whole days, at one moment."""
-    with reading():
-        found = counted(account_ids, window)
-        for who, visits in waiting(account_ids, window).items():
-            found[who] = found[who] + visits if who in found else visits
-        ranked = sorted(found.items(), key=lambda one: (-total_of(one[1]), -one[1].last_seen.timestamp(), one[0]))
-        classes = classes_of(found)
-        requesters = Requester.objects.select_related("account").in_bulk([pk for (pk, _), _ in ranked[:TOP]])
+    """Of whole days. Every visit is seen once: what is read after the counts began where they ended."""
+    found, until = counted(account_ids, window)
+    for who, visits in waiting(account_ids, window, until).items():
+        found[who] = found[who] + visits if who in found else visits
+    ranked = sorted(found.items(), key=lambda one: (-total_of(one[1]), -one[1].last_seen.timestamp(), one[0]))
+    requesters, classes = known(account_ids, [pk for (pk, _), _ in ranked[:TOP]])
     visitors = [
-        Visitor(requesters.get(pk), classes[pk], Identification(by), visits) for (pk, by), visits in ranked[:TOP]
+        Visitor(requesters.get(pk), classes.get(pk, OTHER), Identification(by), visits)
+        for (pk, by), visits in ranked[:TOP]
     ]
     sums: dict[tuple[str, Identification], Visits] = {}
     for (pk, by), visits in found.items():
-        key = (classes[pk], Identification(by))
+        key = (classes.get(pk, OTHER), Identification(by))
         sums[key] = sums[key] + visits if key in sums else visits
     told = sorted(sums.items(), key=lambda one: (one[0][0] == OTHER, one[0][0], list(Identification).index(one[0][1])))
     return VisitorReport(visitors, len(ranked), [(*key, visits) for key, visits in told])
@@ -62,20 +66,28 @@ def total_of(visits: Visits) -> int:
     return visits.allowed + visits.observed + visits.denied
 
 
-def counted(account_ids: Sequence[str], window: Window) -> dict[Who, Visits]:
+def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
+    """What is counted, and up to when: one statement, for between two more could be counted."""
     days = VisitorDay.objects.filter(
         account_id__in=account_ids, day__gte=window.start.date(), day__lt=window.end.date()
     )
-    rows = days.values_list("requester_id", "identified_by").annotate(
+    sums = days.values_list("requester_id", "identified_by").annotate(
         Sum("allowed"), Sum("observed"), Sum("denied"), Max("last_seen")
     )
-    return {(pk, by): Visits(*figures) for pk, by, *figures in rows}
+    nobody = [Value(0), Value(""), Value(0), Value(0), Value(0)]
+    rows = list(sums.union(VisitsCounted.objects.values_list(*nobody, "until"), all=True))
+    until = next((row[-1] for row in rows if not row[1]), None)
+    found = {
+        (pk, by): Visits(int(allowed), int(observed), int(denied), last)
+        for pk, by, allowed, observed, denied, last in rows
+        if by
+    }
+    return found, until
 
 
-def waiting(account_ids: Sequence[str], window: Window) -> dict[Who, Visits]:
+def waiting(account_ids: Sequence[str], window: Window, until: datetime | None) -> dict[Who, Visits]:
     """What is not counted yet: in production the visits of two minutes."""
-    until = counted_until() or window.start
-    begin = max(until, window.start)
+    begin = max(until or window.start, window.start)
     if begin >= window.end:
         return {}
     found: dict[Who, Visits] = {}
@@ -84,12 +96,14 @@ def waiting(account_ids: Sequence[str], window: Window) -> dict[Who, Visits]:
     return found
 
 
-def classes_of(found: dict[Who, Visits]) -> dict[int, str]:
-    """The class of each: a crawler's, verified or not, by the table in use."""
-    classes: defaultdict[int, str] = defaultdict(lambda: OTHER)
-    crawlers = {one.key: one.crawler_class for one in current_table.get().crawlers}
-    names = [f"{kind}:{key}" for kind in ("crawler", "unverified") for key in crawlers]
-    known = Requester.objects.filter(requester_id__in=names, pk__in={pk for pk, _ in found})
-    for pk, requester_id in known.values_list("pk", "requester_id"):
-        classes[pk] = crawlers[requester_id.partition(":")[2]]
-    return classes
+def known(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
+    """The requesters of these rows, and the classes of all that are crawlers, verified or not, by the table in use."""
+    crawlers: dict[str, str] = {
+        f"{kind}:{one.key}": one.crawler_class for one in current_table.get().crawlers for kind in KINDS
+    }
+    found = Requester.objects.select_related("account").filter(
+        Q(pk__in=wanted) | Q(account_id__in=account_ids, requester_id__in=list(crawlers))
+    )
+    requesters = {one.pk: one for one in found}
+    classes = {pk: crawlers[one.requester_id] for pk, one in requesters.items() if one.requester_id in crawlers}
+    return requesters, classes

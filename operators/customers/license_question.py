@@ -10,11 +10,11 @@ from django.utils import timezone
 from analytics.models import LedgerEntry
 from kit.values.currencies import in_full
 from licensing.content.models import Content
-from licensing.licenses.models import License, spelled
+from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.base.asking import Question
-from operators.customers.terms import term
+from operators.customers.terms import money, term
 
 # Of the newest so many policies and licences the types are known, which bounds what a page reads.
 MOST_POLICIES, MOST_LICENSES, MOST_SUGGESTED = 1_000, 5_000, 100
@@ -80,10 +80,9 @@ def per_access(before: License | None, saved: License) -> list[str]:
         saved.access_currency,
     ):
         return []
-    price = spelled(saved.access_amount, saved.access_currency)
-    if price is None:
+    if saved.access_amount is None:
         return ["It charges nothing per access any more."] if before is not None else []
-    return [f"Each access that it allows is charged {price}."]
+    return [f"Each access that it allows is charged {money(saved.access_amount, saved.access_currency)}."]
 
 
 def covered(held: License) -> str:
@@ -114,8 +113,8 @@ def license_question(before: License | None, saved: License, known: set[str], *,
             ("Licence type", saved.license_type),
             ("Covers", covered(saved)),
             ("Term (UTC)", term(saved)),
-            ("Price", spelled(saved.price_amount, saved.price_currency) or "–"),
-            ("Per access", spelled(saved.access_amount, saved.access_currency) or "–"),
+            ("Price", money(saved.price_amount, saved.price_currency)),
+            ("Per access", money(saved.access_amount, saved.access_currency)),
         ],
         effects=[*effects, "It counts from the next check on."],
         warnings=warnings,

@@ -16,7 +16,7 @@ from unfold.enums import ActionVariant
 
 from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
-from licensing.licenses.models import License, LicenseStatus, spelled
+from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
@@ -29,7 +29,7 @@ from operators.customers.license_form import LicenseFields, LicenseForm, license
 from operators.customers.license_form_help import LicenseFormHelp
 from operators.customers.license_question import license_question
 from operators.customers.refunds import RefundButton
-from operators.customers.terms import scope, term
+from operators.customers.terms import money, scope, term
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -212,11 +212,11 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
 
     @display(description="Price", ordering="price_amount")
     def price(self, held: License) -> str:
-        return spelled(held.price_amount, held.price_currency) or "–"
+        return money(held.price_amount, held.price_currency)
 
     @display(description="Per access", ordering="access_amount")
     def per_access(self, held: License) -> str:
-        return spelled(held.access_amount, held.access_currency) or "–"
+        return money(held.access_amount, held.access_currency)
 
     @display(description="Issued (UTC)")
     def created_at(self, held: License) -> str:

@@ -17,12 +17,12 @@ from analytics.revenue.of_one import revenue_of_one
 from analytics.usage.of_one import Key, One, UsageOfOne, usage_of_one
 from analytics.windows import DAY, USAGE, Window
 from kit.values.currencies import in_full
-from licensing.licenses.models import License, spelled
+from licensing.licenses.models import License
 from licensing.policies.decision import Reason
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.customers.terms import scope, term
+from operators.customers.terms import money, scope, term
 from operators.overview.charts import Chart, draw, share
 from operators.overview.figures import BarRow, days_of
 
@@ -161,6 +161,6 @@ def row_of(held: License, now: datetime) -> LicenseRow:
         state=held.state(now),
         covers=scope(held),
         term=term(held),
-        price=spelled(held.price_amount, held.price_currency) or "–",
-        per_access=spelled(held.access_amount, held.access_currency) or "–",
+        price=money(held.price_amount, held.price_currency),
+        per_access=money(held.access_amount, held.access_currency),
     )

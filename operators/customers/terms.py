@@ -1,8 +1,11 @@
 """Licences in words and in order."""
 
+from decimal import Decimal
+
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 from django.utils import timezone
 
+from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 
@@ -21,6 +24,10 @@ def scope(held: License) -> str:
     plural = {"item": "items", "tag": "tags", "policy": "policies"}
     told = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
     return ", ".join(told) or "everything"
+
+
+def money(amount: Decimal | None, currency: str | None) -> str:
+    return "–" if amount is None or currency is None else in_full(amount, currency)
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:

@@ -76,7 +76,7 @@ def test_a_decision_is_found_by_its_id(admin, api, item):
     admin.get_by_role("link", name="Decisions").first.click()
     admin.locator("#searchbar").fill(decision["id"])
     admin.locator("#searchbar").press("Enter")
-    admin.locator("#result_list a").first.click()
+    admin.locator("#result_list tbody a").first.click()
     admin.get_by_text("Denied: the requester had no valid licence").wait_for()
     admin.get_by_text("matched, and decided").wait_for()
     assert serious_problems(admin) == []

@@ -15,6 +15,7 @@ HEAVY = {
     "GET /v1/analytics/usage",
     "GET /v1/analytics/revenue",
     "GET /v1/analytics/observed",
+    "GET /v1/analytics/visitors",
     "GET /v1/statements",
     "GET /v1/statements/{}",
     "GET /v1/statements/{}/lines",

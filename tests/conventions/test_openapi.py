@@ -104,6 +104,7 @@ def test_an_operation_id_begins_with_the_verb_of_its_action():
         "offers": ("get",),
         "offers_batch": ("get",),
         "observed": ("get",),
+        "visitors": ("get",),
         "me": ("get",),
     }
     for path, view in endpoints(get_resolver().url_patterns):

@@ -136,6 +136,8 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
     "POST /v1/content/bulk": {"items": (*NOT_AN_ARRAY, None)},
+    "POST /v1/licenses/bulk": {"items": (*NOT_AN_ARRAY, None)},
+    "POST /v1/api-keys/bulk": {"items": (*NOT_AN_ARRAY, None)},
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},

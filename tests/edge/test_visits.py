@@ -135,6 +135,39 @@ def test_days_outside_the_period_are_not_shown(ask, account, mixed):
     assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
 
 
+# --- GET /v1/analytics/visitors --------------------------------------------------------------------------------------
+
+
+def test_the_api_tells_who_came(ask, api, account, mixed):
+    for page in OUTCOMES:
+        ask(page, user_agent="GPTBot/1.0")
+    count_all()
+    shown = api.get("/v1/analytics/visitors")
+    counts = {"allowed": 0, "observed": 1, "denied": 2}
+    about = {"crawlerClass": "ai_training", "identifiedBy": "user_agent", "verified": False}
+    [visitor], [by_class] = shown["visitors"], shown["byClass"]
+    last = visitor["lastSeen"]
+    assert visitor == {
+        "id": "unverified:gptbot", "name": "GPTBot (unverified)", **about, **counts, "lastSeen": last
+    }  # fmt: skip
+    assert by_class == {**about, **counts, "lastSeen": last}
+    assert (shown["total"], shown["endDate"][:10]) == (1, last[:10])
+
+
+def test_it_is_of_whole_days(ask, api, mixed):
+    ask("/open/a")
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    shown = api.get("/v1/analytics/visitors", startDate=f"{today}T23:59:00Z", endDate=f"{today}T23:59:30Z")
+    assert (shown["startDate"], shown["endDate"]) == (f"{today}T00:00:00.000000Z", f"{today}T23:59:59.999999Z")
+    assert shown["total"] == 1
+
+
+@pytest.mark.parametrize("query", [{"period": "ever"}, {"startDate": "yesterday"}, {"groupBy": "day"}])
+def test_what_is_asked_wrongly_is_refused(api, query):
+    reply = api.get("/v1/analytics/visitors", **query)
+    assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
+
+
 def test_a_report_takes_few_queries_however_many_visits(ask, account, mixed, django_assert_max_num_queries):
     for agent in AGENTS * 3:
         ask("/open/a", user_agent=agent)

@@ -29,7 +29,8 @@ class Ask:
 
     def __call__(self, check: Check) -> Answer | ApiError:
         sender = Sender(self.gateway.callers, self.authorization, None)
-        [answer] = async_to_sync(sender.serve)(lambda: self.gateway.check(sender, [check], timezone.now()))
+        self.now = timezone.now()
+        [answer] = async_to_sync(sender.serve)(lambda: self.gateway.check(sender, [check], self.now))
         return answer
 
 

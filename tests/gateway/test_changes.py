@@ -14,6 +14,7 @@ from accounts import epochs
 from accounts import services as accounts
 from accounts.models import Account, EpochChange
 from kit.http.admission import admit
+from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
@@ -227,7 +228,7 @@ def test_changes_are_forgotten_after_a_while(made):
     content_services.update_content(made.c, {"title": "Changed"})
     epochs.forget_changes()
     [left] = EpochChange.objects.all()
-    assert (left.names, left.epoch) == ([made.c.pk], Account.objects.get(pk=made.account.pk).epoch)
+    assert (left.names, left.epoch) == ([ids.hex_of("cnt", made.c.pk)], Account.objects.get(pk=made.account.pk).epoch)
 
 
 def test_an_epoch_that_comes_a_second_time_ends_everything(made, looked_up):

@@ -95,14 +95,14 @@ class World:
             keys.remove(ask)  # once is enough: refusals count against a limit
 
     def fresh(self, check: Check, ask: Ask) -> Answer | ApiError:
-        """What a process answers now that has cached nothing."""
+        """What a process answers now that has cached nothing, to a check of that moment."""
         try:
             find_grant(ask.authorization.removeprefix("Bearer ")).check(timezone.now())
         except InvalidApiKey as error:
             return error
         items = find_items(self.account.pk, {check.selector})
         found = Found(0, items, find_requesters(self.account.pk, {check.requester_id}))
-        return DecisionBatch([check], found, ids.hex_of("acc", self.account.pk), timezone.now()).answers[0]
+        return DecisionBatch([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
 
     # --- Changes -----------------------------------------------------------------------------------------------------
 

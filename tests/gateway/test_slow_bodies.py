@@ -98,7 +98,7 @@ def request_of_any_kind(request, item):
 
 def change_key(key, **fields):
     ApiKey.objects.filter(pk=key.pk).update(**fields)
-    epochs.bump(key.account_id)
+    epochs.bump(key.account_id, {key.pk})
 
 
 def recorded_of_the_key():

@@ -6,6 +6,7 @@ export const AMOUNTS: Record<string, string[]> = {
   DecisionBatch: ["amount"],
   LedgerEntry: ["amount"],
   License: ["amount"],
+  LicenseBulkOutcomes: ["amount"],
   ObservedReport: ["amount"],
   OfferList: ["amount"],
   RevenueReport: ["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"],

@@ -56,6 +56,11 @@ export abstract class Operations {
     return this.send({ method: "GET", path: `/v1/analytics/usage`, query });
   }
 
+  /** Get who came to the edge. */
+  getVisitors(query?: Query): Promise<Schemas["VisitorReportShown"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/visitors`, query });
+  }
+
   /** List API keys. */
   listApiKeys(query?: Query): AsyncGenerator<Schemas["ApiKey"]> {
     return this.pages({ method: "GET", path: `/v1/api-keys`, query });
@@ -84,6 +89,11 @@ export abstract class Operations {
   /** Rotate an API key. */
   rotateApiKey(id: string, body: Schemas["RotationRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["CreatedApiKey"]> {
     return this.send({ method: "POST", path: `/v1/api-keys/${encodeURIComponent(id)}/rotate`, body, keyed: true, ...options });
+  }
+
+  /** Create and change API keys in bulk. */
+  upsertApiKeys(body: Schemas["ApiKeyBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["ApiKeyBulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/api-keys/bulk`, body, keyed: true, ...options });
   }
 
   /** List changes. */
@@ -194,6 +204,11 @@ export abstract class Operations {
   /** Revoke a licence. */
   revokeLicense(id: string, options?: { idempotencyKey?: string; ifMatch?: string }): Promise<Schemas["License"]> {
     return this.send({ method: "POST", path: `/v1/licenses/${encodeURIComponent(id)}/revoke`, keyed: true, answer: "License", ...options });
+  }
+
+  /** Issue and change licences in bulk. */
+  upsertLicenses(body: Schemas["LicenseBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["LicenseBulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/licenses/bulk`, body, keyed: true, answer: "LicenseBulkOutcomes", ...options });
   }
 
   /** List policies. */

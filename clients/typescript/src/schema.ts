@@ -1,4 +1,4 @@
-// Shapes: d8aaf8d8cac4828d
+// Shapes: c965213e2ef06b6a
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -143,6 +143,53 @@ export interface components {
              * @description Null, or when the key was revoked.
              */
             readonly revokedAt: string | null;
+        };
+        /** @description What became of a row. */
+        ApiKeyBulkOutcome: {
+            /** @description Its place in `items`. */
+            index: number;
+            /**
+             * @description `201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the row, `409` a revoked key, or one that an earlier row is about.
+             * @enum {integer}
+             */
+            status: 200 | 201 | 403 | 409 | 422;
+            /** @description Null where there is an error. */
+            apiKey: components["schemas"]["OutcomeKey"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        ApiKeyBulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["ApiKeyBulkOutcome"][];
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description How many rows were sent. */
+            totalCount: number;
+        };
+        /** @description Many keys at once. */
+        ApiKeyBulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["ApiKeyBulkRowRequest"][];
+        };
+        /** @description A key to create, or what changes of the one that `id` names. */
+        ApiKeyBulkRowRequest: {
+            /** @description The key to change, as by PATCH. */
+            id?: string | null;
+            /** @description A label for people. Required of a new key. */
+            name?: string;
+            /** @description Required of a new key. `public` keys only ever read. */
+            type?: components["schemas"]["KeyType"];
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions?: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps?: string[];
+            /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @enum {string} */
         ApiKeyPermission: "content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*";
@@ -340,24 +387,21 @@ export interface components {
         BulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
-            /**
-             * @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.
-             * @enum {integer}
-             */
-            status: 200 | 201 | 409 | 422;
+            /** @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item. */
+            status: components["schemas"]["OutcomeStatus"];
             /** @description The item, without `stats`; null where there is an error. */
             content: components["schemas"]["Content"] | null;
             /** @description As the row would be answered alone. */
             error: components["schemas"]["ErrorShown"] | null;
         };
         BulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["BulkOutcome"][];
             /**
              * @description The kind of the object.
              * @enum {string}
              */
             object: "list";
-            /** @description The items of the list, in order. */
-            data: components["schemas"]["BulkOutcome"][];
             /** @description Always false. */
             hasMore: boolean;
             /** @description How many rows were sent. */
@@ -638,11 +682,8 @@ export interface components {
             object: "crawler";
             /** @description A name for people. */
             name: string;
-            /**
-             * @description The permission that its visits ask for; `other` asks for `read`.
-             * @enum {string}
-             */
-            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+            /** @description The permission that its visits ask for; `other` asks for `read`. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
             /** @description Who runs it. */
             operator: string;
             /** @description The token that its User-Agent contains. */
@@ -658,6 +699,8 @@ export interface components {
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;
         };
+        /** @enum {string} */
+        CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
         /** @description The crawlers that are known. */
         CrawlerTable: {
             /**
@@ -964,6 +1007,8 @@ export interface components {
             message: string;
         };
         /** @enum {string} */
+        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+        /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */
         LedgerEntry: {
@@ -1072,6 +1117,60 @@ export interface components {
              * @enum {string}
              */
             source: "service" | "caller" | "offer";
+        };
+        /** @description What became of a row. */
+        LicenseBulkOutcome: {
+            /** @description Its place in `items`. */
+            index: number;
+            /** @description `201` issued, `200` changed, `422` a fault of the row, `409` a revoked licence, or one that an earlier row is about. */
+            status: components["schemas"]["OutcomeStatus"];
+            /** @description Null where there is an error. */
+            license: components["schemas"]["License"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        LicenseBulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["LicenseBulkOutcome"][];
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description How many rows were sent. */
+            totalCount: number;
+        };
+        /** @description Many licences at once. */
+        LicenseBulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["LicenseBulkRowRequest"][];
+        };
+        /** @description A licence to issue, or what changes of the one that `id` names. */
+        LicenseBulkRowRequest: {
+            /** @description The licence to change, as by PATCH. */
+            id?: string | null;
+            /** @description Required of a new one. The caller's own id. */
+            requesterId?: string;
+            /** @description The requester's name. */
+            requesterName?: string | null;
+            /** @description Required of a new one. */
+            licenseType?: string;
+            /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
+            contentIds?: string[] | null;
+            /** @description It also covers items that have one of these tags, */
+            tags?: string[] | null;
+            /** @description and items under one of these policies. */
+            policyIds?: string[] | null;
+            /** @description Now, unless given. In the years 2000 to 2999. */
+            startsAt?: string | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description Enters the ledger at `startsAt`. */
+            price?: components["schemas"]["MoneyRequest"] | null;
+            /** @description What each check costs that is allowed by this licence. */
+            pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
         };
         /** @description A requester's credentials at the licence server: `id` is the client_id. */
         LicenseClient: {
@@ -1347,6 +1446,51 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
+        /** @description A key that was created, with its full text, or changed. */
+        OutcomeKey: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @default api_key
+             * @enum {string}
+             */
+            readonly object: "api_key";
+            /** @description A label for people. */
+            name: string;
+            /** @description `public` keys only ever read. */
+            type: components["schemas"]["KeyType"];
+            /** @description The beginning of the key, to recognise it by. */
+            readonly prefix: string;
+            /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
+            permissions: components["schemas"]["ApiKeyPermission"][];
+            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            allowedIps: string[];
+            /**
+             * Format: date-time
+             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             */
+            expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly createdAt: string;
+            /**
+             * Format: date-time
+             * @description To the minute; null before the first use.
+             */
+            readonly lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null, or when the key was revoked.
+             */
+            readonly revokedAt: string | null;
+            /** @description The full key. Shown in this reply and never again. */
+            readonly key?: string;
+        };
+        /** @enum {integer} */
+        OutcomeStatus: 200 | 201 | 409 | 422;
         /** @description The account of the key that asks. */
         OwnAccount: {
             /** @description The resource's id. */
@@ -2364,6 +2508,73 @@ export interface components {
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
+        };
+        /** @description What was answered. */
+        VisitCounts: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+        };
+        /** @description Who came to the edge, verified or not, and what was answered. */
+        VisitorReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "visitor_report";
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description How many visitors there are. */
+            total: number;
+            byClass: components["schemas"]["VisitCounts"][];
+            /** @description The 100 with most visits. */
+            visitors: components["schemas"]["VisitorShown"][];
+        };
+        /** @description A visitor, by the requester that its visits are decided and counted for. */
+        VisitorShown: {
+            /** @description `other` for who is no known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What told who it was. */
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether that is more than anybody could say of himself. */
+            verified: boolean;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+            /** @description Null for one that has gone. */
+            id: string | null;
+            /** @description As it was given last. */
+            name: string | null;
         };
         /** @description One attempt to deliver an event. */
         WebhookAttempt: {

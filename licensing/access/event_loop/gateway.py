@@ -121,6 +121,8 @@ class Gateway:
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.submit(batch.entries)
                 stale = [outcome for outcome in outcomes if outcome.stale]
+                if outcomes[0].behind:
+                    self.snapshot.note(account_id, found.epoch + 1)
                 if not stale:
                     return batch.settle(outcomes)
                 if any(outcome.taken for outcome in stale):
@@ -142,7 +144,7 @@ class Gateway:
         return answers
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
-        return DecisionBatch(checks, found, grant.account_key, now)
+        return DecisionBatch(checks, found, grant.account_key, now, grant.depends_on)
 
     async def gather(self) -> None:
         """Lets the checks whose facts are being looked up join the next commit, which costs as much as several checks.
@@ -181,7 +183,8 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            for requester_id, name in check.requesters:
+            one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
+            for requester_id, name in one if check.and_requester_id is None else check.requesters:
                 requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
                 if requester is None or requester.is_renamed_by(name):
                     missing.requesters.add(requester_id)

@@ -6,6 +6,7 @@ AMOUNTS: dict[str, frozenset[str]] = {
     "DecisionBatch": frozenset(["amount"]),
     "LedgerEntry": frozenset(["amount"]),
     "License": frozenset(["amount"]),
+    "LicenseBulkOutcomes": frozenset(["amount"]),
     "ObservedReport": frozenset(["amount"]),
     "OfferList": frozenset(["amount"]),
     "RevenueReport": frozenset(["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"]),

@@ -90,6 +90,10 @@ class Operations:
         """Get usage analytics."""
         return cast("types.UsageReport", self.send(call("GET", "/v1/analytics/usage", query=query)))
 
+    def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
+        """Get who came to the edge."""
+        return cast("types.VisitorReportShown", self.send(call("GET", "/v1/analytics/visitors", query=query)))
+
     def list_api_keys(self, query: Query | None = None) -> Iterator[types.ApiKey]:
         """List API keys."""
         return self.pages(call("GET", "/v1/api-keys", query=query))
@@ -133,6 +137,15 @@ class Operations:
                     keyed=True,
                 )
             ),
+        )
+
+    def upsert_api_keys(
+        self, body: types.ApiKeyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.ApiKeyBulkOutcomes:
+        """Create and change API keys in bulk."""
+        return cast(
+            "types.ApiKeyBulkOutcomes",
+            self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
     def list_audit_entries(self, query: Query | None = None) -> Iterator[types.AuditEntry]:
@@ -295,6 +308,24 @@ class Operations:
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
+                )
+            ),
+        )
+
+    def upsert_licenses(
+        self, body: types.LicenseBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseBulkOutcomes:
+        """Issue and change licences in bulk."""
+        return cast(
+            "types.LicenseBulkOutcomes",
+            self.send(
+                call(
+                    "POST",
+                    "/v1/licenses/bulk",
+                    body=body,
+                    answer="LicenseBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
                 )
             ),
         )
@@ -594,6 +625,10 @@ class AsyncOperations:
         """Get usage analytics."""
         return cast("types.UsageReport", await self.send(call("GET", "/v1/analytics/usage", query=query)))
 
+    async def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
+        """Get who came to the edge."""
+        return cast("types.VisitorReportShown", await self.send(call("GET", "/v1/analytics/visitors", query=query)))
+
     def list_api_keys(self, query: Query | None = None) -> AsyncIterator[types.ApiKey]:
         """List API keys."""
         return self.pages(call("GET", "/v1/api-keys", query=query))
@@ -641,6 +676,15 @@ class AsyncOperations:
                     keyed=True,
                 )
             ),
+        )
+
+    async def upsert_api_keys(
+        self, body: types.ApiKeyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.ApiKeyBulkOutcomes:
+        """Create and change API keys in bulk."""
+        return cast(
+            "types.ApiKeyBulkOutcomes",
+            await self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
     def list_audit_entries(self, query: Query | None = None) -> AsyncIterator[types.AuditEntry]:
@@ -810,6 +854,24 @@ class AsyncOperations:
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
+                )
+            ),
+        )
+
+    async def upsert_licenses(
+        self, body: types.LicenseBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.LicenseBulkOutcomes:
+        """Issue and change licences in bulk."""
+        return cast(
+            "types.LicenseBulkOutcomes",
+            await self.send(
+                call(
+                    "POST",
+                    "/v1/licenses/bulk",
+                    body=body,
+                    answer="LicenseBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
                 )
             ),
         )

@@ -1,4 +1,4 @@
-# Shapes: d8aaf8d8cac4828d
+# Shapes: c965213e2ef06b6a
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -152,31 +152,7 @@ class ContextShown(TypedDict):
     userAgent: NotRequired[str]
 
 
-class Crawler(TypedDict):
-    """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
-    """
-
-    object: Literal["crawler"]
-    name: str
-    crawlerClass: Literal["ai_training", "ai_input", "search", "archive", "other"]
-    operator: str
-    userAgent: str
-    requesterId: str
-    addresses: list[str]
-    hosts: list[str]
-    sources: list[str]
-    signatureAgent: str | None
-
-
-class CrawlerTable(TypedDict):
-    """
-    The crawlers that are known.
-    """
-
-    object: Literal["crawler_table"]
-    date: str
-    data: list[Crawler]
+CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 Currency: TypeAlias = Literal[
@@ -512,6 +488,11 @@ class FindingShown(TypedDict):
     message: str
 
 
+Identification: TypeAlias = Literal[
+    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+]
+
+
 KeyType: TypeAlias = Literal["secret", "public"]
 
 
@@ -661,6 +642,28 @@ class Offer(TypedDict):
     licenseType: str | None
     permissions: list[str]
     pricePerAccess: ChargeShown
+
+
+class OutcomeKey(TypedDict):
+    """
+    A key that was created, with its full text, or changed.
+    """
+
+    id: str
+    object: Literal["api_key"]
+    name: str
+    type: KeyType
+    prefix: str
+    permissions: list[ApiKeyPermission]
+    allowedIps: list[AllowedIp]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: NotRequired[str]
+
+
+OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
 
 
 class OwnKey(TypedDict):
@@ -985,6 +988,36 @@ class Verdict(TypedDict):
     reason: Reason | None
 
 
+class VisitCounts(TypedDict):
+    """
+    What was answered.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+
+
+class VisitorShown(TypedDict):
+    """
+    A visitor, by the requester that its visits are decided and counted for.
+    """
+
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    allowed: int
+    observed: int
+    denied: int
+    lastSeen: str
+    id: str | None
+    name: str | None
+
+
 class WebhookAttempt(TypedDict):
     """
     One attempt to deliver an event.
@@ -1105,6 +1138,19 @@ class ApiKey(TypedDict):
     revokedAt: str | None
 
 
+class ApiKeyBulkRowRequest(TypedDict):
+    """
+    A key to create, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    name: NotRequired[str]
+    type: NotRequired[KeyType]
+    permissions: NotRequired[list[ApiKeyPermission]]
+    allowedIps: NotRequired[list[AllowedIp]]
+    expiresAt: NotRequired[str | str | None]
+
+
 class ApiKeyRequest(TypedDict):
     """
     An API key. `key`, its full text, exists in the reply that created it and nowhere else.
@@ -1173,6 +1219,33 @@ class ContentRequest(TypedDict):
     metadata: NotRequired[Metadata2 | None]
     tags: NotRequired[list[Tag] | None]
     status: NotRequired[ContentStatus]
+
+
+class Crawler(TypedDict):
+    """
+    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    """
+
+    object: Literal["crawler"]
+    name: str
+    crawlerClass: CrawlerClass
+    operator: str
+    userAgent: str
+    requesterId: str
+    addresses: list[str]
+    hosts: list[str]
+    sources: list[str]
+    signatureAgent: str | None
+
+
+class CrawlerTable(TypedDict):
+    """
+    The crawlers that are known.
+    """
+
+    object: Literal["crawler_table"]
+    date: str
+    data: list[Crawler]
 
 
 class CreatedApiKey(TypedDict):
@@ -1271,6 +1344,42 @@ class License(TypedDict):
     revokedAt: str | None
     created: str
     updated: str
+
+
+class LicenseBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: OutcomeStatus
+    license: License | None
+    error: ErrorShown | None
+
+
+class LicenseBulkOutcomes(TypedDict):
+    data: list[LicenseBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class LicenseBulkRowRequest(TypedDict):
+    """
+    A licence to issue, or what changes of the one that `id` names.
+    """
+
+    id: NotRequired[str | None]
+    requesterId: NotRequired[str]
+    requesterName: NotRequired[str | None]
+    licenseType: NotRequired[str]
+    contentIds: NotRequired[list[ContentId] | None]
+    tags: NotRequired[list[Tag] | None]
+    policyIds: NotRequired[list[PolicyId] | None]
+    startsAt: NotRequired[str]
+    expiresAt: NotRequired[str | str | None]
+    price: NotRequired[MoneyRequest | None]
+    pricePerAccess: NotRequired[MoneyRequest | None]
 
 
 class LicenseRequest(TypedDict):
@@ -1531,6 +1640,19 @@ class UsageReport(TypedDict):
     byDenialReason: list[DenialReason]
 
 
+class VisitorReportShown(TypedDict):
+    """
+    Who came to the edge, verified or not, and what was answered.
+    """
+
+    object: Literal["visitor_report"]
+    startDate: str
+    endDate: str
+    total: int
+    byClass: list[VisitCounts]
+    visitors: list[VisitorShown]
+
+
 class WebhookEndpoint(TypedDict):
     """
     A URL that hears of the account's events.
@@ -1571,6 +1693,32 @@ class AllowRule(TypedDict):
     permissions: NotRequired[list[Permission]]
     rateLimit: NotRequired[RateLimit]
     pricePerAccess: NotRequired[PricePerAccess]
+
+
+class ApiKeyBulkOutcome(TypedDict):
+    """
+    What became of a row.
+    """
+
+    index: int
+    status: Literal[200, 201, 403, 409, 422]
+    apiKey: OutcomeKey | None
+    error: ErrorShown | None
+
+
+class ApiKeyBulkOutcomes(TypedDict):
+    data: list[ApiKeyBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class ApiKeyBulkRequest(TypedDict):
+    """
+    Many keys at once.
+    """
+
+    items: list[ApiKeyBulkRowRequest]
 
 
 class BatchedDecision(TypedDict):
@@ -1675,6 +1823,14 @@ class Error(TypedDict):
     """
 
     error: ErrorDetail
+
+
+class LicenseBulkRequest(TypedDict):
+    """
+    Many licences at once.
+    """
+
+    items: list[LicenseBulkRowRequest]
 
 
 class OfferList(TypedDict):
@@ -1904,13 +2060,13 @@ class BulkOutcome(TypedDict):
     """
 
     index: int
-    status: Literal[200, 201, 409, 422]
+    status: OutcomeStatus
     content: Content | None
     error: ErrorShown | None
 
 
 class BulkOutcomes(TypedDict):
-    object: Literal["list"]
     data: list[BulkOutcome]
+    object: Literal["list"]
     hasMore: bool
     totalCount: int

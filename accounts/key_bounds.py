@@ -1,0 +1,80 @@
+"""What a key may give to another one, or to itself: no more than it has, for no longer, and from nowhere else."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from ipaddress import ip_network
+from typing import TypedDict
+
+from accounts.models import ApiKey
+from accounts.permissions import NEVER_PUBLIC, allows
+from kit.http.errors import InsufficientPermissions, ValidationFailed
+from kit.values.networks import joined, lies_within
+from kit.values.timestamps import render_timestamp
+
+
+class Bounds(TypedDict, total=False):
+    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), and its end (None: never)."""
+
+    allowed_ips: list[str]
+    expires_at: datetime | None
+
+
+def bounds_of(key: ApiKey) -> Bounds:
+    return {"allowed_ips": key.allowed_ips, "expires_at": key.expires_at}
+
+
+def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
+    """Raises InsufficientPermissions for a key that could do more, for longer or from elsewhere than its creator."""
+    for permission in permissions:
+        if not allows(frozenset(creator.permissions), permission):
+            raise InsufficientPermissions(f"A key cannot grant {permission}, which it lacks itself.")
+    end = bounds["expires_at"]
+    if creator.expires_at is not None and (end is None or end > creator.expires_at):
+        raise InsufficientPermissions(
+            f"A key cannot let another one outlive it. It expires at {render_timestamp(creator.expires_at)}.",
+            param="expiresAt",
+        )
+    if not lie_within(bounds["allowed_ips"], creator.allowed_ips):
+        raise InsufficientPermissions(
+            "A key cannot let another one work from addresses outside its own allowlist.", param="allowedIps"
+        )
+
+
+def lie_within(allowed: list[str], own: list[str]) -> bool:
+    """Whether every address of one allowlist is in the other; an empty list means all addresses."""
+    if not own:
+        return True
+    networks = joined(ip_network(text) for text in own)
+    return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
+
+
+def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
+    if key_type == "public":
+        for index, permission in enumerate(permissions):
+            if not permission.endswith(":read") or permission in NEVER_PUBLIC:
+                raise ValidationFailed(
+                    f"A public key can only read: it cannot have {permission}.", param=f"permissions[{index}]"
+                )
+
+
+def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
+    """Raise InsufficientPermissions where a change of bounds gives the key what the changing key cannot give."""
+    was, own = bounds_of(key), bounds_of(changer)
+    if is_wider(now, was):
+        check_no_more_than(changer, key.permissions, now)
+        return
+    check_no_more_than(
+        changer,
+        [],
+        {
+            "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
+            "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
+        },
+    )
+
+
+def is_wider(now: Bounds, before: Bounds) -> bool:
+    """Whether a key works for longer, or from further addresses, than before."""
+    end, old = now["expires_at"], before["expires_at"]
+    lasts_longer = old is not None and (end is None or end > old)
+    return lasts_longer or not lie_within(now["allowed_ips"], before["allowed_ips"])

@@ -1,0 +1,57 @@
+"""Many API keys created and changed at once (POST /v1/api-keys/bulk): each row by the rules of its POST or PATCH."""
+
+from collections.abc import Sequence
+
+from accounts import audit, epochs, services
+from accounts.authentication import Grant
+from accounts.models import ApiKey
+from accounts.serializers import ApiKeyChangeSerializer, ApiKeySerializer
+from kit.rest.bulk import Bulk, Kind, Outcome, Row
+
+KIND = Kind("key", "API key", "key")
+
+
+def read_rows(bodies: Sequence[object]) -> list[Row]:
+    return KIND.read(bodies, ApiKeySerializer(), ApiKeyChangeSerializer(partial=True))
+
+
+class KeyBulk(Bulk[ApiKey]):
+    """Call it in a transaction. `texts` has those of the created keys, by their ids; they exist nowhere else."""
+
+    kind = KIND
+
+    def __init__(self, account_id: str, rows: Sequence[Row], granted_by: Grant) -> None:
+        """Raises InvalidApiKey if the requesting key has ended since it was authenticated."""
+        super().__init__(rows)
+        self.account_id = account_id
+        named = ApiKey.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
+        self.keys = services.lock_keys(granted_by.key_id, *named.values_list("pk", flat=True))
+        # A row that changes the requesting key binds those after it.
+        self.creator = self.keys[granted_by.key_id]
+        Grant.of(self.creator).check()
+        self.texts: dict[str, str] = {}
+        self.created: list[ApiKey] = []
+        self.changed: list[ApiKey] = []
+        self.changes: list[audit.Change | None] = []
+
+    def act(self, row: Row) -> tuple[int, ApiKey]:
+        if row.id is None:
+            key, text = services.new_key(self.account_id, self.creator, **row.fields)
+            self.texts[key.pk] = text
+            self.created.append(key)
+            self.changes.append(audit.entry("api_key.created", key, {}))
+            return 201, key
+        key = self.named(row, self.keys)
+        change = services.change_key(key, row.fields, self.creator)
+        if change is not None:
+            self.changed.append(key)
+            self.changes.append(change)
+        return 200, key
+
+    def run(self) -> list[Outcome[ApiKey]]:
+        outcomes = self.outcomes()
+        ApiKey.objects.bulk_create(self.created)
+        ApiKey.objects.bulk_update(self.changed, services.CHANGED)
+        audit.record_all(self.changes)
+        epochs.bump(self.account_id, {key.pk for key in self.changed})
+        return outcomes

@@ -1,0 +1,155 @@
+"""Many resources created and changed by one request: each row by itself, answered as its own POST or PATCH would be.
+
+Rows take effect in their order, in memory, and are written together: the statements are as many for a thousand of them
+as for one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.db.models import Model
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+
+from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
+from kit.rest.fields import Choice, StrictSerializer
+from kit.values import ids
+
+MAX_ROWS = 1_000
+STATUSES = [200, 201, 409, 422]
+ALONE = "As the row would be answered alone."
+
+M = TypeVar("M", bound=Model)
+
+
+class RowsField(serializers.ListField):
+    """Rows as they came: what is wrong with one is that row's own outcome."""
+
+    def __init__(self, child: serializers.Serializer) -> None:
+        super().__init__(child=child, min_length=1, max_length=MAX_ROWS)
+
+    def to_internal_value(self, data: object) -> list[object]:
+        if not isinstance(data, list):
+            raise serializers.ValidationError("Must be an array.")
+        if not 1 <= len(data) <= MAX_ROWS:
+            raise serializers.ValidationError(f"Takes 1 to {MAX_ROWS:,} rows.")
+        return data
+
+
+class IndexedSerializer(serializers.Serializer):
+    index = serializers.IntegerField(min_value=0, help_text="Its place in `items`.")
+
+
+def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serializers.Serializer:
+    """The reply to a bulk request; `outcome` is of many."""
+    return inline_serializer(
+        name,
+        {
+            "object": Choice(choices=["list"]),
+            "data": outcome,
+            "hasMore": serializers.BooleanField(help_text="Always false."),
+            "totalCount": serializers.IntegerField(min_value=1, help_text="How many rows were sent."),
+        },
+    )
+
+
+@dataclass(slots=True)
+class Row:
+    """The fields of a row by their Python names, and the id of the resource that it changes, if it names one."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+    error: ApiError | None = None  # what is wrong with it by itself
+
+
+@dataclass(slots=True)
+class Outcome(Generic[M]):
+    """What became of a row: 201 or 200 with its resource, otherwise an error."""
+
+    status: int
+    resource: M | None = None
+    error: ApiError | None = None
+
+
+@dataclass(slots=True)
+class Kind:
+    """What rows are about: the prefix of its ids, and what one is called, in full and in short."""
+
+    prefix: str
+    name: str
+    short: str
+
+    def unknown(self, named: object) -> ValidationFailed:
+        return ValidationFailed(f"There is no {self.name} {str(named)[:100]!r}.", param="id")
+
+    def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
+        """The rows as the serializers read them: a row with an id by `partial`, any other by `new`."""
+        return [self.read_row(body, new, partial) for body in bodies]
+
+    def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
+        named = body.get("id") if isinstance(body, dict) else None
+        try:
+            fields = (new if named is None else partial).run_validation(body)
+            if named is not None and ids.decode(self.prefix, named) is None:
+                raise self.unknown(named)
+        except (ApiError, ValidationError) as error:
+            return Row(error=as_api_error(error))
+        return Row(fields, named)
+
+
+class Bulk(Generic[M]):
+    """One attempt at the rows, in a transaction."""
+
+    kind: ClassVar[Kind]
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.row_of: dict[object, int] = {}  # the row that a resource was created or changed by
+
+    def outcomes(self) -> list[Outcome[M]]:
+        """The outcome of each row, in their order. Nothing is written yet."""
+        return [self.outcome(index, row) for index, row in enumerate(self.rows)]
+
+    def outcome(self, index: int, row: Row) -> Outcome[M]:
+        try:
+            if row.error is not None:
+                raise row.error
+            status, resource = self.act(row)
+        except ApiError as error:
+            return Outcome(error.status_code, error=error)
+        self.row_of[resource.pk] = index
+        return Outcome(status, resource)
+
+    def act(self, row: Row) -> tuple[int, M]:
+        """Carries the row out in memory. Raises ApiError, and then has changed nothing."""
+        raise NotImplementedError
+
+    def named(self, row: Row, found: Mapping[str, M]) -> M:
+        """What the row changes, which no earlier one has. Raises ValidationFailed and AlreadyExists."""
+        resource = found.get(row.id or "")
+        if resource is None:
+            raise self.kind.unknown(row.id)
+        self.check_first(resource)
+        return resource
+
+    def check_first(self, resource: M, param: str = "id") -> None:
+        if resource.pk in self.row_of:
+            earlier = self.row_of[resource.pk]
+            raise AlreadyExists(f"Row {earlier} is about the same {self.kind.short}.", param=param)
+
+
+def told_outcomes(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:
+    """The reply; `name` is the field with the resource."""
+    data = [
+        {
+            "index": index,
+            "status": outcome.status,
+            name: show(outcome.resource) if outcome.resource else None,
+            "error": outcome.error.as_dict() if outcome.error else None,
+        }
+        for index, outcome in enumerate(outcomes)
+    ]
+    return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})

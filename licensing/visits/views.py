@@ -1,0 +1,97 @@
+"""/v1/analytics/visitors."""
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.viewsets import AccountViewSet
+from analytics.usage.report import first_event
+from analytics.windows import MICROSECOND, USAGE
+from kit.rest.fields import Choice, Timestamp
+from kit.values.timestamps import render_timestamp
+from licensing.edge.identification import Identification
+from licensing.edge.views import CLASSES
+from licensing.visits.counting import Visits
+from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
+
+
+class VisitCounts(serializers.Serializer):
+    """What was answered."""
+
+    crawlerClass = Choice(choices=CLASSES, help_text="`other` for who is no known crawler.")
+    identifiedBy = Choice(choices=[one.value for one in Identification], help_text="What told who it was.")
+    verified = serializers.BooleanField(help_text="Whether that is more than anybody could say of himself.")
+    allowed = serializers.IntegerField(min_value=0)
+    observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
+    denied = serializers.IntegerField(min_value=0)
+    lastSeen = Timestamp(help_text="When the last of them was decided.")
+
+
+class VisitorShown(VisitCounts):
+    """A visitor, by the requester that its visits are decided and counted for."""
+
+    id = serializers.CharField(allow_null=True, help_text="Null for one that has gone.")
+    name = serializers.CharField(allow_null=True, help_text="As it was given last.")
+
+
+class VisitorReportShown(serializers.Serializer):
+    """Who came to the edge, verified or not, and what was answered."""
+
+    object = Choice(choices=["visitor_report"])
+    startDate = Timestamp()
+    endDate = Timestamp(help_text="Itself included.")
+    total = serializers.IntegerField(min_value=0, help_text="How many visitors there are.")
+    byClass = VisitCounts(many=True)
+    visitors = VisitorShown(many=True, help_text=f"The {TOP} with most visits.")
+
+
+class VisitorViewSet(AccountViewSet):
+    permissions_required = {"visitors": "analytics:read"}
+    heavy = frozenset({"visitors"})
+    query_parameters = frozenset({"period", "startDate", "endDate"})
+
+    @extend_schema(
+        summary="Get who came to the edge",
+        parameters=[one for one in USAGE.documented() if one.name != "groupBy"],
+        responses=VisitorReportShown,
+    )
+    @action(detail=False)
+    def visitors(self, request: Request) -> Response:
+        """Crawlers and other visitors of whole UTC days, with what told who they were and what was answered."""
+        accounts = [self.account_id]
+        window = whole_days(USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts)))
+        found = visitor_report(accounts, window)
+        return Response(
+            {
+                "object": "visitor_report",
+                "startDate": render_timestamp(window.start),
+                "endDate": render_timestamp(window.end - MICROSECOND),
+                "total": found.total,
+                "byClass": [shown(*one) for one in found.classes],
+                "visitors": [shown_visitor(one) for one in found.visitors],
+            }
+        )
+
+
+def shown(visitor_class: str, identified_by: Identification, visits: Visits) -> dict[str, object]:
+    return {
+        "crawlerClass": visitor_class,
+        "identifiedBy": identified_by.value,
+        "verified": identified_by.verifies,
+        "allowed": visits.allowed,
+        "observed": visits.observed,
+        "denied": visits.denied,
+        "lastSeen": render_timestamp(visits.last_seen),
+    }
+
+
+def shown_visitor(visitor: Visitor) -> dict[str, object]:
+    requester = visitor.requester
+    return {
+        "id": requester.requester_id if requester is not None else None,
+        "name": requester.name if requester is not None else None,
+        **shown(visitor.visitor_class, visitor.identified_by, visitor.visits),
+    }

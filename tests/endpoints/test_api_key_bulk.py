@@ -1,0 +1,171 @@
+"""POST /v1/api-keys/bulk (docs/api-guide.md, Keys): each row by itself, all of them in one transaction."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import ApiKey
+from tests import auditlog, factories
+from tests.client import ApiClient
+
+NEW = {"name": "x", "type": "secret"}
+READER = {**NEW, "permissions": ["content:read"]}
+
+
+def send(api, *rows, **options):
+    return api.post("/v1/api-keys/bulk", {"items": list(rows)}, **options)
+
+
+def statuses(reply):
+    assert reply.status == 200, reply
+    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
+    for one in reply["data"]:
+        assert set(one) == {"index", "status", "apiKey", "error"}
+        assert (one["apiKey"] is None) == (one["status"] > 299) == (one["error"] is not None)
+        assert ("key" in (one["apiKey"] or {})) == (one["status"] == 201)
+    return [one["status"] for one in reply["data"]]
+
+
+def params(reply):
+    return [one["error"] and one["error"].get("param") for one in reply["data"]]
+
+
+def limited(account, **fields):
+    """A client whose key may do only so much."""
+    return ApiClient(factories.key_text(account, permissions=["api_keys:manage", "content:read"], **fields))
+
+
+def test_each_row_creates_a_key_that_works_and_whose_text_is_shown_once(api):
+    reply = send(api, READER, {**READER, "name": "y", "allowedIps": ["127.0.0.1"]})
+    assert statuses(reply) == [201, 201]
+    assert reply.headers["Cache-Control"] == "no-store"
+    one, other = (row["apiKey"] for row in reply["data"])
+    assert one["key"] != other["key"]
+    for made in (one, other):
+        assert ApiClient(made["key"]).get("/v1/content").status == 200
+        assert ApiClient(made["key"]).get("/v1/policies").status == 403
+        shown = api.get(f"/v1/api-keys/{made['id']}").body
+        assert {**shown, "key": made["key"], "lastUsedAt": None} == made
+
+
+def test_a_row_with_an_id_changes_that_key_as_a_patch_does(api):
+    key = api.post("/v1/api-keys", READER)["id"]
+    reply = send(api, {"id": key, "name": "renamed", "allowedIps": ["10.0.0.0/8"]})
+    assert statuses(reply) == [200]
+    assert reply["data"][0]["apiKey"] == api.get(f"/v1/api-keys/{key}").body
+    [changed] = reply["data"]
+    assert (changed["apiKey"]["name"], changed["apiKey"]["allowedIps"]) == ("renamed", ["10.0.0.0/8"])
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "param"),
+    [
+        ({}, 422, "name"),
+        ({"name": "x"}, 422, "type"),
+        ({**NEW, "nonsense": 1}, 422, "nonsense"),
+        ({**NEW, "permissions": ["all"]}, 422, "permissions[0]"),
+        ({**NEW, "type": "public", "permissions": ["content:read", "content:write"]}, 422, "permissions[1]"),
+        ({**NEW, "allowedIps": ["10.0.0.1/8"]}, 422, "allowedIps[0]"),
+        ({**NEW, "expiresAt": "2020-01-01"}, 422, "expiresAt"),
+        ({"id": "key_" + "0" * 26, "name": "y"}, 422, "id"),
+        ({"id": "x"}, 422, "id"),
+        ("text", 422, None),
+    ],
+)
+def test_a_rows_fault_is_its_own(api, row, status, param):
+    known = ApiKey.objects.count()
+    reply = send(api, READER, row, NEW)
+    assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])
+    assert ApiKey.objects.count() == known + 2
+
+
+def test_a_fault_is_the_one_that_the_row_would_have_alone(api, account):
+    sender = limited(account)
+    rows = [{}, {"name": 1, "type": "x"}, NEW, {**READER, "expiresAt": "2020-01-01"}]
+    alone = [sender.post("/v1/api-keys", row).error for row in rows]
+    assert [one["error"] for one in send(sender, *rows)["data"]] == alone
+
+
+def test_no_row_may_do_more_last_longer_or_come_from_elsewhere_than_the_key_that_sends_it(account):
+    sender = limited(account, allowed_ips=["127.0.0.0/8"])
+    rows = [NEW, READER, {**READER, "allowedIps": []}, {**READER, "permissions": ["content:write"]}]
+    reply = send(sender, *rows)
+    assert (statuses(reply), params(reply)) == ([403, 201, 403, 403], [None, None, "allowedIps", None])
+    assert {one["error"]["code"] for one in reply["data"] if one["error"]} == {"insufficient_permissions"}
+    assert reply["data"][1]["apiKey"]["allowedIps"] == ["127.0.0.0/8"]
+
+
+def test_no_row_widens_a_key_that_its_sender_could_not_create(api, account):
+    wide = api.post("/v1/api-keys", {**NEW, "allowedIps": ["10.0.0.0/8"]})["id"]
+    reply = send(limited(account), {"id": wide, "allowedIps": []})
+    assert statuses(reply) == [403]
+    assert api.get(f"/v1/api-keys/{wide}")["allowedIps"] == ["10.0.0.0/8"]
+
+
+def test_a_row_that_narrows_the_sending_key_binds_those_after_it(account):
+    key, text = factories.api_key(account)
+    reply = send(ApiClient(text), {"id": key.pk, "allowedIps": ["127.0.0.1"]}, READER, {**READER, "allowedIps": []})
+    assert (statuses(reply), params(reply)) == ([200, 201, 403], [None, None, "allowedIps"])
+    assert reply["data"][1]["apiKey"]["allowedIps"] == ["127.0.0.1"]
+
+
+def test_a_revoked_key_and_the_same_key_twice_are_conflicts(api):
+    revoked, key = (api.post("/v1/api-keys", READER)["id"] for _ in range(2))
+    api.delete(f"/v1/api-keys/{revoked}")
+    reply = send(api, {"id": revoked, "name": "y"}, {"id": key, "name": "first"}, {"id": key, "name": "second"})
+    assert statuses(reply) == [409, 200, 409]
+    assert reply["data"][0]["error"]["code"] == "resource_revoked"
+    assert api.get(f"/v1/api-keys/{key}")["name"] == "first"
+
+
+def test_the_keys_of_others_are_out_of_reach(api, other_api):
+    theirs = other_api.post("/v1/api-keys", READER)["id"]
+    assert statuses(send(api, {"id": theirs, "name": "mine"})) == [422]
+    assert other_api.get(f"/v1/api-keys/{theirs}")["name"] == "x"
+
+
+def test_a_bound_holds_from_the_reply_on(api):
+    made = api.post("/v1/api-keys", READER).body
+    assert ApiClient(made["key"]).get("/v1/content").status == 200
+    send(api, {"id": made["id"], "allowedIps": ["10.0.0.0/8"]})
+    assert ApiClient(made["key"]).get("/v1/content").error["code"] == "ip_not_allowed"
+
+
+def test_each_row_that_changes_something_leaves_an_audit_entry_without_the_text(api):
+    key = api.post("/v1/api-keys", READER)["id"]
+    known = len(auditlog.entries())
+    reply = send(api, READER, {"id": key, "name": "y"}, {"id": key}, {"id": key, "name": "z"}, {})
+    text = reply["data"][0]["apiKey"]["key"]
+    created, updated = auditlog.entries()[known:]
+    assert (created.action, updated.action) == ("api_key.created", "api_key.updated")
+    assert updated.changes == {"name": ["x", "y"]}
+    assert text[13:] not in str(created.changes)
+
+
+def test_many_rows_take_as_many_statements_as_few(api):
+    def statements(count):
+        made = [one["apiKey"]["id"] for one in send(api, *[READER] * count)["data"]]
+        with CaptureQueriesContext(connection) as captured:
+            reply = send(api, *[READER] * count, *({"id": one, "name": "y"} for one in made))
+        assert statuses(reply) == [201] * count + [200] * count
+        verbs = ("INSERT", "SAVEPOINT", "RELEASE", "UPDATE")  # SQLite takes only so many rows in one of these
+        return [query["sql"] for query in captured if not query["sql"].startswith(verbs)]
+
+    statements(2)
+    assert len(statements(5)) == len(statements(200))
+
+
+@pytest.mark.parametrize("items", [None, {}, [], [NEW] * 1001])
+def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, items):
+    reply = api.post("/v1/api-keys/bulk", {"items": items})
+    assert (reply.status, reply.error["param"]) == (422, "items")
+
+
+def test_a_thousand_keys_with_an_idempotency_key_fit_its_reply(api):
+    reply = send(api, *[NEW] * 1_000, headers={"Idempotency-Key": "k"})
+    assert statuses(reply) == [201] * 1_000
+
+
+def test_it_takes_api_keys_manage(account):
+    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+    assert send(reader, READER).error["code"] == "insufficient_permissions"

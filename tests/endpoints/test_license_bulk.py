@@ -1,0 +1,317 @@
+"""POST /v1/licenses/bulk (docs/licences.md): each row by itself, all of them in one transaction."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.db.models import Sum
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
+from kit.http.errors import ValidationFailed
+from licensing.licenses import bulk
+from licensing.licenses.models import License
+from licensing.requesters.models import Requester
+from tests import auditlog, factories
+from tests.client import ApiClient
+from tests.examples import examples
+
+NEW = {"requesterId": "org_acme", "licenseType": "commercial"}
+PRICE = {"amount": "12.50", "currency": "EUR"}
+OWN = {"id", "startsAt", "created", "updated"}
+
+
+def send(api, *rows, **options):
+    return api.post("/v1/licenses/bulk", {"items": list(rows)}, **options)
+
+
+def statuses(reply):
+    assert reply.status == 200, reply
+    assert [one["index"] for one in reply["data"]] == list(range(len(reply["data"])))
+    for one in reply["data"]:
+        assert set(one) == {"index", "status", "license", "error"}
+        assert (one["license"] is None) == (one["status"] > 299) == (one["error"] is not None)
+    return [one["status"] for one in reply["data"]]
+
+
+def params(reply):
+    return [one["error"] and one["error"].get("param") for one in reply["data"]]
+
+
+def booked():
+    """What the ledger has, and its totals by day, which must say the same."""
+    total = LedgerEntry.objects.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    for totals in (TierRevenue, RequesterRevenue):
+        assert (totals.objects.aggregate(sum=Sum("amount"))["sum"] or 0) == total
+    return total
+
+
+def test_a_row_issues_a_licence_as_a_post_does(api, other_api):
+    row = {**NEW, "requesterName": "Acme", "tags": ["a", "a"], "price": PRICE, "pricePerAccess": PRICE}
+    [made] = send(api, row)["data"]
+    alone = other_api.post("/v1/licenses", row).body
+    assert {k: v for k, v in made["license"].items() if k not in OWN} == {
+        k: v for k, v in alone.items() if k not in OWN
+    }
+    assert api.get(f"/v1/licenses/{made['license']['id']}").body == made["license"]
+
+
+def test_a_row_with_an_id_changes_that_licence_as_a_patch_does(api):
+    held = api.post("/v1/licenses", {**NEW, "price": PRICE, "tags": ["a"]}).body
+    row = {"id": held["id"], "requesterName": "Acme", "tags": ["b"], "price": {"amount": 20, "currency": "USD"}}
+    reply = send(api, row)
+    assert statuses(reply) == [200]
+    changed = api.get(f"/v1/licenses/{held['id']}").body
+    assert reply["data"][0]["license"] == changed
+    assert (changed["requesterName"], changed["tags"], changed["price"]["amount"]) == ("Acme", ["b"], 20)
+    assert changed["updated"] > held["updated"]
+
+
+def test_a_row_that_changes_nothing_writes_nothing(api):
+    held = api.post("/v1/licenses", {**NEW, "price": PRICE}).body
+    known = len(auditlog.entries())
+    reply = send(api, held)
+    assert statuses(reply) == [200]
+    assert reply["data"][0]["license"] == held
+    assert (len(auditlog.entries()), booked()) == (known, Decimal("12.5"))
+
+
+def test_prices_are_booked_once_and_corrected_where_they_change(api):
+    rows = [{**NEW, "requesterId": f"org_{n}", "price": PRICE} for n in range(3)]
+    made = [one["license"] for one in send(api, *rows)["data"]]
+    assert (booked(), LedgerEntry.objects.count()) == (Decimal("37.5"), 3)
+    assert set(LedgerEntry.objects.values_list("license", "requester__requester_id")) == {
+        (one["id"], one["requesterId"]) for one in made
+    }
+    send(
+        api,
+        {"id": made[0]["id"], "price": {"amount": "2.50", "currency": "EUR"}},
+        {"id": made[1]["id"], "price": None},
+    )
+    assert (booked(), LedgerEntry.objects.count()) == (Decimal(15), 6)
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "param"),
+    [
+        ({}, 422, "requesterId"),
+        ({"requesterId": "org"}, 422, "licenseType"),
+        ({**NEW, "nonsense": 1}, 422, "nonsense"),
+        ({**NEW, "price": {"amount": -1, "currency": "EUR"}}, 422, "price.amount"),
+        ({**NEW, "contentIds": ["cnt_" + "0" * 26]}, 422, "contentIds[0]"),
+        ({**NEW, "policyIds": ["x"]}, 422, "policyIds[0]"),
+        ({**NEW, "startsAt": "1999-01-01"}, 422, "startsAt"),
+        ({**NEW, "startsAt": "2026-01-02", "expiresAt": "2026-01-01"}, 422, "expiresAt"),
+        ({"id": "lic_" + "0" * 26, "tags": []}, 422, "id"),
+        ({"id": "x"}, 422, "id"),
+        ({"id": 7}, 422, "id"),
+        ("text", 422, None),
+        (None, 422, None),
+    ],
+)
+def test_a_rows_fault_is_its_own(api, row, status, param):
+    reply = send(api, {**NEW, "price": PRICE}, row, {**NEW, "requesterId": "after", "price": PRICE})
+    assert (statuses(reply), params(reply)) == ([201, status, 201], [None, param, None])
+    assert (License.objects.count(), booked()) == (2, 25)
+    assert set(Requester.objects.values_list("requester_id", flat=True)) == {"org_acme", "after"}
+
+
+def test_a_fault_is_the_one_that_the_row_would_have_alone(api):
+    rows = [{}, {"licenseType": "", "tags": 1}, {**NEW, "contentIds": ["x"]}, {**NEW, "startsAt": "1999-01-01"}]
+    assert [one["error"] for one in send(api, *rows)["data"]] == [api.post("/v1/licenses", row).error for row in rows]
+
+
+def test_a_revoked_licence_and_another_requester_are_refused_as_by_patch(api):
+    revoked, held = (api.post("/v1/licenses", NEW)["id"] for _ in range(2))
+    api.post(f"/v1/licenses/{revoked}/revoke")
+    reply = send(api, {"id": revoked, "tags": ["a"]}, {"id": held, "requesterId": "other"})
+    assert (statuses(reply), params(reply)) == ([409, 422], [None, "requesterId"])
+    assert reply["data"][0]["error"]["code"] == "resource_revoked"
+
+
+def test_the_same_licence_twice_is_a_conflict_of_the_later_row(api):
+    held = api.post("/v1/licenses", NEW)["id"]
+    reply = send(api, {"id": held, "tags": ["first"]}, {"id": held, "tags": ["second"]})
+    assert (statuses(reply), params(reply)) == ([200, 409], [None, "id"])
+    assert api.get(f"/v1/licenses/{held}")["tags"] == ["first"]
+
+
+def test_the_licences_of_others_are_out_of_reach(api, other_api):
+    theirs = other_api.post("/v1/licenses", NEW).body
+    item = other_api.post("/v1/content", {"title": "theirs"})["id"]
+    assert statuses(send(api, {"id": theirs["id"], "tags": ["mine"]}, {**NEW, "contentIds": [item]})) == [422, 422]
+    assert other_api.get(f"/v1/licenses/{theirs['id']}").body == theirs
+
+
+def test_the_bounds_of_a_requester_hold_from_row_to_row(api, monkeypatch):
+    monkeypatch.setattr("licensing.licenses.services.MAX_LICENSES", 3)
+    monkeypatch.setattr("licensing.licenses.services.MAX_NAMES", 4)
+    held = api.post("/v1/licenses", {**NEW, "tags": ["a", "b"]})["id"]
+    reply = send(
+        api,
+        {**NEW, "tags": ["c", "d", "e"]},
+        {**NEW, "tags": ["c", "d"]},
+        {**NEW, "tags": ["e"]},
+        {"id": held, "tags": []},
+        {**NEW, "tags": ["e", "f"]},
+        NEW,
+        {**NEW, "requesterId": "other", "tags": ["g"]},
+    )
+    assert statuses(reply) == [422, 201, 422, 200, 201, 422, 201]
+    assert {param for param in params(reply) if param} == {"requesterId"}
+
+
+def test_the_name_of_a_requester_is_the_last_that_was_given(api):
+    rows = [{**NEW, "requesterName": "One"}, {**NEW, "requesterName": "Two"}, NEW, {"requesterName": "Three"}]
+    assert statuses(send(api, *rows)) == [201, 201, 201, 422]
+    assert [one["requesterName"] for one in api.get("/v1/licenses")["data"]] == ["Two"] * 3
+
+
+def test_a_requester_whom_a_check_creates_meanwhile_is_taken_as_he_is(api, account, monkeypatch):
+    create = bulk.create_missing
+
+    def late(account_id, named):
+        Requester.objects.create(account_id=account_id, requester_id="org_acme", name="Known")
+        create(account_id, named)
+
+    monkeypatch.setattr(bulk, "create_missing", late)
+    [made] = send(api, NEW)["data"]
+    assert made["license"]["requesterName"] == "Known"
+    assert Requester.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [({}, "items"), ({"items": {}}, "items"), ({"items": []}, "items"), ({"items": [NEW] * 1001}, "items")],
+)
+def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, body, param):
+    reply = api.post("/v1/licenses/bulk", body)
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_licences_that_name_too_much_are_not_changed_at_once(api, monkeypatch):
+    held = [api.post("/v1/licenses", {**NEW, "tags": ["a", "b"]})["id"] for _ in range(3)]
+    monkeypatch.setattr(bulk, "MAX_NAMES", 5)
+    assert send(api, *({"id": one, "tags": []} for one in held)).error["param"] == "items"
+    assert statuses(send(api, *({"id": one, "tags": []} for one in held[:2]))) == [200, 200]
+
+
+def test_many_rows_take_as_many_statements_as_few(api, account):
+    item = factories.content(account).pk
+
+    def statements(prefix, count):
+        rows = [{**NEW, "requesterId": f"{prefix}{n}", "contentIds": [item], "price": PRICE} for n in range(count)]
+        made = [one["license"]["id"] for one in send(api, *rows)["data"]]
+        again = [{"id": one, "price": {"amount": 1, "currency": "EUR"}, "requesterName": "x"} for one in made]
+        with CaptureQueriesContext(connection) as captured:
+            assert statuses(send(api, *rows, *again)) == [201] * count + [200] * count
+        verbs = ("INSERT", "SAVEPOINT", "RELEASE", "UPDATE")  # SQLite takes only so many rows in one of these
+        return [query["sql"] for query in captured if not query["sql"].startswith(verbs)]
+
+    statements("warm", 2)
+    assert len(statements("a", 5)) == len(statements("b", 300))
+
+
+def test_a_retry_with_the_same_key_is_answered_alike_and_books_nothing(api):
+    rows = [{**NEW, "price": PRICE}, {}]
+    first, again = (send(api, *rows, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert (statuses(first), again.body) == ([201, 422], first.body)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert (License.objects.count(), booked()) == (1, Decimal("12.5"))
+
+
+def test_each_row_that_changes_something_leaves_an_audit_entry_and_an_event(api):
+    held = api.post("/v1/licenses", NEW)["id"]
+    known = len(auditlog.entries())
+    send(api, NEW, {"id": held, "tags": ["a"]}, {"id": held, "tags": ["b"]}, {})
+    created, updated = auditlog.entries()[known:]
+    assert (created.action, created.changes["requesterId"]) == ("license.created", [None, "org_acme"])
+    assert (updated.action, updated.resource_id, updated.changes) == ("license.updated", held, {"tags": [[], ["a"]]})
+    assert {one["type"] for one in api.get("/v1/events")["data"]} >= {"license.created", "license.updated"}
+
+
+def test_a_check_that_begins_after_the_reply_sees_the_licence(api, account):
+    policy = factories.policy(account, factories.ALLOW_LICENSED).pk
+    item = factories.content(account, policy_id=policy).pk
+    check = {"contentId": item, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check)["allowed"] is False
+    made = send(api, NEW)["data"][0]["license"]["id"]
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    send(api, {"id": made, "licenseType": "personal", "tags": ["elsewhere"]})
+    assert api.post("/v1/access/check", check)["allowed"] is False
+
+
+def test_it_takes_licenses_write(account):
+    reader = ApiClient(factories.key_text(account, permissions=["licenses:read"]))
+    assert send(reader, NEW).error["code"] == "insufficient_permissions"
+
+
+def test_a_price_that_the_ledger_cannot_hold_is_the_fault_of_its_row(api, monkeypatch):
+    """As on SQLite, whose totals of a day have a bound."""
+    add = bulk.services.add_entries
+
+    def bounded(entries):
+        if sum(entry.amount for entry in entries) > 20:
+            raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount")
+        add(entries)
+
+    monkeypatch.setattr(bulk.services, "add_entries", bounded)
+    prices = [PRICE, {"amount": 30, "currency": "EUR"}, PRICE]
+    reply = send(api, *({**NEW, "price": price} for price in prices))
+    assert (statuses(reply), params(reply)) == ([201, 422, 201], [None, "price.amount", None])
+    assert (License.objects.count(), booked()) == (2, 25)
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"startsAt": st.sampled_from(["2026-01-01", "2027-01-01", "1999-01-01"])},
+        optional={
+            "id": st.sampled_from(["first", "second", "revoked"]),  # of the licences that there are
+            "requesterId": st.sampled_from(["org_a", "org_b", ""]),
+            "requesterName": st.sampled_from(["A", "B", None]),
+            "licenseType": st.sampled_from(["commercial", "personal", ""]),
+            "tags": st.sampled_from([[], ["a"], ["a", "b"], None]),
+            "price": st.sampled_from([None, PRICE, {"amount": 1, "currency": "USD"}]),
+            "expiresAt": st.sampled_from([None, "2026-06-01"]),
+        },
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def what_came_of(rows, kind, monkeypatch):
+    """What an account of its own answers and has, ids and times of writing aside."""
+    account = factories.account()
+    api = ApiClient(factories.key_text(account))
+    held = {}
+    for name, requester in (("first", "org_a"), ("second", "org_b"), ("revoked", "org_b")):
+        held[name] = api.post("/v1/licenses", {**NEW, "requesterId": requester, "startsAt": "2026-02-01"})["id"]
+    api.post(f"/v1/licenses/{held['revoked']}/revoke")
+    known = len(auditlog.entries(account_id=account.pk))
+    monkeypatch.setattr(bulk, "Together", kind)
+    reply = send(api, *({**row, "id": held[row["id"]]} if "id" in row else row for row in rows))
+    names = {id: name for name, id in held.items()}
+    told = [
+        (one["status"], one["error"], one["license"] and names.get(one["license"]["id"], "new"))
+        for one in reply["data"]
+    ]
+    times = {"id", "created", "updated", "revokedAt"}
+    kept = [str({k: v for k, v in one.items() if k not in times}) for one in api.get("/v1/licenses")["data"]]
+    ledger = [str((one["amount"], one["currency"], one["occurredAt"])) for one in api.get("/v1/revenue")["data"]]
+    audited = [(entry.action, str(entry.changes)) for entry in auditlog.entries(account_id=account.pk)[known:]]
+    return told, sorted(kept), sorted(ledger), audited
+
+
+class Alone(bulk.OneByOne):
+    run = bulk.OneByOne.outcomes
+
+
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ROWS)
+def test_together_rows_come_to_what_they_come_to_one_by_one(db, rows):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        together = what_came_of(rows, bulk.Together, monkeypatch)
+        assert together == what_came_of(rows, Alone, monkeypatch)
