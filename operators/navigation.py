@@ -39,6 +39,7 @@ SECTIONS = (
         (
             SidebarEntry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
             SidebarEntry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
+            SidebarEntry("Check access", "check_access", "fact_check", "licensing.view_policy"),
             SidebarEntry("Sites", "licensing_site_changelist", "language", "licensing.view_site"),
             SidebarEntry("Crawlers", "visitors", "smart_toy", "analytics.view_accessevent"),
             SidebarEntry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),

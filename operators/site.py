@@ -34,6 +34,7 @@ class OperatorSite(UnfoldAdminSite):
         from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
 
         return [
+            path("check-access/", self.admin_view(self.check_access), name="check_access"),
             path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
@@ -62,6 +63,12 @@ class OperatorSite(UnfoldAdminSite):
         with listing(request):
             results = find(self, request, term)
         return render(request, "operators/palette.html", {"term": term, "results": results})
+
+    def check_access(self, request: HttpRequest) -> HttpResponse:
+        # Imported here: it needs the models.
+        from operators.policies.playground import check_access  # noqa: PLC0415
+
+        return check_access(request, self)
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

@@ -25,6 +25,8 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of what is never null, although it may be given so."""
+    if isinstance(schema["type"], str):
+        return schema
     return {**schema, "type": next(one for one in schema["type"] if one != "null")}
 
 

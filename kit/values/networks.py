@@ -1,7 +1,7 @@
 """IP addresses and networks of either version."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -17,6 +17,16 @@ RANGE_SCHEMA: dict[str, object] = {
 def unmapped(address: Address) -> Address:
     """An IPv4-mapped IPv6 address as IPv4; any other address unchanged."""
     return getattr(address, "ipv4_mapped", None) or address
+
+
+def parse_ip(text: str) -> Address:
+    """An address, an IPv4-mapped one as IPv4. Raises ValueError."""
+    try:
+        if "%" in text:  # a scope is of one machine's making
+            raise ValueError
+        return unmapped(ip_address(text))
+    except ValueError:
+        raise ValueError("Must be an IP address.") from None
 
 
 def as_ipv4(network: Network) -> Network:

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from kit.rest.fields import is_http_url
 from kit.values.faults import Fault
-from kit.values.networks import ADDRESS_SCHEMA
+from kit.values.networks import ADDRESS_SCHEMA, parse_ip
 from kit.values.urls import URL_SCHEMA
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
-from licensing.access.subjects import parse_ip
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
@@ -243,7 +242,7 @@ def complete(
     ip = None
     if context is not None and context.ip is not None:
         try:
-            ip = parse_ip(context.ip)
+            ip = str(parse_ip(context.ip))
         except ValueError as error:
             tell(path, "context.ip", str(error), context)
     return Check(

@@ -20,11 +20,11 @@ from licensing.access.challenges import refused
 from licensing.access.charges import charge_of
 from licensing.access.lookup import Found
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
-from licensing.licenses.license_index import vouched_for
 from licensing.policies import rate_limits
 from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
 from licensing.policies.facts import Facts
 from licensing.policies.offers import OFFER, taken
+from licensing.policies.standing import vouched_for
 
 
 class Answer(Struct, frozen=True, gc=False):

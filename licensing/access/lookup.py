@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Prefetch, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from licensing.content.models import Content, ContentType, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.models import PolicyRevision
+from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
@@ -25,6 +25,8 @@ from licensing.sites.models import Site, SiteRule, Unknown
 from licensing.sites.pages import Page
 from licensing.sites.patterns import most_specific
 
+OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # what is compiled of it
+VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # of the policies of a site's rules
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
 
 Revision = tuple[str, int]  # a policy's id and its version
@@ -65,7 +67,7 @@ class CompiledPolicies:
         missing = asked - found.keys()
         if missing:
             key = Tuple(F("policy_id"), F("version"))
-            for row in PolicyRevision.objects.filter(TupleIn(key, sorted(missing))):
+            for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, sorted(missing))):
                 compiled = CompiledPolicy.of(
                     row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
                 )
@@ -153,7 +155,7 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
     hosts = {page.host for page in pages.values()}
     sites = {
         site.host: site
-        for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related("rules__policy")
+        for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related(VERSIONS)
     }
     found: dict[str, Item] = {}
     for url, page in pages.items():

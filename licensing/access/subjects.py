@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import ClassVar, NotRequired, TypedDict
 
 from kit.http.middleware import parse_address
-from kit.values.networks import unmapped
 from kit.values.timestamps import parse_timestamp, render_timestamp
-from licensing.licenses.license_index import LicenseIndex, standing_of, vouched_for
+from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.modes import Mode
 from licensing.policies.offers import license_of_offer, with_license
+from licensing.policies.standing import standing_of, vouched_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +187,3 @@ def facts_of_event(recorded: RecordedFacts, requester_id: str, permission: str |
         return facts
     held = license_of_offer(paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
     return with_license(facts, held)
-
-
-def parse_ip(text: str) -> str:
-    """An address in its normal form, an IPv4-mapped one as IPv4. Raises ValueError."""
-    try:
-        if "%" in text:  # a scope is of one machine's making
-            raise ValueError
-        address = ip_address(text)
-    except ValueError:
-        raise ValueError("Must be an IP address.") from None
-    return str(unmapped(address))

@@ -16,9 +16,10 @@ from licensing.edge.documents import NAMES_IN_RSL
 from licensing.edge.promises import USES
 from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
-from licensing.licenses.license_index import LicenseIndex, standing_of
+from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.standing import standing_of
 
 
 class Unlicensed(Exception):

@@ -9,9 +9,10 @@ from kit.bounded_cache import Compiled
 from kit.values import ids
 from kit.values.amounts import to_millionths
 from licensing.clients.models import LicenseClient
-from licensing.licenses.license_index import LicenseIndex, Term
+from licensing.licenses.license_index import LicenseIndex
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.facts import HeldLicense
+from licensing.policies.standing import Term
 
 MAX_COMPILED = 64 * 1024 * 1024  # bytes of licences that are kept in memory
 COLUMNS = (

@@ -1,54 +1,10 @@
 """A requester's licences, compiled, so that a check can ask for those of an item at a moment. No ORM, no HTTP."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from sys import getsizeof
 
-from msgspec import Struct
-
-from licensing.policies.facts import HeldLicense
-
-
-class Term(Struct, frozen=True, gc=False):
-    """A licence, when it holds and what it covers; with no scope at all, everything. Policies by their UUID in hex."""
-
-    license: HeldLicense
-    starts_at: datetime
-    revoked: bool = False
-    content_ids: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    policies: Sequence[str] = ()
-
-    def is_valid(self, now: datetime) -> bool:
-        end = self.license.expires_at
-        return not self.revoked and self.starts_at <= now and (end is None or now < end)
-
-
-class Standing(Struct, frozen=True, gc=False):
-    """What is known of a requester's licences for an item at a moment, by the service or on the caller's word."""
-
-    licenses: tuple[HeldLicense, ...] = ()
-    license_types: tuple[str, ...] = ()
-    is_valid: bool = False
-    has_lapsed: bool = False  # none is valid, and one that was not revoked has expired
-    by_service: bool = True
-
-
-def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
-    """The standing on the caller's word."""
-    return Standing(
-        licenses=(HeldLicense(license_type),) if license_type is not None or has_valid_license else (),
-        license_types=(license_type,) if license_type is not None else (),
-        is_valid=has_valid_license,
-        by_service=False,
-    )
-
-
-def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
-    """The standing of one with these valid licences."""
-    valid = tuple(licenses)
-    types = tuple(one.license_type for one in valid if one.license_type is not None)
-    return Standing(valid, types, bool(valid), has_lapsed and not valid)
+from licensing.policies.standing import Standing, Term, standing_at
 
 
 class LicenseIndex:
@@ -99,23 +55,5 @@ class LicenseIndex:
     def resolve(
         self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime, presented: str | None = None
     ) -> Standing | None:
-        """None if none of those that cover the item has begun: the service knows nothing then.
-
-        Of each type the first valid one is told: no rule can make another count. Where the `presented` licence covers
-        the item, it alone is.
-        """
-        valid: dict[str | None, HeldLicense] = {}
-        has_begun = has_lapsed = False
-        for term in self.covering(content_id, tags, policy):
-            if term.starts_at > now:
-                break
-            has_begun = True
-            if term.license.id == presented and term.is_valid(now):
-                return standing_of([term.license], has_lapsed=False)
-            if term.revoked:
-                continue
-            if term.license.expires_at is not None and term.license.expires_at <= now:
-                has_lapsed = True
-            else:
-                valid.setdefault(term.license.license_type, term.license)
-        return standing_of(valid.values(), has_lapsed=has_lapsed) if has_begun else None
+        """None if none of those that cover the item has begun: the service knows nothing then."""
+        return standing_at(self.covering(content_id, tags, policy), now, presented)

@@ -20,11 +20,30 @@ RULES: list[dict[str, object]] = [
         "message": "A commercial licence is required.",
     },
 ]
+TESTS: list[dict[str, object]] = [
+    {
+        "name": "Commercial customers read everything",
+        "requester": {
+            "id": "org_acme",
+            "licenses": [{"licenseType": "commercial", "expiresAt": "2027-01-01T00:00:00Z"}],
+        },
+        "content": {"type": "report", "tags": ["markets"]},
+        "permission": "commercial_use",
+        "at": "2026-02-01T12:00:00Z",
+        "expect": {"allowed": True, "matchedRule": 0},
+    },
+    {
+        "name": "Nobody reads without a licence",
+        "requester": {"id": "anyone"},
+        "expect": {"allowed": False, "reason": "no_license"},
+    },
+]
 NEW_POLICY: dict[str, object] = {
     "name": "Commercial use",
     "description": "For licensed companies.",
     "rules": RULES,
     "defaultAction": "deny",
+    "tests": TESTS,
 }
 POLICY: dict[str, object] = {
     "id": POLICY_ID,

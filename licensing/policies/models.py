@@ -22,6 +22,7 @@ class Policy(models.Model):
     rules = models.JSONField(default=list, blank=True)
     default_action = models.CharField(max_length=5, choices=ACTIONS, default=Action.DENY.value)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    tests = models.JSONField(default=list, blank=True)
     version = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(null=True, editable=False)
@@ -47,6 +48,7 @@ class Policy(models.Model):
             "rules": self.rules,
             "defaultAction": str(self.default_action),
             "mode": str(self.mode),
+            "tests": self.tests,
             "version": self.version,
         }
 
@@ -62,6 +64,7 @@ class PolicyRevision(models.Model):
     rules = models.JSONField()
     default_action = models.CharField(max_length=5, choices=ACTIONS)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    tests = models.JSONField(default=list)
     created = models.DateTimeField()
 
     class Meta:

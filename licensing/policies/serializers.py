@@ -11,6 +11,8 @@ from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
+from licensing.policies.policy_test_serializers import PolicyTests, PolicyTestSerializer
+from licensing.policies.policy_tests import MAX_TESTS
 from licensing.policies.rules import parse_new_rules
 
 
@@ -44,6 +46,12 @@ class PolicySerializer(StrictSerializer):
     rules = RulesField(required=False)
     defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
     mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
+    tests = PolicyTests(
+        child=PolicyTestSerializer(),
+        required=False,
+        max_length=MAX_TESTS,
+        help_text="Examples that every version has to pass before it is written.",
+    )
     version = serializers.IntegerField(read_only=True, min_value=1)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")
@@ -59,6 +67,7 @@ class PolicySerializer(StrictSerializer):
             "rules": policy.rules,
             "defaultAction": policy.default_action,
             "mode": policy.mode,
+            "tests": policy.tests,
             "version": policy.version,
             "created": render_timestamp(policy.created),
         }
@@ -82,6 +91,7 @@ def as_policy(revision: PolicyRevision) -> Policy:
         rules=revision.rules,
         default_action=revision.default_action,
         mode=revision.mode,
+        tests=revision.tests,
         version=revision.version,
         created=revision.policy.created,
         updated=revision.created if revision.version > 1 else None,

@@ -10,6 +10,8 @@ from kit.http.errors import InUse, ValidationFailed
 from kit.rest.resources import find
 from kit.values import ids
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.policy_tests import PolicyTest, Result, run_tests
+from licensing.policies.rules import parse_rules
 
 
 def keep_revision(policy: Policy) -> None:
@@ -21,13 +23,17 @@ def keep_revision(policy: Policy) -> None:
         rules=policy.rules,
         default_action=policy.default_action,
         mode=policy.mode,
+        tests=policy.tests,
         created=policy.updated or policy.created,
     )
 
 
 @transaction.atomic
 def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
-    policy = Policy.objects.create(account_id=account_id, created=timezone.now(), **fields)
+    """Raises ValidationFailed where a test of the policy's own fails."""
+    policy = Policy(account_id=account_id, created=timezone.now(), **fields)
+    require_passing(policy)
+    policy.save(force_insert=True)
     keep_revision(policy)
     audit.record("policy.created", policy, {})
     return policy
@@ -35,7 +41,10 @@ def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
 
 @transaction.atomic
 def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
-    """Writes the next version, unless nothing changes. Concurrent updates wait for each other, so none is lost."""
+    """Writes the next version, unless nothing changes. Concurrent updates wait for each other, so none is lost.
+
+    Raises ValidationFailed where one of its tests fails.
+    """
     locked = lock(policy)
     before = locked.audited()
     for name, value in fields.items():
@@ -47,7 +56,31 @@ def lock(policy: Policy) -> Policy:
     return find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
 
 
+def tried(policy: Policy) -> list[Result]:
+    """What comes of the policy's tests now."""
+    if not policy.tests:
+        return []
+    return run_tests(parse_rules(policy.rules), policy.default_action, policy.tests, timezone.now())
+
+
+def require_passing(policy: Policy) -> None:
+    """Raises ValidationFailed, which names each test that fails."""
+    failed = [result for result in tried(policy) if not result.passed]
+    if failed:
+        first, *further = (ValidationFailed(one.sentence, param=f"tests[{one.index}]") for one in failed)
+        first.further = [*further]
+        raise first
+
+
+@transaction.atomic
+def keep_test(policy: Policy, test: PolicyTest) -> Policy:
+    """Adds a test to those that the policy has by now. Raises ValidationFailed, as an update does."""
+    locked = lock(policy)
+    return update_policy(locked, {"tests": [*locked.tests, test]})
+
+
 def write_version(locked: Policy, before: dict[str, object], action: str) -> Policy:
+    require_passing(locked)
     locked.version += 1
     locked.updated = timezone.now()
     locked.save()
@@ -59,7 +92,10 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
 
 @transaction.atomic
 def rollback_policy(policy: Policy, version: int) -> Policy:
-    """Writes a new version equal to the given one, even if the latest is equal too."""
+    """Writes a new version equal to the given one, even if the latest is equal too.
+
+    Raises ValidationFailed where the version's own tests fail by now.
+    """
     revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
     if revision is None:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")
@@ -67,6 +103,7 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
     before = locked.audited()
     locked.name, locked.description = revision.name, revision.description
     locked.rules, locked.default_action, locked.mode = revision.rules, revision.default_action, revision.mode
+    locked.tests = revision.tests
     return write_version(locked, before, "policy.rolled_back")
 
 

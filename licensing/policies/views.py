@@ -45,7 +45,10 @@ class PolicyViewSet(AccountViewSet[Policy]):
 
     @extend_schema(summary="Create a policy", responses={201: PolicySerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Rules are tried by ascending `priority`; the first that matches decides, otherwise `defaultAction`."""
+        """Rules are tried by ascending `priority`; the first that matches decides, otherwise `defaultAction`.
+
+        Where one of its `tests` fails, nothing is written: a 422 that names it.
+        """
         return self.answer(services.create_policy(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a policy")
@@ -54,7 +57,10 @@ class PolicyViewSet(AccountViewSet[Policy]):
 
     @extend_schema(summary="Update a policy")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Writes the next `version`; `rules`, where given, replace the whole list. The former version is kept."""
+        """Writes the next `version`; the former one is kept. `rules` and `tests`, where given, replace the whole list.
+
+        A version that fails one of its `tests` is a 422 that names it, and not written.
+        """
         policy = self.get_object_to_change()
         return self.answer(services.update_policy(policy, self.validated(partial=True)))
 
@@ -74,6 +80,6 @@ class PolicyViewSet(AccountViewSet[Policy]):
     @extend_schema(summary="Roll a policy back", request=RollbackSerializer, responses=PolicySerializer)
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, id: str) -> HttpResponse:
-        """Writes a new version that says what the given one said."""
+        """Writes a new version that says what the given one said. Its `tests` are run again."""
         policy = self.get_object_to_change()
         return self.answer(services.rollback_policy(policy, **self.validated(RollbackSerializer)))

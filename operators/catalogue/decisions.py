@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
-from unfold.decorators import display
+from unfold.decorators import action, display
+from unfold.views import ChangeList
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
@@ -24,10 +28,11 @@ from licensing.policies.decision import Reason
 from operators.base.exporting import ListExport
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
-from operators.base.model_admin import ScopedAdmin
+from operators.base.model_admin import BoundedChangeList, ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.customers.refunds import RefundButton
+from operators.policies.playground import may_try
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
@@ -96,6 +101,26 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
         return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
 
+class ShownOutcome(NamedTuple):
+    label: str
+    address: str  # of the list with it, and with whatever else it is filtered by
+    is_chosen: bool
+
+
+class DecisionList(BoundedChangeList):
+    def outcomes(self) -> list[ShownOutcome]:
+        """The outcomes, each a click away."""
+        chosen = self.params.get(OutcomeFilter.parameter_name, "")
+        return [
+            ShownOutcome(
+                label or "all",
+                self.get_query_string({OutcomeFilter.parameter_name: value or None}, ["p"]),
+                value == chosen,
+            )
+            for value, label in {"": "", **OutcomeFilter.options}.items()
+        ]
+
+
 class Presented(Protocol):
     """A decision as its page shows it."""
 
@@ -114,10 +139,11 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
         ("account", RelatedFilter),
         OutcomeFilter,  # the last: it is bounded by what the others leave
     )
+    list_before_template = "operators/catalogue/outcomes.html"
     search_fields = ("pk",)
     search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
     actions_list = ("export_items",)
-    actions_detail = ("refund",)
+    actions_detail = ("again", "refund")
     refund_names = "of_decision"
     export_name = "decisions"
     export_columns = (
@@ -137,6 +163,9 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
         if not term or term.startswith("dec_"):
             return find_by_id(queryset, "dec", term), False
         return of_requesters(queryset, request_scope(request), term), False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
+        return DecisionList
 
     def exported(self, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         return queryset.select_related(None).select_related("content", "requester")
@@ -172,6 +201,14 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     @display(description="Permission asked for", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission
+
+    def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return may_try(request)
+
+    @action(description="Decide this again now", icon="replay", permissions=["trying"], url_path="again")
+    def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        event = self.found(request, object_id)
+        return redirect(f"{reverse('admin:check_access')}?{urlencode({'decision': event.pk})}")
 
     # --- The list ----------------------------------------------------------------------------------------------------
 

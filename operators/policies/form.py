@@ -1,40 +1,30 @@
-"""The form of a policy: its rules as rows or as JSON, and the buttons that do something else than save."""
+"""The form of a policy, and the buttons that do something else than save."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import orjson
 from django import forms
-from django.http import QueryDict
+from django.utils import timezone
 from django.utils.functional import cached_property
 from unfold.widgets import (
-    BASE_INPUT_CLASSES,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
 )
 
 from accounts.models import Account
-from kit.http.errors import ApiError
-from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
-from licensing.policies.conditions import CONDITIONS, Kind, names_of
 from licensing.policies.models import Policy
-from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, check_size, parse_rules
+from licensing.policies.policy_tests import PolicyTest, run_tests
+from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT
-from operators.policies.rule_order import Rule, evaluated, in_order
-from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, edited, field_at, row_of, rows_of, rule_of
+from operators.policies.examples import AS_LIST, ExamplesField
+from operators.policies.rule_order import Rule
+from operators.policies.rule_rows import rule_of
+from operators.policies.rules_field import RulesField, rows_shown
 
-# Without those that mark every field within a field that has an error.
-CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
-PROMINENT = "licenseType"
-CHOICES = names_of(Kind.CHOICES)
-FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
-EDITING = ("add", "remove", "up", "down", "rows", "json")  # steps that only change what the form shows
-
-
-RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
+# Steps that only change what the form shows.
+EDITING = ("add", "copy", "remove", "up", "down", "template", "rows", "json", "forget", "examples")
 
 
 class PolicyFields(TypedDict, total=False):
@@ -45,158 +35,18 @@ class PolicyFields(TypedDict, total=False):
     mode: str
     default_action: str
     rules: list[Rule]
-
-
-def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
-    """The rows of valid rules, in the order of evaluation."""
-    return [row_of(rule) for _, rule in evaluated(rules)]
-
-
-class RulesWidget(forms.Widget):
-    """Rows of fields, or a text area with JSON."""
-
-    template_name = "operators/policies/rules_widget.html"
-
-    class Media:
-        css = {"all": ["operators/policy.css"]}
-        js = ["operators/policy.js"]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.errors: dict[tuple[int | None, str], str] = {}
-
-    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> RulesValue:
-        if not isinstance(data, QueryDict):
-            raise TypeError("Rules are read from a submitted form.")
-        if "rules-json" in data:
-            return None, str(data["rules-json"])
-        return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
-
-    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
-        return False
-
-    def id_for_label(self, id_: str) -> str:
-        return ""
-
-    def format_value(self, value: object) -> object:
-        return value
-
-    def get_context(
-        self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
-    ) -> dict[str, object]:
-        rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
-        context: dict[str, object] = super().get_context(name, None, attrs)
-        context |= {
-            "text": text,
-            "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
-            "empty": self.shown("__n__", NEW_ROW),
-            "classes": CLASSES,
-            "most": MAX_RULES,
-        }
-        return context
-
-    def shown(self, index: int | str, row: RuleRow) -> dict[str, object]:
-        def field(name: str, label: str, **more: object) -> dict[str, object]:
-            error = self.errors.get((index, name)) if isinstance(index, int) else None
-            return {
-                "name": f"rules-{index}-{name}",
-                "label": label,
-                "value": row[name],
-                "height": row[name].count("\n") + 1,
-                "error": error,
-                **more,
-            }
-
-        def condition(name: str, **more: object) -> dict[str, object]:
-            known = CONDITIONS[name]
-            return field(name, known.label, hint=known.hint, **more)
-
-        return {
-            "index": index,
-            "error": self.errors.get((index, "")) if isinstance(index, int) else None,
-            "action": field("action", "Action", choices=ACTIONS),
-            "priority": field("priority", "Priority"),
-            "default": condition("default"),
-            "flags": [
-                condition(name, choices=(("", "either"), ("yes", "yes"), ("no", "not known"))) for name in FLAGS
-            ],
-            "prominent": condition(PROMINENT),
-            "lists": [condition(name) for name in FURTHER],
-            "choices": [
-                condition(name, choices=CONDITIONS[name].choices, chosen=row[name].split()) for name in CHOICES
-            ],
-            "further": any(
-                row[name] or (isinstance(index, int) and (index, name) in self.errors)
-                for name in (*CHOICES, *FURTHER, *MOMENTS)
-            ),
-            "moments": [condition(name) for name in MOMENTS],
-            "permissions": field("permissions", "Grants these permissions", hint="full_access"),
-            "requests": field("requests", "Requests"),
-            "period": field("period", "for each requester, a", choices=PERIODS),
-            "amount": field("amount", "Price of an access without a licence"),
-            "currency": field("currency", "in"),
-            "message": field("message", "Message"),
-            "original": field("original", ""),
-        }
-
-
-class RulesField(forms.Field):
-    """Valid rules as JSON of the API. The widget keeps the errors, each for its field of a row."""
-
-    widget = RulesWidget
-
-    def __init__(self) -> None:
-        super().__init__(required=False)
-
-    def clean(self, value: RulesValue) -> list[Rule]:
-        rules = self.given(value)
-        try:
-            check_values(rules, "", 0)
-        except ApiError as error:
-            raise forms.ValidationError(error.message) from None
-        errors: dict[tuple[int | None, str], str] = {}
-        messages = []
-        try:
-            parse_rules(rules)
-        except Fault as fault:
-            for one in fault.all():
-                errors.setdefault(field_at(one.path), one.message)
-                messages.append(f"rules{one.path}: {one.message}" if one.path else one.message)
-        self.widget.errors = errors
-        if messages:
-            raise forms.ValidationError(messages)
-        return rules
-
-    def given(self, value: RulesValue) -> Any:
-        """The rules as they were entered; JSON is read as strictly as a body of the API."""
-        rows, text = value
-        if text is None:
-            return [rule_of(row) for row in rows or ()]
-        try:
-            return DECODER.decode(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise forms.ValidationError(f"This is not JSON: {error}.") from None
-        except ApiError as error:
-            raise forms.ValidationError(error.message) from None
-
-    def has_changed(self, initial: Sequence[Rule] | None, data: RulesValue | None) -> bool:
-        rows, text = data or (None, None)
-        shown = [rule for _, rule in evaluated(initial or [])]
-        try:
-            given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return True
-        return given not in (initial, shown)
+    tests: list[PolicyTest]
 
 
 class PolicyForm(forms.ModelForm):
     """`asked` is what to do instead of saving: a step of editing, `check`, `simulate`, `confirm`; or empty."""
 
     rules = RulesField()
+    tests = ExamplesField()
 
     class Meta:
         model = Policy
-        fields = ("account", "name", "description", "mode", "default_action", "rules")
+        fields = ("account", "name", "description", "mode", "default_action", "rules", "tests")
         labels = {"default_action": "Otherwise"}
         help_texts = {
             "mode": "“observe” answers denials as allowed and records them; “disabled” allows everything.",
@@ -238,6 +88,19 @@ class PolicyForm(forms.ModelForm):
                 raise forms.ValidationError(fault.message) from None
         return rules
 
+    def clean(self) -> dict[str, object]:
+        """Examples are tried as the service will; a draft that is only looked at may fail them."""
+        cleaned = super().clean() or self.cleaned_data
+        if {"rules", "default_action", "tests"} <= cleaned.keys() and cleaned["tests"]:
+            rules, tests = parse_rules(cleaned["rules"]), cleaned["tests"]
+            results = run_tests(rules, cleaned["default_action"], tests, timezone.now())
+            self.fields["tests"].widget.results = results
+            if not self.asked:
+                for result in results:
+                    if not result.passed:
+                        self.add_error("tests", result.sentence)
+        return cleaned
+
     def is_valid(self) -> bool:
         """Whether to save the form as it is."""
         valid = super().is_valid()
@@ -249,17 +112,22 @@ class PolicyForm(forms.ModelForm):
 
     def show_again(self, step: str) -> None:
         """Shows the values again without errors, as rows or as JSON."""
-        rules = self.cleaned_data.get("rules") if hasattr(self, "cleaned_data") else None
+        cleaned = getattr(self, "cleaned_data", {})
+        rules, tests = cleaned.get("rules"), cleaned.get("tests")
         rows, text = self["rules"].value()
         if step == "json" and text is None:
             written = [rule_of(row) for row in rows or ()]
-            self.set_rules(None, orjson.dumps(written, option=orjson.OPT_INDENT_2).decode())
+            self.show("rules", (None, orjson.dumps(written, option=orjson.OPT_INDENT_2).decode()))
         elif step == "rows" and text is not None:
             if rules is None:
                 return  # the JSON has to be right first: its errors are shown
-            self.set_rules(rows_shown(rules), None)
+            self.show("rules", (rows_shown(rules), None))
+        elif self.asked == AS_LIST:
+            if tests is None:
+                return  # likewise
+            self.show("tests", ([orjson.dumps(test).decode() for test in tests], None))
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}
 
-    def set_rules(self, rows: list[RuleRow] | None, text: str | None) -> None:
-        self.fields["rules"].widget.value_from_datadict = lambda *_: (rows, text)
+    def show(self, name: str, value: object) -> None:
+        self.fields[name].widget.value_from_datadict = lambda *_: value

@@ -4,10 +4,11 @@ from copy import copy
 from typing import Protocol
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -16,6 +17,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
+from kit.rest.heavy import heavy
 from licensing.content.models import Content
 from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
@@ -32,12 +34,15 @@ from operators.base.stale_forms import form_of
 from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
 from operators.policies.rule_order import evaluated
+from operators.policies.rule_rows import rows_of
+from operators.policies.rule_words import findings_of, sentence_of
 from operators.policies.rules_in_words import differences, told
 from operators.policies.simulator import DraftFields, PolicySimulator
+from operators.policies.tests_in_words import describe_test
 from operators.policies.versions import PolicyVersions
 
 SHOWN_ITEMS = 10
-ADDED = ("account", "name", "description", "mode", "default_action", "rules")
+ADDED = ("account", "name", "description", "mode", "default_action", "rules", "tests")
 
 
 class ConfirmedForm(PolicyForm):
@@ -71,7 +76,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     form = PolicyForm
     optional = frozenset({"mode"})
     add_fieldsets = ((None, {"fields": ADDED}),)
-    fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules")
+    fields = ("name", "account", "version", "changed", "description", "mode", "default_action", "rules", "tests")
     autocomplete_fields = ("account",)
     actions_detail = ("versions", "simulator", "delete_it")
     api_names = {"defaultAction": "default_action"}
@@ -92,16 +97,21 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         if obj is None:
             return ADDED
         if not self.has_change_permission(request, obj):
-            return tuple("rules_in_words" if name == "rules" else name for name in self.fields)
+            words = {"rules": "rules_in_words", "tests": "tests_in_words"}
+            return tuple(words.get(name, name) for name in self.fields)
         return self.fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: Policy | None = None) -> tuple[str, ...]:
-        return ("account", "version", "changed", "rules_in_words") if obj else ()
+        return ("account", "version", "changed", "rules_in_words", "tests_in_words") if obj else ()
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)
-        own = path("<path:object_id>/rollback/<int:version>/", rollback, name="licensing_policy_rollback")
-        return [own, *super().get_urls()]
+        return [
+            path("words/", self.admin_site.admin_view(self.words), name="licensing_policy_words"),
+            path("draft/", self.admin_site.admin_view(self.simulator_of_new), name="licensing_policy_draft"),
+            path("<path:object_id>/rollback/<int:version>/", rollback, name="licensing_policy_rollback"),
+            *super().get_urls(),
+        ]
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
@@ -135,6 +145,22 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             return None
         return lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
 
+    @heavy
+    def words(self, request: HttpRequest) -> HttpResponse:
+        """The rules of a form in words, in its order, each with what lint says of it."""
+        if request.method != "POST" or not self.has_view_permission(request):
+            raise PermissionDenied
+        rows = rows_of(request.POST)
+        found = findings_of(rows, request.POST.get("default_action", "deny"), timezone.now())
+        return JsonResponse(
+            {
+                "rules": [
+                    {"sentence": one.sentence, "place": one.place, "findings": findings}
+                    for one, findings in zip(map(sentence_of, rows), found, strict=True)
+                ]
+            }
+        )
+
     # --- Pages -------------------------------------------------------------------------------------------------------
 
     def render_change_form(
@@ -153,12 +179,16 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
         if asked == "confirm" and valid:
             return self.ask(request, form, context["media"])
-        if asked == "simulate" and valid and obj is not None:
+        if asked == "simulate" and valid:
             fields: DraftFields = {
                 "rules": form.cleaned_data["rules"],
                 "default_action": form.cleaned_data["default_action"],
             }
-            return self.simulate(request, Policy.objects.get(pk=obj.pk), fields, carried(request))
+            if obj is None:
+                policy = Policy(account=form.cleaned_data["account"], name=form.cleaned_data["name"])
+            else:
+                policy = Policy.objects.get(pk=obj.pk)
+            return self.simulate(request, policy, fields, carried(request))
         if asked == "check" and valid:
             context["findings"] = self.findings(form) or []
         if obj is not None:
@@ -244,3 +274,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     @display(description="Rules")
     def rules_in_words(self, policy: Policy) -> str:
         return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in evaluated(policy.rules)))
+
+    @display(description="Examples")
+    def tests_in_words(self, policy: Policy) -> str:
+        return format_html_join("", "<p>{}</p>", ((describe_test(test),) for test in policy.tests)) or "none"

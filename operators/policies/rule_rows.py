@@ -123,32 +123,7 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
     return {**rule, "conditions": {name: values_of(wanted) for name, wanted in conditions.items()}}
 
 
-# --- Moving ----------------------------------------------------------------------------------------------------------
-
-
-def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
-    """The rows after a step of editing: `add`, `remove-3`, `up-3`, `down-3`; anything else leaves them.
-
-    A new row comes before a last one that matches everything. A moved row loses its priority, and gets another by its
-    place (operators.policies.rule_order).
-    """
-    rows = list(rows)
-    if step == "add" and len(rows) < MAX_ROWS:
-        catch_all = bool(rows and rows[-1]["default"])
-        rows.insert(len(rows) - catch_all, dict(NEW_ROW))
-        return rows
-    action, _, text = step.partition("-")
-    index = int(text) if text.isdecimal() and len(text) < 5 else -1
-    if not 0 <= index < len(rows):
-        return rows
-    if action == "remove":
-        del rows[index]
-    elif action in ("up", "down"):
-        to = index + (-1 if action == "up" else 1)
-        if 0 <= to < len(rows):
-            rows.insert(to, {**rows.pop(index), "priority": ""})
-    return rows
-
+# --- Errors ----------------------------------------------------------------------------------------------------------
 
 # Where an error is shown that is about all of what has several fields.
 WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}

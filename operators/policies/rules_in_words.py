@@ -8,7 +8,9 @@ from typing import Protocol
 import orjson
 
 from licensing.policies.conditions import IN_WORDS
+from licensing.policies.policy_tests import PolicyTest
 from operators.policies.rule_order import Rule, evaluated
+from operators.policies.tests_in_words import describe_test
 
 
 def describe(rule: Rule) -> str:
@@ -56,6 +58,7 @@ class State(Protocol):
     mode: str
     default_action: str
     rules: list[Rule]
+    tests: list[PolicyTest]
 
 
 def differences(before: State, after: State) -> list[Line]:
@@ -70,7 +73,13 @@ def differences(before: State, after: State) -> list[Line]:
         )
         if old != new and (old or new)
     ]
-    return lines + rule_differences(before.rules, after.rules)
+    return lines + rule_differences(before.rules, after.rules) + example_differences(before.tests, after.tests)
+
+
+def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest]) -> list[Line]:
+    """The examples that come and go."""
+    gone = [Line("removed", "Example", before=describe_test(test)) for test in before if test not in after]
+    return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
 
 
 def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:

@@ -117,3 +117,13 @@ def test_another_accounts_decision_is_not_found(decide, other_account, staff, si
     assert found(client) == []
     assert found(client, q=decision) == []
     assert client.get(reverse("admin:analytics_accessevent_change", args=[decision])).status_code == 302
+
+
+def test_the_outcomes_are_a_click_away_and_keep_the_other_filters(admin, decide):
+    decide("org_acme")
+    decide("org_other")
+    html = admin.get(list_url(AccessEvent, q="org_acme", p="1")).content.decode().replace("&amp;", "&")
+    assert 'href="?outcome=no_license&q=org_acme"' in html
+    assert len(found(admin, q="org_acme", outcome="no_license")) == 1
+    html = admin.get(list_url(AccessEvent, q="org_acme", outcome="no_license")).content.decode()
+    assert 'aria-current="true">denied: no_license<' in html

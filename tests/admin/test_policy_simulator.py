@@ -118,3 +118,56 @@ def test_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, 
 def test_a_draft_that_no_page_has_sent_is_put_aside(admin, address, item, sent):
     reply = admin.post(address, {**TRIAL, "draft": sent})
     assert len(sides(reply)) == 1
+
+
+# --- Before the first save -------------------------------------------------------------------------------------------
+
+NEW = reverse("admin:licensing_policy_draft")
+
+
+@pytest.fixture
+def new_draft(admin, account, item):
+    """The simulator as the button opens it on a policy that has never been saved."""
+    rules = {"rules-0-action": "allow", "rules-0-licenseType": "enterprise", "rules-0-hasValidLicense": "yes"}
+    fields = {"account": account.pk, "name": "Newer", "default_action": "deny", **rules}
+    html = submit(admin, reverse("admin:licensing_policy_add"), _edit="simulate", **fields).content.decode()
+    assert "It is not saved" in html
+    return form_values(html)
+
+
+def test_a_policy_is_tried_before_it_is_saved_first(admin, new_draft):
+    [draft] = sides(admin.post(NEW, {**new_draft, **TRIAL}))
+    assert draft.startswith("Draft")
+    assert "licenseType wants enterprise, saw commercial" in draft
+    assert Policy.objects.count() == 1
+
+
+def test_a_new_policy_is_replayed_in_the_place_of_another(admin, api, policy, item, new_draft):
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
+    html = admin.post(NEW, {**new_draft, "do": "replay", "period": "7d", "replaced": policy.pk}).content.decode()
+    assert "1 decision from" in html
+    assert "policy_denied" in html
+
+
+def test_another_accounts_policy_is_none_to_replace(admin, other_account, new_draft):
+    theirs = factories.policy(other_account)
+    html = admin.post(NEW, {**new_draft, "do": "replay", "period": "7d", "replaced": theirs.pk}).content.decode()
+    assert "decision from" not in html
+
+
+def test_the_editor_gets_its_new_draft_back(admin, new_draft):
+    html = admin.post(reverse("admin:licensing_policy_add"), {**new_draft, "_edit": "back"}).content.decode()
+    assert form_values(html)["rules-0-licenseType"] == ["enterprise"]
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "{", '{"fields": {}, "carried": []}', '{"fields": {"rules": []}, "carried": []}']
+)
+def test_a_new_draft_that_no_page_has_sent_leads_to_the_editor(admin, account, sent):
+    reply = admin.post(NEW, {**TRIAL, "draft": sent})
+    assert reply.headers["Location"] == reverse("admin:licensing_policy_add")
+
+
+def test_a_draft_for_another_account_is_not_tried(staff, sign_in, other_account, new_draft):
+    editor = sign_in(staff("licensing.view_policy", "licensing.add_policy", accounts=[other_account]))
+    assert editor.post(NEW, {**new_draft, **TRIAL}).status_code == 302

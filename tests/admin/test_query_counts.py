@@ -19,7 +19,7 @@ from operators.staff.services import create_operator
 from tests import factories
 
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site, Statement]
-ELSEWHERE = {"decisions_of_it", "refund", "issue_license", "renew", "duplicate"}  # which lead to another model's page
+ELSEWHERE = {"again", "decisions_of_it", "refund", "issue_license", "renew", "duplicate"}  # which lead to another page
 
 
 def more(account, api, number):

@@ -9,7 +9,8 @@ from licensing.policies.models import Policy
 from licensing.policies.rules import MAX_PRIORITY, parse_rules
 from operators.base.links import change_url
 from operators.policies.rule_order import in_order
-from operators.policies.rule_rows import NEW_ROW, edited, row_of, rule_of
+from operators.policies.rule_rows import NEW_ROW, row_of, rule_of
+from operators.policies.rule_steps import edited
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.admin.test_policies import ADD, confirm, html_of, press, save

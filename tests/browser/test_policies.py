@@ -25,6 +25,14 @@ def add_rule(page, action, **fields):
     return row
 
 
+def opened(page, number):
+    """The rule, its sentence opened into its form."""
+    row = rule(page, number)
+    if not row.locator("details[data-form]").evaluate("one => one.open"):
+        row.locator("summary[data-sentence]").click()
+    return row
+
+
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_load_state()
@@ -59,7 +67,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
 
     # A draft for enterprise licences, beside the saved policy and against what was decided.
     open_policy(admin, name)
-    rule(admin, 0).get_by_label("Licence type").fill("enterprise")
+    opened(admin, 0).get_by_label("Licence type").fill("enterprise")
     press(admin, "Simulate this draft")
     admin.get_by_label("Item").fill("a-1")
     admin.get_by_label("Requester").fill("org_a")

@@ -20,7 +20,18 @@ CAPABILITIES = [
     ["drafts", "demo", "edge"],
     ["license_server"],
 ]
-DECISION = ("decision", "rules", "conditions", "condition_values", "facts", "coverage", "lint", "modes")
+DECISION = (
+    "decision",
+    "rules",
+    "conditions",
+    "condition_values",
+    "facts",
+    "coverage",
+    "lint",
+    "modes",
+    "policy_tests",
+    "standing",
+)
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),
     "licensing/sites/hosts.py",

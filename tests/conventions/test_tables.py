@@ -20,8 +20,8 @@ from licensing.policies.conditions import TYPES
 from licensing.policies.conditions import Kind as ConditionKind
 from licensing.policies.decision import Reason
 from licensing.policies.rules import parse_rule
-from operators.policies.form import RulesWidget
 from operators.policies.rule_rows import row_of, rule_of
+from operators.policies.rules_field import RulesWidget
 from operators.policies.rules_in_words import describe
 from tests.documents import ROOT, TABLES, with_tables
 

@@ -9,10 +9,11 @@ import pytest
 
 from kit.http.middleware import parse_address
 from kit.values.timestamps import parse_timestamp
-from licensing.licenses.license_index import LicenseIndex, Standing, Term, vouched_for
+from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import parse_rules
+from licensing.policies.standing import Standing, Term, vouched_for
 
 NOW = "2026-06-01T12:00:00Z"
 START = "2020-01-01"

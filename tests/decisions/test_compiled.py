@@ -9,10 +9,11 @@ import orjson
 import pytest
 
 from kit.bounded_cache import Compiled
-from licensing.licenses.license_index import LicenseIndex, Term
+from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import HeldLicense
 from licensing.policies.rules import parse_rules
+from licensing.policies.standing import Term
 from tests import largest
 
 

@@ -1,4 +1,4 @@
-// Shapes: c965213e2ef06b6a
+// Shapes: b4a1c0a1cef279ac
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -612,6 +612,24 @@ export interface components {
              */
             readonly updated: string;
         };
+        /** @description What is known of the item. */
+        ContentOfTest: {
+            /** @description `article`, unless given. */
+            type?: components["schemas"]["ContentType"] | null;
+            /** @description Of the item. */
+            tags?: string[];
+            /** @description The item's category. */
+            category?: string | null;
+        };
+        /** @description What is known of the item. */
+        ContentOfTestRequest: {
+            /** @description `article`, unless given. */
+            type?: components["schemas"]["ContentType"] | null;
+            /** @description Of the item. */
+            tags?: string[];
+            /** @description The item's category. */
+            category?: string | null;
+        };
         /** @description An item that a publisher owns. */
         ContentRequest: {
             /** @description The publisher's own id of the item, unique in the account. */
@@ -666,6 +684,22 @@ export interface components {
             ip?: ((string | unknown | unknown) | null) | unknown | unknown;
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
+        };
+        /** @description The circumstances of the request. */
+        ContextOfTest: {
+            /**
+             * Format: ip
+             * @description An IPv4 or IPv6 address.
+             */
+            ip?: string | null;
+        };
+        /** @description The circumstances of the request. */
+        ContextOfTestRequest: {
+            /**
+             * Format: ip
+             * @description An IPv4 or IPv6 address.
+             */
+            ip?: string | null;
         };
         ContextShown: {
             /** @description The requester's address. */
@@ -965,6 +999,24 @@ export interface components {
         EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "webhook_endpoint.disabled";
+        /** @description What has to come of it. Absent is what does not matter. */
+        ExpectedDecision: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Of a denial. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description The index of the rule that decides; null for none. */
+            matchedRule?: number | null;
+        };
+        /** @description What has to come of it. Absent is what does not matter. */
+        ExpectedDecisionRequest: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: boolean;
+            /** @description Of a denial. */
+            reason?: components["schemas"]["Reason"] | null;
+            /** @description The index of the rule that decides; null for none. */
+            matchedRule?: number | null;
+        };
         FailedCondition: {
             /** @description The condition's name. */
             condition: string;
@@ -1005,6 +1057,30 @@ export interface components {
             path: string;
             /** @description For people. */
             message: string;
+        };
+        /** @description A licence that the service holds for the requester and the item. */
+        HeldLicenseOfTest: {
+            /** @description The tier of the licence. */
+            licenseType: string;
+            /**
+             * Format: date-time
+             * @description Long ago, unless given.
+             */
+            startsAt?: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt?: string | null;
+        };
+        /** @description A licence that the service holds for the requester and the item. */
+        HeldLicenseOfTestRequest: {
+            /** @description The tier of the licence. */
+            licenseType: string;
+            /** @description Long ago, unless given. */
+            startsAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @enum {string} */
         Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
@@ -1860,6 +1936,8 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests?: components["schemas"]["PolicyTestRequest"][];
         };
         /** @description A host whose pages are decided at the edge. */
         PatchedSiteRequest: {
@@ -1926,6 +2004,8 @@ export interface components {
             defaultAction: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests: components["schemas"]["PolicyTest"][];
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**
@@ -1953,6 +2033,8 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests?: components["schemas"]["PolicyTestRequest"][];
         };
         /** @description A policy as it was in one of its versions; `updated` is when that was written, but for the first. */
         PolicyRevision: {
@@ -1975,6 +2057,8 @@ export interface components {
             defaultAction: components["schemas"]["RuleAction"];
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
+            /** @description Examples that every version has to pass before it is written. */
+            tests: components["schemas"]["PolicyTest"][];
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**
@@ -1987,6 +2071,49 @@ export interface components {
              * @description Present after an update.
              */
             readonly updated?: string;
+        };
+        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        PolicyTest: {
+            /** @description What it shows. */
+            name?: string | null;
+            /** @description Who asks. */
+            requester: components["schemas"]["RequesterOfTest"];
+            /** @description What is known of the item. */
+            content?: components["schemas"]["ContentOfTest"] | null;
+            /**
+             * @description What the requester wants to do.
+             * @example commercial_use
+             */
+            permission?: string | null;
+            /**
+             * Format: date-time
+             * @description When; the moment of the trial, unless given.
+             */
+            at?: string | null;
+            /** @description What has to come of it. */
+            expect: components["schemas"]["ExpectedDecision"];
+            /** @description The circumstances. */
+            context?: components["schemas"]["ContextOfTest"] | null;
+        };
+        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        PolicyTestRequest: {
+            /** @description What it shows. */
+            name?: string | null;
+            /** @description Who asks. */
+            requester: components["schemas"]["RequesterOfTestRequest"];
+            /** @description What is known of the item. */
+            content?: components["schemas"]["ContentOfTestRequest"] | null;
+            /**
+             * @description What the requester wants to do.
+             * @example commercial_use
+             */
+            permission?: string | null;
+            /** @description When; the moment of the trial, unless given. */
+            at?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description What has to come of it. */
+            expect: components["schemas"]["ExpectedDecisionRequest"];
+            /** @description The circumstances. */
+            context?: components["schemas"]["ContextOfTestRequest"] | null;
         };
         /** @description How often the rule allows, for each requester. */
         RateLimit: {
@@ -2040,6 +2167,28 @@ export interface components {
             licenseType?: string | null;
             /** @description Likewise. */
             hasValidLicense?: boolean | null;
+        };
+        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        RequesterOfTest: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description What the caller vouches for. */
+            licenseType?: string | null;
+            /** @description Likewise. */
+            hasValidLicense?: boolean | null;
+            /** @description What the service holds for the requester and the item. */
+            licenses?: components["schemas"]["HeldLicenseOfTest"][];
+        };
+        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        RequesterOfTestRequest: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description What the caller vouches for. */
+            licenseType?: string | null;
+            /** @description Likewise. */
+            hasValidLicense?: boolean | null;
+            /** @description What the service holds for the requester and the item. */
+            licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
         };
         RequesterShown: {
             /** @description The resource's id. */

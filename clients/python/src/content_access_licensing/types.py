@@ -1,4 +1,4 @@
-# Shapes: c965213e2ef06b6a
+# Shapes: b4a1c0a1cef279ac
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -145,6 +145,22 @@ Ip: TypeAlias = str | None
 class Context(TypedDict):
     ip: NotRequired[Ip]
     userAgent: NotRequired[str | None]
+
+
+class ContextOfTest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
+
+
+class ContextOfTestRequest(TypedDict):
+    """
+    The circumstances of the request.
+    """
+
+    ip: NotRequired[str | None]
 
 
 class ContextShown(TypedDict):
@@ -488,6 +504,26 @@ class FindingShown(TypedDict):
     message: str
 
 
+class HeldLicenseOfTest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
+
+
+class HeldLicenseOfTestRequest(TypedDict):
+    """
+    A licence that the service holds for the requester and the item.
+    """
+
+    licenseType: str
+    startsAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | str | None]
+
+
 Identification: TypeAlias = Literal[
     "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
 ]
@@ -821,6 +857,28 @@ class Requester(TypedDict):
     name: NotRequired[str | None]
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
+
+
+class RequesterOfTest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTest]]
+
+
+class RequesterOfTestRequest(TypedDict):
+    """
+    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    """
+
+    id: str
+    licenseType: NotRequired[str | None]
+    hasValidLicense: NotRequired[bool | None]
+    licenses: NotRequired[list[HeldLicenseOfTestRequest]]
 
 
 class RequesterShown(TypedDict):
@@ -1206,6 +1264,26 @@ class Conditions(TypedDict):
     after: NotRequired[str]
 
 
+class ContentOfTest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
+
+
+class ContentOfTestRequest(TypedDict):
+    """
+    What is known of the item.
+    """
+
+    type: NotRequired[ContentType | None]
+    tags: NotRequired[list[Tag]]
+    category: NotRequired[str | None]
+
+
 class ContentRequest(TypedDict):
     """
     An item that a publisher owns.
@@ -1321,6 +1399,26 @@ class Event(TypedDict):
     created: str
     data: dict[str, Any]
     previous: NotRequired[dict[str, Any]]
+
+
+class ExpectedDecision(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
+
+
+class ExpectedDecisionRequest(TypedDict):
+    """
+    What has to come of it. Absent is what does not matter.
+    """
+
+    allowed: bool
+    reason: NotRequired[Reason | None]
+    matchedRule: NotRequired[int | None]
 
 
 class License(TypedDict):
@@ -1539,6 +1637,34 @@ class PatchedWebhookEndpointRequest(TypedDict):
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
     headers: NotRequired[dict[str, str]]
+
+
+class PolicyTest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTest
+    content: NotRequired[ContentOfTest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | None]
+    expect: ExpectedDecision
+    context: NotRequired[ContextOfTest | None]
+
+
+class PolicyTestRequest(TypedDict):
+    """
+    An example of who asks for what, and what has to come of it: tried before each version is written.
+    """
+
+    name: NotRequired[str | None]
+    requester: RequesterOfTestRequest
+    content: NotRequired[ContentOfTestRequest | None]
+    permission: NotRequired[str | None]
+    at: NotRequired[str | str | None]
+    expect: ExpectedDecisionRequest
+    context: NotRequired[ContextOfTestRequest | None]
 
 
 class RateLimit(TypedDict):
@@ -1912,6 +2038,7 @@ class PatchedPolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class Policy(TypedDict):
@@ -1926,6 +2053,7 @@ class Policy(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]
@@ -1941,6 +2069,7 @@ class PolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest]]
 
 
 class PolicyRevision(TypedDict):
@@ -1955,6 +2084,7 @@ class PolicyRevision(TypedDict):
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
+    tests: list[PolicyTest]
     version: int
     created: str
     updated: NotRequired[str]

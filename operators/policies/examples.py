@@ -1,0 +1,148 @@
+"""The examples of a policy (its `tests` in the API) in its form: in words, or as JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+import orjson
+from django import forms
+from django.http import QueryDict
+from rest_framework.serializers import ValidationError as SerializerErrors
+
+from kit.http.errors import ApiError
+from kit.http.field_errors import first_error
+from kit.http.parsing import DECODER, check_values
+from licensing.policies.policy_test_serializers import PolicyTests, PolicyTestSerializer
+from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
+from operators.base.mixins import EDIT
+from operators.policies.tests_in_words import describe_test
+
+FORGET = "forget"  # the step that takes an example out: `forget-3`
+AS_JSON, AS_LIST = "examples-json", "examples-list"
+FIELD = "tests-"
+
+ExamplesValue = tuple[list[str], str | None]  # each as JSON with what is expected, or all of them in one text
+
+
+class ShownExample(TypedDict):
+    name: str
+    json: str
+    title: str
+    told: str
+    allowed: bool
+    result: Result | None
+
+
+class ExamplesWidget(forms.Widget):
+    template_name = "operators/policies/examples_widget.html"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.results: Sequence[Result] = ()  # of a trial, for the examples in their order
+
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> ExamplesValue:
+        if not isinstance(data, QueryDict):
+            raise TypeError("Examples are read from a submitted form.")
+        step = data.get(EDIT, "")
+        if "tests-json" in data:
+            return [], str(data["tests-json"])
+        sent = [
+            with_expectation(str(data[f"{FIELD}{number}"]), data.get(f"{FIELD}{number}-expect", ""))
+            for number in range(MAX_TESTS)
+            if f"{FIELD}{number}" in data and step != f"{FORGET}-{number}"
+        ]
+        if step == AS_JSON:
+            return [], as_text(sent)
+        return sent, None
+
+    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
+        return False
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+    def format_value(self, value: object) -> object:
+        return value
+
+    def get_context(
+        self, name: str, value: ExamplesValue | list[PolicyTest] | None, attrs: dict[str, object] | None
+    ) -> dict[str, object]:
+        tests, text = (list(map(read, value[0])), value[1]) if isinstance(value, tuple) else (list(value or ()), None)
+        context: dict[str, object] = super().get_context(name, None, attrs)
+        results = self.results if len(self.results) == len(tests) else [None] * len(tests)
+        return context | {
+            "text": text,
+            "examples": [
+                shown(number, test, result)
+                for number, (test, result) in enumerate(zip(tests, results, strict=True))
+                if test is not None
+            ],
+        }
+
+
+def shown(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
+    return {
+        "name": f"{FIELD}{number}",
+        "json": orjson.dumps(test).decode(),
+        "title": test.get("name") or f"Example {number}",
+        "told": describe_test(test),
+        "allowed": test["expect"]["allowed"],
+        "result": result,
+    }
+
+
+def read(text: str) -> PolicyTest | None:
+    """The example as it is to be shown; None for what the page has never had."""
+    try:
+        test: PolicyTest = orjson.loads(text)
+        describe_test(test)
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
+        return None
+    return test
+
+
+def with_expectation(text: str, wanted: str) -> str:
+    """The example with the outcome that was chosen beside it, in the place of one that says otherwise."""
+    test = read(text)
+    if test is None or wanted not in ("allowed", "denied") or test["expect"]["allowed"] is (wanted == "allowed"):
+        return text
+    return orjson.dumps({**test, "expect": {"allowed": wanted == "allowed"}}).decode()
+
+
+def as_text(sent: Sequence[str]) -> str:
+    return orjson.dumps([test for one in sent if (test := read(one)) is not None], option=orjson.OPT_INDENT_2).decode()
+
+
+class ExamplesField(forms.Field):
+    """Valid tests as JSON of the API."""
+
+    widget = ExamplesWidget
+
+    def __init__(self) -> None:
+        super().__init__(required=False, label="Examples")
+
+    def clean(self, value: ExamplesValue) -> list[PolicyTest]:
+        try:
+            tests = given(value)
+            check_values(tests, "", 0)
+            PolicyTests(child=PolicyTestSerializer(), max_length=MAX_TESTS).run_validation(tests)
+        except ApiError as error:
+            raise forms.ValidationError(error.message) from None
+        except SerializerErrors as error:
+            path, message = first_error(error.detail)
+            raise forms.ValidationError(f"{path}: {message}" if path else message) from None
+        except ValueError as error:
+            raise forms.ValidationError(f"This is not JSON: {error}.") from None
+        return tests
+
+    def has_changed(self, initial: list[PolicyTest] | None, data: ExamplesValue | None) -> bool:
+        try:
+            return given(data or ([], None)) != (initial or [])
+        except (ApiError, ValueError):
+            return True
+
+
+def given(value: ExamplesValue) -> list[PolicyTest]:
+    """The examples as they were sent. Raises ApiError and ValueError for what is no JSON."""
+    each, text = value
+    read_all: list[PolicyTest] = DECODER.decode(text) if text is not None else [DECODER.decode(one) for one in each]
+    return read_all

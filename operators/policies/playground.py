@@ -1,0 +1,205 @@
+"""Check access: what a requester would be answered now, and why. Nothing is recorded, counted or charged.
+
+`?decision=dec_…` decides a recorded one again; `?account=…&item=…&requester=…` and the other fields fill the form in.
+What was decided can be kept as an example of its policy (licensing.policies.policy_tests).
+"""
+
+from collections.abc import Mapping
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from msgspec.structs import replace
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from accounts.models import Account
+from analytics.models import AccessEvent
+from kit.http.errors import ApiError, ValidationFailed
+from kit.rest.resources import find
+from licensing.access.bodies import Check
+from licensing.access.checks import check_access as decide
+from licensing.access.decisions import Answer
+from licensing.content.models import Content
+from licensing.policies import services as policy_services
+from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.policy_tests import example_of, told_outcome
+from operators.base.links import change_url
+from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.base.scope import Scope, request_scope
+from operators.policies.rules_field import CLASSES
+from operators.policies.trial import NAMES, TrialForm, side_of, text
+
+NEEDED = ("licensing.view_policy", "licensing.view_content")
+
+
+def may_try(request: HttpRequest) -> bool:
+    return request.user.has_perms(NEEDED)
+
+
+class PlaygroundForm(TrialForm):
+    """`name` is that of the example to keep, `shown` the outcome that the operator has seen."""
+
+    name = text("What it shows", "As “Customers read during the embargo”.")
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    field_order = ("account", "item", "requester", "license_type", "valid", "permission", "ip", "at")
+
+    def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
+        super().__init__(data, initial=dict(initial))
+        self.scope = scope
+        self.only = scope.sole_account()
+        if self.only is None:
+            self.fields["account"] = forms.ModelChoiceField(
+                scope.accounts().order_by("name"),
+                required=False,
+                widget=UnfoldAdminSelectWidget,
+                help_text="Whose item it is. An item's id alone says that too.",
+            )
+            self.order_fields(self.field_order)
+
+    @property
+    def asked(self) -> list[forms.BoundField]:
+        """The fields of the check."""
+        return [self[name] for name in self.fields if name not in ("name", "shown")]
+
+    def check(self) -> Check:
+        """An address names a page too, as at the edge. Raises ValidationFailed."""
+        check = super().check()
+        name, value = check.selector
+        return replace(check, selector=("page", value)) if name == "source" else check
+
+    def account_id(self) -> str:
+        """Whose item it is. Raises ValidationFailed where nothing says so."""
+        given: Account | None = self.cleaned_data.get("account")
+        if self.only is not None:
+            return self.only
+        if given is not None:
+            return given.pk
+        item = self.cleaned_data["item"].strip()
+        if not item.startswith("cnt_"):
+            raise ValidationFailed("Choose the account whose item it is.", param="account")
+        return find(self.scope.narrow(Content.objects.kept()), item).account_id
+
+
+def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    if not may_try(request):
+        raise PermissionDenied
+    scope = request_scope(request)
+    past = recorded(request, scope)
+    sent = request.POST if request.method == "POST" else None
+    given = fields_of(past) if past is not None else request.GET.dict()
+    form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
+    context: dict[str, object] = {
+        **site.each_context(request),
+        "title": "Check access",
+        "form": form,
+        "past": past,
+        "past_outcome": told_outcome(past.allowed, past.observed or past.reason) if past is not None else "",
+    }
+    if form.is_bound and form.is_valid():
+        try:
+            answer = decided(form)
+        except REFUSALS as error:
+            add_refusal(form, refusal(error, NAMES))
+        else:
+            policy = policy_of(answer)
+            may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
+            if "keep" in request.POST and policy is not None and may_keep:
+                kept = keep(request, form, answer, policy)
+                if kept is not None:
+                    return kept
+            context |= told(answer, policy)
+            context |= {"may_keep": may_keep, "classes": CLASSES}
+            form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
+    return TemplateResponse(request, "operators/policies/check_access.html", context)
+
+
+def recorded(request: HttpRequest, scope: Scope) -> AccessEvent | None:
+    """The decision that is to be decided again. Raises Http404 for one that the operator may not see."""
+    named = request.GET.get("decision")
+    if named is None:
+        return None
+    if not request.user.has_perm("analytics.view_accessevent"):
+        raise PermissionDenied
+    try:
+        return find(scope.narrow(AccessEvent.objects.select_related("requester")), named)
+    except ApiError:
+        raise Http404 from None
+
+
+def fields_of(event: AccessEvent) -> dict[str, str]:
+    """What was asked, as the form has it: now, of the item as it is."""
+    facts = event.facts
+    return {
+        "account": event.account_id,
+        "item": str(facts.get("url") or event.content_id),
+        "requester": event.requester.requester_id,
+        "license_type": str(facts.get("licenseType") or ""),
+        "valid": "yes" if facts.get("hasValidLicense") else "",
+        "permission": event.permission or "",
+        "ip": str(facts.get("ip") or ""),
+    }
+
+
+def decided(form: PlaygroundForm) -> Answer:
+    """The answer to the dry run. Raises ApiError."""
+    [answer] = decide(form.account_id(), [form.check()], form.cleaned_data["at"])
+    if isinstance(answer, ApiError):
+        raise answer
+    return answer
+
+
+def policy_of(answer: Answer) -> PolicyRevision | None:
+    """The version of the policy by which it was decided."""
+    compiled = answer.policy
+    if compiled is None or compiled.version is None:
+        return None
+    rows = PolicyRevision.objects.select_related("policy")
+    return rows.get(policy_id=compiled.id, version=compiled.version)
+
+
+def told(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
+    """What the page shows of a decision."""
+    item = Content.objects.filter(pk=answer.content_id, deleted_at=None).first()
+    rules = revision.rules if revision is not None else []
+    decision = answer.decision
+    return {
+        "side": side_of("Now", answer, rules),
+        "outcome": told_outcome(decision.allowed, decision.observed or decision.reason),
+        "policy": revision,
+        "policy_url": change_url(revision.policy) if revision is not None else "",
+        "item": item,
+        "item_url": change_url(item) if item is not None else "",
+        "name": example_name(answer, item),
+    }
+
+
+def example_name(answer: Answer, item: Content | None) -> str:
+    asks = answer.facts.permission or "access"
+    return f"{answer.requester_id}: {asks}{f' of {item.title}' if item is not None else ''}"[:255]
+
+
+def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:
+    """Adds the example to its policy; None where that is refused, or decided otherwise than the operator has seen."""
+    decision = answer.decision
+    if form.cleaned_data["shown"] != told_outcome(decision.allowed, decision.observed or decision.reason):
+        form.add_error(None, "Meanwhile it is decided otherwise, as below. Keep it if that is right.")
+        return None
+    policy: Policy = revision.policy
+    if answer.policy is None:
+        return None
+    test = example_of(answer.policy, answer.facts, form.cleaned_data["name"].strip() or "Example")
+    try:
+        if test in policy.tests:
+            messages.info(request, f"{policy.name} has this example already.")
+        else:
+            policy_services.keep_test(policy, test)
+            messages.success(request, f"Kept as an example of {policy.name}: every change of it is tried on it.")
+    except REFUSALS as error:
+        add_refusal(form, refusal(error, {}))
+        return None
+    return redirect(f"{change_url(policy)}#examples")

@@ -1,0 +1,57 @@
+"""What the buttons of the rule editor do to its rows. Pure, but for the date of an embargo."""
+
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from operators.policies.rule_order import Rule
+from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_of, rule_of
+from operators.policies.rule_templates import templates
+
+
+def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
+    """The rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3`, `down-3`; else as they are.
+
+    A new row comes before a last one that matches everything. A moved or copied row loses its priority, and gets
+    another by its place (operators.policies.rule_order).
+    """
+    rows = list(rows)
+    action, _, text = step.partition("-")
+    if action == "template":
+        chosen = next((one for one in templates(timezone.now().date()) if one.name == text), None)
+        return rows if chosen is None else with_rules(rows, chosen.rules)[:MAX_ROWS]
+    if step == "add" and len(rows) < MAX_ROWS:
+        catch_all = bool(rows and rows[-1]["default"])
+        rows.insert(len(rows) - catch_all, dict(NEW_ROW))
+        return rows
+    index = int(text) if text.isdecimal() and len(text) < 5 else -1
+    if not 0 <= index < len(rows):
+        return rows
+    if action == "remove":
+        del rows[index]
+    elif action == "copy" and len(rows) < MAX_ROWS:
+        rows.insert(index + 1, {**rows[index], "priority": "", "original": ""})
+    elif action in ("up", "down"):
+        to = index + (-1 if action == "up" else 1)
+        if 0 <= to < len(rows):
+            rows.insert(to, {**rows.pop(index), "priority": ""})
+    return rows
+
+
+def with_rules(rows: list[RuleRow], added: Sequence[Rule]) -> list[RuleRow]:
+    """The rows with a template's rules: what denies in some cases first, what matches everything last, and once.
+
+    What says the same as a row is not added again.
+    """
+    known = [says(rule_of(row)) for row in rows]
+    new = [row_of(rule) for rule in added if says({**rule}) not in known]
+    first = [row for row in new if row["action"] == "deny" and not row["default"]]
+    middle = [row for row in new if row["action"] == "allow"]
+    place = next((index for index, row in enumerate(rows) if row["default"]), None)
+    last = [row for row in new if row["default"]] if place is None else []
+    return [*first, *rows[:place], *middle, *(rows[place:] if place is not None else ()), *last]
+
+
+def says(rule: dict[str, object]) -> tuple[object, ...]:
+    """What decides of a rule."""
+    return rule["action"], rule["conditions"], rule.get("permissions"), rule.get("rateLimit")

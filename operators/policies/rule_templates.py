@@ -1,0 +1,80 @@
+"""Rules to begin with. Pure."""
+
+from datetime import date, timedelta
+
+from msgspec import Struct
+
+from operators.policies.rule_order import Rule
+
+EMBARGO = timedelta(days=30)
+DENY_ALL: Rule = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
+LICENSED: Rule = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+
+
+class RuleTemplate(Struct, frozen=True):
+    """`rules` in the order in which they are tried."""
+
+    name: str
+    title: str
+    told: str
+    rules: tuple[Rule, ...]
+
+
+def templates(today: date) -> tuple[RuleTemplate, ...]:
+    """An embargo ends a month from `today`, unless its date is changed."""
+    end = (today + EMBARGO).isoformat()
+    return (
+        RuleTemplate("paywall", "Paywall", "Whoever has a valid licence, and nobody else.", (LICENSED, DENY_ALL)),
+        RuleTemplate(
+            "metered",
+            "Metered preview",
+            "Licences read all; others get five previews a month.",
+            (
+                LICENSED,
+                {
+                    "action": "allow",
+                    "conditions": {"permission": "preview"},
+                    "permissions": ["preview"],
+                    "rateLimit": {"requests": 5, "period": "month"},
+                },
+                DENY_ALL,
+            ),
+        ),
+        RuleTemplate(
+            "embargo",
+            "Embargo",
+            "Nobody gets what is tagged embargo until a date.",
+            (
+                {
+                    "action": "deny",
+                    "conditions": {"tags": "embargo", "before": end},
+                    "message": f"Under embargo until {end}.",
+                },
+            ),
+        ),
+        RuleTemplate(
+            "research",
+            "Research only",
+            "Valid research licences, for research alone.",
+            (
+                {
+                    "action": "allow",
+                    "conditions": {"licenseType": "research", "hasValidLicense": True},
+                    "permissions": ["read", "research"],
+                },
+                DENY_ALL,
+            ),
+        ),
+        RuleTemplate(
+            "no_ai",
+            "No AI training",
+            "Nobody trains AI on it, whatever the licence.",
+            (
+                {
+                    "action": "deny",
+                    "conditions": {"permission": "ai_training"},
+                    "message": "It may not be used to train AI.",
+                },
+            ),
+        ),
+    )

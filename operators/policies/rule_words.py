@@ -1,0 +1,48 @@
+"""The rules of an unsaved form in words, and what lint finds of each. Pure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
+
+from msgspec import Struct
+
+from kit.values.faults import Fault
+from licensing.policies.lint import lint
+from licensing.policies.rules import parse_rule, parse_rules
+from operators.policies.rule_order import Rule, in_order
+from operators.policies.rule_rows import RuleRow, rule_of
+from operators.policies.rules_in_words import describe, place
+
+
+class Told(Struct, frozen=True):
+    """`place` is empty where the form has no priority for the rule: it is tried where it stands."""
+
+    sentence: str
+    place: str = ""
+    is_complete: bool = True
+
+
+def sentence_of(row: RuleRow) -> Told:
+    rule = rule_of(row)
+    try:
+        parse_rule(rule, 0)
+    except Fault as error:
+        empty = not rule["conditions"]
+        return Told("A new rule: choose what it asks for." if empty else f"Not complete: {error.message}", "", False)
+    valid = cast(Rule, rule)
+    return Told(describe(valid), place(valid) if "priority" in valid else "")
+
+
+def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
+    """Of each row what lint says about its rule, as it would be saved; nothing while some rule is not complete."""
+    told: list[list[str]] = [[] for _ in rows]
+    arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
+    try:
+        rules = parse_rules([rule_of(row) for row in arranged])
+    except Fault:
+        return told
+    for finding in lint(rules, default_action, now):
+        for index, row in enumerate(arranged):
+            if f"{finding.path}.".startswith((f"rules[{index}].",)):
+                told[int(row["row"])].append(finding.message)
+    return told

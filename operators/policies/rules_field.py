@@ -1,0 +1,182 @@
+"""The rules of a policy in its form: as rows, or as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django import forms
+from django.http import QueryDict
+from django.utils import timezone
+from unfold.widgets import (
+    BASE_INPUT_CLASSES,
+)
+
+from kit.http.errors import ApiError
+from kit.http.parsing import DECODER, check_values
+from kit.values.faults import Fault
+from licensing.policies.conditions import CONDITIONS, Kind, names_of
+from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
+from operators.base.mixins import EDIT
+from operators.policies.rule_order import Rule, evaluated, in_order
+from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
+from operators.policies.rule_steps import edited
+from operators.policies.rule_templates import templates
+from operators.policies.rule_words import sentence_of
+
+# Without those that mark every field within a field that has an error.
+CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
+PROMINENT = "licenseType"
+CHOICES = names_of(Kind.CHOICES)
+FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
+
+
+RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
+
+
+def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
+    """The rows of valid rules, in the order of evaluation."""
+    return [row_of(rule) for _, rule in evaluated(rules)]
+
+
+class RulesWidget(forms.Widget):
+    """Rows of fields, or a text area with JSON."""
+
+    template_name = "operators/policies/rules_widget.html"
+
+    class Media:
+        css = {"all": ["operators/policy.css"]}
+        js = ["operators/policy.js"]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: dict[tuple[int | None, str], str] = {}
+
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> RulesValue:
+        if not isinstance(data, QueryDict):
+            raise TypeError("Rules are read from a submitted form.")
+        if "rules-json" in data:
+            return None, str(data["rules-json"])
+        return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
+
+    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
+        return False
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+    def format_value(self, value: object) -> object:
+        return value
+
+    def get_context(
+        self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
+    ) -> dict[str, object]:
+        rows, text = value if isinstance(value, tuple) else (rows_shown(value or []), None)
+        context: dict[str, object] = super().get_context(name, None, attrs)
+        context |= {
+            "text": text,
+            "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
+            "empty": self.shown("__n__", NEW_ROW),
+            "classes": CLASSES,
+            "most": MAX_RULES,
+            "templates": templates(timezone.now().date()),
+            "is_sent": isinstance(value, tuple),
+        }
+        return context
+
+    def shown(self, index: int | str, row: RuleRow) -> dict[str, object]:
+        def field(name: str, label: str, **more: object) -> dict[str, object]:
+            error = self.errors.get((index, name)) if isinstance(index, int) else None
+            return {
+                "name": f"rules-{index}-{name}",
+                "label": label,
+                "value": row[name],
+                "height": row[name].count("\n") + 1,
+                "error": error,
+                **more,
+            }
+
+        def condition(name: str, **more: object) -> dict[str, object]:
+            known = CONDITIONS[name]
+            return field(name, known.label, hint=known.hint, **more)
+
+        told = sentence_of(row)
+        return {
+            "index": index,
+            "sentence": told.sentence,
+            "place": told.place,
+            "open": not told.is_complete or any(place == index for place, _ in self.errors),
+            "error": self.errors.get((index, "")) if isinstance(index, int) else None,
+            "action": field("action", "Action", choices=ACTIONS),
+            "priority": field("priority", "Priority"),
+            "default": condition("default"),
+            "flags": [
+                condition(name, choices=(("", "either"), ("yes", "yes"), ("no", "not known"))) for name in FLAGS
+            ],
+            "prominent": condition(PROMINENT),
+            "lists": [condition(name) for name in FURTHER],
+            "choices": [
+                condition(name, choices=CONDITIONS[name].choices, chosen=row[name].split()) for name in CHOICES
+            ],
+            "further": any(
+                row[name] or (isinstance(index, int) and (index, name) in self.errors)
+                for name in (*CHOICES, *FURTHER, *MOMENTS)
+            ),
+            "moments": [condition(name) for name in MOMENTS],
+            "permissions": field("permissions", "Grants these permissions", hint="full_access"),
+            "requests": field("requests", "Requests"),
+            "period": field("period", "for each requester, a", choices=PERIODS),
+            "amount": field("amount", "Price of an access without a licence"),
+            "currency": field("currency", "in"),
+            "message": field("message", "Message"),
+            "original": field("original", ""),
+        }
+
+
+class RulesField(forms.Field):
+    """Valid rules as JSON of the API. The widget keeps the errors, each for its field of a row."""
+
+    widget = RulesWidget
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def clean(self, value: RulesValue) -> list[Rule]:
+        rules = self.given(value)
+        try:
+            check_values(rules, "", 0)
+        except ApiError as error:
+            raise forms.ValidationError(error.message) from None
+        errors: dict[tuple[int | None, str], str] = {}
+        messages = []
+        try:
+            parse_rules(rules)
+        except Fault as fault:
+            for one in fault.all():
+                errors.setdefault(field_at(one.path), one.message)
+                messages.append(f"rules{one.path}: {one.message}" if one.path else one.message)
+        self.widget.errors = errors
+        if messages:
+            raise forms.ValidationError(messages)
+        return rules
+
+    def given(self, value: RulesValue) -> Any:
+        """The rules as they were entered; JSON is read as strictly as a body of the API."""
+        rows, text = value
+        if text is None:
+            return [rule_of(row) for row in rows or ()]
+        try:
+            return DECODER.decode(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise forms.ValidationError(f"This is not JSON: {error}.") from None
+        except ApiError as error:
+            raise forms.ValidationError(error.message) from None
+
+    def has_changed(self, initial: Sequence[Rule] | None, data: RulesValue | None) -> bool:
+        rows, text = data or (None, None)
+        shown = [rule for _, rule in evaluated(initial or [])]
+        try:
+            given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return True
+        return given not in (initial, shown)

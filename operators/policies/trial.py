@@ -1,0 +1,92 @@
+"""One check, decided as a dry run: its form, and what came of it with the trace in words."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from django import forms
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from kit.values.amounts import from_millionths, plain
+from kit.values.timestamps import parse_timestamp
+from licensing.access.bodies import Check, parse_check
+from licensing.access.decisions import Answer
+from licensing.access.rendering import present
+from licensing.policies.decision import Reason
+from operators.policies.rule_order import Rule
+from operators.policies.rules_in_words import describe
+
+# The fields of a trial by the API's names.
+NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item", "context": "ip"}
+
+
+def text(label: str, help_text: str = "", *, required: bool = False) -> forms.CharField:
+    return forms.CharField(
+        label=label, help_text=help_text, required=required, max_length=2048, widget=UnfoldAdminTextInputWidget
+    )
+
+
+class TrialForm(forms.Form):
+    item = text("Item", "Its id, your own id for it, or its URL.", required=True)
+    requester = text("Requester", required=True)
+    license_type = text(
+        "Licence type", "As the caller vouches for it. A licence held by the service takes precedence."
+    )
+    valid = forms.ChoiceField(
+        label="Valid licence",
+        required=False,
+        choices=(("", "not known"), ("yes", "yes")),
+        widget=UnfoldAdminSelectWidget,
+    )
+    permission = text("Permission asked for")
+    ip = text("Address")
+    at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
+
+    def clean_at(self) -> datetime:
+        given = self.cleaned_data["at"]
+        try:
+            return parse_timestamp(given) if given else timezone.now()
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def check(self) -> Check:
+        """The dry run that the form describes. Raises ValidationFailed."""
+        given = self.cleaned_data
+        item = given["item"].strip()
+        selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
+        requester = {"id": given["requester"], "hasValidLicense": given["valid"] == "yes"}
+        if given["license_type"]:
+            requester["licenseType"] = given["license_type"]
+        return parse_check(
+            {
+                selector: item,
+                "requester": requester,
+                "permission": given["permission"] or None,
+                "context": {"ip": given["ip"] or None},
+                "dryRun": True,
+                "explain": True,
+            }
+        )
+
+
+class Side(TypedDict):
+    title: str
+    decision: Mapping[str, object]  # the decision object of the API
+    reason: str  # of a denial, in words
+    charge: str  # what it would cost; empty if nothing
+    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`
+
+
+def side_of(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
+    """The decision with its trace in words, by these rules."""
+    shown = present(answer, explain=True)
+    reason = answer.decision.observed or answer.decision.reason
+    price = answer.decision.price
+    return {
+        "title": title,
+        "decision": shown,
+        "reason": Reason(reason).words if reason else "",
+        "charge": f"{plain(from_millionths(price[0]))} {price[1]}" if price else "",
+        "steps": [{**step, "told": describe(rules[step["index"]])} for step in shown["trace"]],
+    }

@@ -1,0 +1,243 @@
+"""Check access: a dry run in the admin, of what is entered or of a recorded decision, and examples kept of it."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from analytics.models import AccessEvent
+from kit.values.timestamps import parse_timestamp
+from licensing.policies.models import Policy, PolicyRevision
+from tests import factories
+from tests.admin.forms import form_values, submit
+
+PAGE = reverse("admin:check_access")
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account, name="Commercial use")
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk, external_id="a-1", title="Markets", tags=["markets"])
+
+
+ASKED = {"item": "a-1", "requester": "org_a", "license_type": "commercial", "valid": "yes", "permission": "print"}
+
+
+def html_of(reply):
+    assert reply.status_code == 200
+    return re.sub(r"\s+", " ", reply.content.decode().replace("&#x27;", "'"))
+
+
+def test_the_sidebar_leads_to_it(admin):
+    assert f'href="{PAGE}"' in html_of(admin.get(reverse("admin:index")))
+
+
+def test_a_check_is_decided_with_its_trace_and_leaves_nothing(admin, api, policy, item):
+    html = html_of(submit(admin, PAGE, **ASKED))
+    assert "Allowed" in html
+    assert "Decides." in html
+    assert "Commercial use</a>, version 1" in html
+    assert api.get("/v1/access/decisions")["totalCount"] == 0
+
+
+def test_a_denial_says_why(admin, item):
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
+    assert "Denied: no_license" in html
+    assert "The requester had no valid licence." in html
+    assert "“A valid licence is required.”" in html
+
+
+def test_what_the_service_holds_counts_and_what_it_costs_is_said(admin, account, item):
+    factories.license(account, "org_b", per_access="0.25")
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
+    assert "held by the service" in html
+    assert "It would cost 0.25 USD." in html
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"item": "no-such"}, "There is no content item"),
+        ({"item": ""}, "This field is required"),
+        ({"ip": "here"}, "Must be an IP address"),
+        ({"permission": "Print"}, "Must be a permission"),
+        ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_the_field(admin, item, fields, message):
+    assert message in html_of(submit(admin, PAGE, **{**ASKED, **fields}))
+
+
+def test_another_time_can_be_asked_for(admin, account):
+    ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
+    item = factories.content(account, policy_id=factories.policy(account, ended).pk)
+    assert "Denied" in html_of(submit(admin, PAGE, item=item.pk, requester="x"))
+    assert "Allowed" in html_of(submit(admin, PAGE, item=item.pk, requester="x", at="2019-01-01"))
+
+
+def test_a_page_of_a_site_is_decided_by_its_pattern(admin, account, policy):
+    site = factories.site(account, {"/premium/*": policy})
+    html = html_of(submit(admin, PAGE, item=f"https://{site.host}/premium/x", requester="org_a"))
+    assert "Denied: no_license" in html
+
+
+def test_an_item_without_a_policy_has_nothing_to_keep(admin, account):
+    html = html_of(submit(admin, PAGE, item=factories.content(account).pk, requester="x"))
+    assert "Denied: no_policy" in html
+    assert "Keep as an example" not in html
+
+
+def test_an_address_fills_the_form_in(admin, account, item):
+    values = form_values(admin.get(PAGE, {"item": item.pk, "requester": "org_a"}).content.decode())
+    assert (values["item"], values["requester"]) == ([item.pk], ["org_a"])
+
+
+# --- Of several accounts ---------------------------------------------------------------------------------------------
+
+
+def test_an_items_id_says_whose_it_is(admin, other_account, item):
+    assert "Denied: no_license" in html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
+
+
+def test_anything_else_needs_the_account(admin, account, other_account, item):
+    assert "Choose the account" in html_of(submit(admin, PAGE, **ASKED))
+    assert "There is no content item" in html_of(submit(admin, PAGE, item="cnt_none", requester="org_a"))
+    assert "Allowed" in html_of(submit(admin, PAGE, **ASKED, account=account.pk))
+
+
+def test_nothing_is_told_of_another_account(staff, sign_in, account, other_account, item):
+    rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
+    viewer = sign_in(staff(*rights, accounts=[other_account]))
+    assert "There is no content item" in html_of(submit(viewer, PAGE, item=item.pk, requester="org_a"))
+    html = html_of(submit(viewer, PAGE, item=item.pk, requester="org_a", account=account.pk))
+    assert "Markets" not in html
+
+
+def test_who_may_not_see_policies_may_not_ask(staff, sign_in, account):
+    assert sign_in(staff("licensing.view_content", accounts=[account])).get(PAGE).status_code == 403
+
+
+# --- A recorded decision ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decision(api, item):
+    check = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER, "permission": "print"}
+    return api.post("/v1/access/check", {**check, "context": {"ip": "203.0.113.9"}})["id"]
+
+
+def again(client, decision):
+    reply = client.get(reverse("admin:analytics_accessevent_again", args=[decision]))
+    assert reply.status_code == 302
+    return html_of(client.get(reply.headers["Location"]))
+
+
+def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, policy, decision):
+    html = again(admin, decision)
+    assert "Now: <strong>allowed</strong>" in html
+    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
+    html = again(admin, decision)
+    assert "UTC: <strong>allowed</strong>. Now: <strong>denied (policy_denied)</strong>" in html
+    values = form_values(html)
+    assert values["requester"] == ["org_acme"]
+    assert (values["license_type"], values["valid"], values["permission"]) == (["commercial"], ["yes"], ["print"])
+    assert values["ip"] == ["203.0.113.9"]
+    assert AccessEvent.objects.count() == 1
+
+
+def test_the_page_of_a_decision_offers_it(admin, decision):
+    html = html_of(admin.get(reverse("admin:analytics_accessevent_change", args=[decision])))
+    assert "Decide this again now" in html
+
+
+def test_another_accounts_decision_is_not_there(staff, sign_in, other_account, decision):
+    rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
+    viewer = sign_in(staff(*rights, accounts=[other_account]))
+    assert viewer.get(PAGE, {"decision": decision}).status_code == 404
+    assert viewer.get(PAGE, {"decision": "dec_1"}).status_code == 404
+
+
+# --- Examples --------------------------------------------------------------------------------------------------------
+
+
+def keep(client, html, **fields):
+    return client.post(PAGE, {**form_values(html), "keep": "1", **fields})
+
+
+def test_what_was_decided_is_kept_as_an_example_of_its_policy(admin, account, policy, item):
+    html = html_of(submit(admin, PAGE, **ASKED, ip="203.0.113.9"))
+    reply = keep(admin, html, name="Customers print")
+    assert reply.status_code == 302
+    assert reply.headers["Location"].endswith("#examples")
+    policy.refresh_from_db()
+    assert policy.version == 2
+    assert policy.tests == [
+        {
+            "name": "Customers print",
+            "requester": {"id": "org_a", "licenseType": "commercial", "hasValidLicense": True},
+            "content": {"type": "article", "tags": ["markets"]},
+            "permission": "print",
+            "context": {"ip": "203.0.113.9"},
+            "expect": {"allowed": True},
+        }
+    ]
+
+
+def test_an_example_is_kept_once(admin, policy, item):
+    html = html_of(submit(admin, PAGE, **ASKED))
+    keep(admin, html)
+    assert "has this example already" in html_of(admin.get(keep(admin, html).headers["Location"]))
+    assert Policy.objects.get().version == 2
+
+
+@pytest.mark.parametrize(
+    ("licence", "kept"),
+    [
+        ({}, [{"licenseType": "commercial"}]),
+        ({"expires_at": "2021-01-01T00:00:00Z", "starts_at": "2020-01-01T00:00:00Z"}, "lapsed"),
+    ],
+)
+def test_licences_that_the_service_holds_are_part_of_it(admin, account, policy, item, licence, kept):
+    factories.license(account, "org_b", **{name: parse_timestamp(value) for name, value in licence.items()})
+    keep(admin, html_of(submit(admin, PAGE, item=item.pk, requester="org_b")))
+    [test] = Policy.objects.get().tests
+    if kept == "lapsed":
+        assert test["expect"] == {"allowed": False, "reason": "license_expired"}
+    else:
+        assert test["requester"]["licenses"] == kept
+
+
+def test_an_example_says_when_where_the_policy_looks_at_the_time(admin, account):
+    ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
+    item = factories.content(account, policy_id=factories.policy(account, ended).pk)
+    keep(admin, html_of(submit(admin, PAGE, item=item.pk, requester="x", at="2019-01-01")))
+    [test] = Policy.objects.get().tests
+    assert test["at"] == "2019-01-01T00:00:00.000000Z"
+
+
+def test_what_is_only_observed_is_kept_as_it_would_be_enforced(admin, account, policy, item):
+    Policy.objects.update(mode="observe", version=2)
+    PolicyRevision.objects.update(mode="observe", version=2)
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="x"))
+    assert "only observed" in html
+    keep(admin, html)
+    assert Policy.objects.get().tests[0]["expect"] == {"allowed": False, "reason": "no_license"}
+
+
+def test_what_has_changed_since_it_was_shown_is_not_kept(admin, api, policy, item):
+    html = html_of(submit(admin, PAGE, **ASKED))
+    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
+    assert "Meanwhile it is decided otherwise" in html_of(keep(admin, html))
+    assert Policy.objects.get().tests == []
+
+
+def test_who_may_not_change_policies_keeps_nothing(staff, sign_in, account, item):
+    viewer = sign_in(staff("licensing.view_policy", "licensing.view_content", accounts=[account]))
+    html = html_of(submit(viewer, PAGE, **ASKED))
+    assert "Keep as an example" not in html
+    keep(viewer, html, name="Mine")
+    assert Policy.objects.get().tests == []

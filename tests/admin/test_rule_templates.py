@@ -1,0 +1,123 @@
+"""The rule editor begins with templates, duplicates rules, and says each as a sentence; without scripts too."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.urls import reverse
+
+from licensing.policies.lint import lint
+from licensing.policies.models import Policy
+from licensing.policies.rules import parse_rules
+from operators.base.links import change_url
+from operators.policies.rule_order import in_order
+from operators.policies.rule_rows import row_of, rule_of
+from operators.policies.rule_steps import edited
+from operators.policies.rule_templates import templates
+from tests import factories
+from tests.admin.forms import form_values, submit
+from tests.admin.test_policies import ADD, html_of, press
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+TEMPLATES = {one.name: one for one in templates(NOW.date())}
+WORDS = reverse("admin:licensing_policy_words")
+
+
+def with_templates(*names, rows=()):
+    for name in names:
+        rows = edited(list(rows), f"template-{name}")
+    return [rule_of(row) for row in in_order(list(rows))]
+
+
+def told(rules):
+    return [f"{rule['action']} {next(iter(rule['conditions']))}" for rule in rules]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_is_a_policy_that_lint_warns_of_in_nothing_but_that_it_never_allows(name):
+    rules = parse_rules(with_templates(name))
+    warned = {finding.code for finding in lint(rules, "deny", NOW) if finding.level == "warning"}
+    assert warned <= ({"never_allows"} if name in ("embargo", "no_ai") else {"allow_without_license"})
+
+
+def test_templates_add_up_to_one_policy():
+    """What denies in some cases goes first, what matches everything last, and each rule is there once."""
+    rules = with_templates("paywall", "metered", "embargo", "no_ai", "research", "paywall")
+    assert told(rules) == [
+        "deny permission",
+        "deny tags",
+        "allow hasValidLicense",
+        "allow permission",
+        "allow licenseType",
+        "deny default",
+    ]
+
+
+def test_the_rules_that_there_are_stay_where_they_are():
+    own = [row_of(factories.ALLOW_LICENSED), row_of(factories.DENY_ALL)]
+    rules = with_templates("embargo", "research", rows=own)
+    assert told(rules) == ["deny tags", "allow licenseType", "allow licenseType", "deny default"]
+    assert rules[1]["conditions"] == factories.ALLOW_LICENSED["conditions"]
+
+
+def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
+    fields = {"account": account.pk, "name": "Paywall", "default_action": "deny"}
+    values = form_values(html_of(submit(admin, ADD, _edit="template-paywall", **fields)))
+    reply = admin.post(ADD, {**values, "_save": "Save"})
+    assert reply.status_code == 302
+    assert told(Policy.objects.get().rules) == ["allow hasValidLicense", "deny default"]
+
+
+def test_a_template_that_there_is_not_changes_nothing(admin, account):
+    policy = factories.policy(account)
+    assert "rules-2-action" not in form_values(press(admin, policy, "template-none"))
+
+
+def test_a_rule_is_duplicated_below_itself_without_its_priority(admin, account):
+    policy = factories.policy(account)
+    values = form_values(press(admin, policy, "copy-0"))
+    assert [values[f"rules-{number}-licenseType"] for number in range(2)] == [["commercial\r\nenterprise"]] * 2
+    assert values["rules-1-original"] == [""]
+    assert values["rules-2-action"] == ["deny"]
+
+
+def test_each_rule_is_a_sentence_that_opens_into_its_form(admin, account):
+    policy = factories.policy(account)
+    html = html_of(admin.get(change_url(policy)))
+    assert "<summary data-sentence>Allow if the licence is of type commercial or enterprise and" in html
+    assert "priority 1</span>" in html
+    assert "data-form open" not in html.partition("<template")[0]
+
+
+def test_a_rule_that_is_not_complete_is_open(admin, account):
+    policy = factories.policy(account)
+    html = press(admin, policy, "add")
+    assert html.partition("<template")[0].count("data-form open") == 1
+    assert "A new rule: choose what it asks for." in html
+
+
+# --- Sentences while one types --------------------------------------------------------------------------------------
+
+
+def words(client, rows):
+    fields = {f"rules-{number}-{name}": text for number, row in enumerate(rows) for name, text in row.items()}
+    reply = client.post(WORDS, {**fields, "default_action": "deny"})
+    assert reply.status_code == 200
+    return reply.json()["rules"]
+
+
+def test_the_sentences_of_an_unsaved_form_come_in_its_order_with_what_lint_finds(admin):
+    everybody = {"action": "allow", "default": "on", "permissions": "full_access"}
+    first, second = words(admin, [everybody, {"action": "deny", "requesterId": "org_a", "priority": "5"}])
+    assert first["sentence"] == "Allow always. Grants full_access."
+    assert (second["sentence"], second["place"]) == ("Deny if the requester is org_a.", "priority 5")
+    assert any("never reached" in finding for finding in second["findings"]) or first["findings"]
+
+
+def test_a_rule_that_is_not_complete_says_what_is_wrong(admin):
+    [one] = words(admin, [{"action": "deny", "ip": "10.0.0.1/8"}])
+    assert "without host bits" in one["sentence"]
+
+
+def test_who_may_not_see_policies_gets_no_words(staff, sign_in, account):
+    assert sign_in(staff("licensing.view_content", accounts=[account])).post(WORDS, {}).status_code == 403
+    assert sign_in(staff("licensing.view_policy", accounts=[account])).get(WORDS).status_code == 403

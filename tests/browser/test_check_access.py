@@ -1,0 +1,55 @@
+"""An operator asks what would be answered, decides a recorded check again, and keeps it as an example."""
+
+import pytest
+
+from tests.browser.conftest import PHONE, serious_problems
+
+
+@pytest.fixture
+def api(deployment, account):
+    with deployment.client(account.key) as client:
+        yield client
+
+
+@pytest.fixture
+def decision(api):
+    allow = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+    policy = api.post("/v1/policies", json={"name": "Commercial use", "rules": [allow]}).json()
+    item = api.post("/v1/content", json={"title": "Markets", "policyId": policy["id"]}).json()
+    return api.post("/v1/access/check", json={"contentId": item["id"], "requester": "org_a"}).json()
+
+
+def test_a_check_is_decided_and_kept_as_an_example_that_guards_the_policy(admin, api, decision):
+    admin.get_by_role("link", name="Check access").first.click()
+    admin.get_by_label("Item").fill(decision["contentId"])
+    admin.get_by_label("Requester").fill("org_a")
+    admin.get_by_label("Requester").press("Enter")
+    admin.get_by_text("Denied: no_license").wait_for()
+    assert serious_problems(admin) == []
+    admin.get_by_label("What it shows").fill("Nobody reads without a licence")
+    admin.get_by_role("button", name="Keep as an example").click()
+    admin.get_by_text("Kept as an example of Commercial use").wait_for()
+    admin.get_by_text("org_a, without a licence, asks for an article: denied (no_license).").wait_for()
+    assert serious_problems(admin) == []
+
+    admin.get_by_label("Otherwise").select_option("allow")
+    admin.get_by_role("button", name="Save", exact=True).click()
+    admin.get_by_text("expected to be denied (no_license), but it is allowed by the default action").first.wait_for()
+    assert serious_problems(admin) == []
+    assert api.get(f"/v1/policies/{decision['policyId']}").json()["defaultAction"] == "deny"
+
+
+def test_a_recorded_decision_is_decided_again_in_one_click(admin, api, decision):
+    api.post("/v1/licenses", json={"requesterId": "org_a", "licenseType": "commercial"})
+    admin.goto(f"/admin/analytics/accessevent/{decision['id']}/change/")
+    admin.get_by_role("link", name="Decide this again now").click()
+    admin.get_by_text("Now: allowed").wait_for()
+    assert admin.get_by_label("Requester").input_value() == "org_a"
+    assert serious_problems(admin) == []
+    assert api.get("/v1/access/decisions").json()["totalCount"] == 1
+
+
+def test_it_can_be_asked_on_a_phone(open_page, signed_in_state, decision):
+    page = open_page(f"/admin/check-access/?decision={decision['id']}", storage_state=signed_in_state, viewport=PHONE)
+    page.get_by_text("Denied: no_license").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

@@ -1,0 +1,91 @@
+"""manage.py test_policies: the tests of stored policies, which time may have made wrong."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from licensing.policies.models import Policy
+from tests import factories
+from tests.factories import ALLOW_LICENSED, DENY_ALL, LICENSED_REQUESTER
+
+READS = {"name": "Customers read", "requester": LICENSED_REQUESTER, "expect": {"allowed": True}}
+
+
+@pytest.fixture
+def policy(account):
+    requester = {name: value for name, value in LICENSED_REQUESTER.items() if name != "name"}
+    return factories.policy(account, name="Commercial use", tests=[{**READS, "requester": requester}])
+
+
+def run(*options):
+    """The exit status, and what was printed."""
+    out, status = io.StringIO(), 0
+    try:
+        call_command("test_policies", *options, stdout=out)
+    except SystemExit as ended:
+        status = ended.code
+    return status, out.getvalue()
+
+
+def broken(policy):
+    """The policy, changed as a new version of the service or the time might change what it decides."""
+    Policy.objects.filter(pk=policy.pk).update(rules=[DENY_ALL])
+    return policy
+
+
+def test_what_passes_is_told_and_exits_with_0(policy):
+    status, told = run()
+    assert status == 0
+    assert f"ok      {policy.pk}  Commercial use (version 1): 1 of 1 pass" in told
+    assert told.endswith("1 test of 1 policy: all passed.\n")
+
+
+def test_what_fails_is_told_with_its_case_and_exits_with_1(account, policy):
+    broken(policy)
+    factories.policy(account)
+    status, told = run()
+    assert status == 1
+    assert f"FAILED  {policy.pk}  Commercial use (version 1): 0 of 1 pass" in told
+    assert "  “Customers read”: expected to be allowed, but it is denied (policy_denied) by rule 0." in told
+    assert "1 failed" in told
+
+
+def test_it_answers_in_json_too(policy):
+    status, told = run("--json")
+    assert (status, json.loads(told)["failed"]) == (0, 0)
+    broken(policy)
+    status, told = run("--json")
+    answer = json.loads(told)
+    assert (status, answer["object"], answer["policies"], answer["tests"]) == (1, "policy_test_run", 1, 1)
+    assert answer["failures"] == [
+        {
+            "policyId": policy.pk,
+            "index": 0,
+            "name": "Customers read",
+            "expected": "allowed",
+            "decided": "denied (policy_denied) by rule 0",
+        }
+    ]
+
+
+def test_one_account_or_one_policy_can_be_asked_for(account, other_account, policy):
+    broken(policy)
+    other = factories.policy(other_account, tests=[{"requester": {"id": "x"}, "expect": {"allowed": False}}])
+    assert run("--account", other_account.pk)[0] == 0
+    assert run("--policy", other.pk)[0] == 0
+    assert run("--account", account.pk)[0] == 1
+    with pytest.raises(CommandError, match="There is no account"):
+        run("--account", "acc_none")
+
+
+def test_without_any_test_it_says_so(account):
+    factories.policy(account, ALLOW_LICENSED)
+    assert run() == (0, "No policy has tests.\n")
+
+
+def test_a_deleted_policy_is_not_tried(policy):
+    broken(policy)
+    Policy.objects.filter(pk=policy.pk).update(deleted_at="2026-01-01T00:00:00Z")
+    assert run()[0] == 0

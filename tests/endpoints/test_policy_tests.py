@@ -1,0 +1,227 @@
+"""`tests` of a policy: examples that every version has to pass before it is written (docs/policies.md)."""
+
+import orjson
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from licensing.access.lookup import CompiledPolicies
+from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.policy_tests import MAX_TESTS_BYTES
+from tests import factories
+from tests.factories import ALLOW_LICENSED, DENY_ALL
+
+LICENSED = {"id": "org_acme", "licenseType": "commercial", "hasValidLicense": True}
+READS = {"name": "Customers read", "requester": LICENSED, "expect": {"allowed": True}}
+PAYS = {
+    "name": "Others pay",
+    "requester": {"id": "anyone"},
+    "expect": {"allowed": False, "reason": "no_license", "matchedRule": 1},
+}
+TESTS = [READS, PAYS]
+
+
+def make(api, *tests, rules=(ALLOW_LICENSED, DENY_ALL), **fields):
+    return api.post("/v1/policies", {"name": "Tested", "rules": list(rules), "tests": list(tests), **fields})
+
+
+@pytest.fixture
+def policy(api):
+    made = make(api, *TESTS)
+    assert made.status == 201, made.body
+    return made.body
+
+
+def refused(reply, param, *words):
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
+    for text in words:
+        assert text in reply.error["message"]
+    return True
+
+
+def test_tests_come_back_as_they_were_sent(api, policy):
+    assert policy["tests"] == TESTS
+    assert api.get(f"/v1/policies/{policy['id']}")["tests"] == TESTS
+
+
+def test_a_policy_has_none_unless_they_are_given(api):
+    assert api.post("/v1/policies", {"name": "Plain"})["tests"] == []
+
+
+def test_a_policy_that_fails_its_test_is_not_made(api, account):
+    reply = make(api, READS, PAYS, rules=[DENY_ALL])
+    assert refused(reply, "tests[0]", "“Customers read”", "expected to be allowed", "denied (policy_denied) by rule 0")
+    assert not Policy.objects.of(account.pk).exists()
+
+
+def test_a_change_of_rules_that_breaks_a_test_is_not_written(api, policy):
+    changed = {**ALLOW_LICENSED, "conditions": {"licenseType": "enterprise", "hasValidLicense": True}}
+    reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [changed, DENY_ALL]})
+    assert refused(reply, "tests[0]", "“Customers read”")
+    assert api.get(f"/v1/policies/{policy['id']}").body == policy
+    assert PolicyRevision.objects.filter(policy=policy["id"]).count() == 1
+
+
+def test_tests_and_rules_can_be_changed_together(api, policy):
+    body = {"rules": [DENY_ALL], "tests": [{**READS, "expect": {"allowed": False}}]}
+    reply = api.patch(f"/v1/policies/{policy['id']}", body)
+    assert (reply.status, reply["version"], reply["tests"]) == (200, 2, body["tests"])
+
+
+def test_a_change_of_tests_alone_is_a_version_too(api, policy):
+    reply = api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
+    assert (reply["version"], reply["tests"]) == (2, [READS])
+    second, first = api.get(f"/v1/policies/{policy['id']}/versions")["data"]
+    assert (second["tests"], first["tests"]) == ([READS], TESTS)
+
+
+def test_a_rollback_brings_the_tests_of_its_version_back(api, policy):
+    api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "tests": []})
+    assert api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})["tests"] == TESTS
+
+
+def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
+    ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
+    api.patch(f"/v1/policies/{policy['id']}", {"name": "Later"})
+    PolicyRevision.objects.filter(policy=policy["id"], version=1).update(rules=[ended])  # as time does
+    reply = api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
+    assert refused(reply, "tests[0]", "“Customers read”")
+    assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
+
+
+def test_all_that_fail_are_told(api):
+    reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
+    assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
+
+
+def test_a_test_without_a_name_is_told_by_its_place(api):
+    assert refused(make(api, {"requester": {"id": "x"}, "expect": {"allowed": True}}), "tests[0]", "Test 0")
+
+
+@pytest.mark.parametrize(
+    ("rule", "test"),
+    [
+        ({"requesterId": "org_b"}, {"requester": {"id": "org_b"}}),
+        ({"contentType": "report"}, {"content": {"type": "report"}}),
+        ({"contentType": "article"}, {}),
+        ({"tags": "open"}, {"content": {"tags": ["a", "open"]}}),
+        ({"category": "news"}, {"content": {"category": "news"}}),
+        ({"permission": "preview"}, {"permission": "preview"}),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "203.0.113.9"}}),
+        ({"ip": "203.0.113.0/24"}, {"context": {"ip": "::ffff:203.0.113.9"}}),
+        ({"before": "2020-01-01"}, {"at": "2019-06-01"}),
+        ({"after": "2999-01-01"}, {"at": "2999-01-01T00:00:00Z"}),
+        ({"after": "2020-01-01"}, {"at": None}),
+        ({"licenseType": "gold"}, {"requester": {"id": "x", "licenseType": "gold"}}),
+        ({"hasValidLicense": True}, {"requester": {"id": "x", "licenses": [{"licenseType": "gold"}]}}),
+        (
+            {"licenseType": "gold", "hasValidLicense": True},
+            {"requester": {"id": "x", "licenses": [{"licenseType": "silver"}, {"licenseType": "gold"}]}},
+        ),
+    ],
+    ids=lambda one: next(iter(one), "nothing"),
+)
+def test_a_test_can_say_all_that_a_rule_looks_at(api, rule, test):
+    allow = {"action": "allow", "conditions": rule, "permissions": ["full_access"]}
+    asked = {"requester": {"id": "x"}, "expect": {"allowed": True, "matchedRule": 0}, **test}
+    reply = make(api, asked, rules=[allow])
+    assert reply.status == 201, reply.body
+
+
+ENDED = {"licenseType": "commercial", "startsAt": "2025-01-01", "expiresAt": "2026-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("at", "expect"),
+    [
+        ("2025-06-01", {"allowed": True}),
+        ("2026-06-01", {"allowed": False, "reason": "license_expired"}),
+        ("2024-06-01", {"allowed": True}),  # it has not begun: the caller's word counts
+    ],
+)
+def test_licences_that_the_service_holds_begin_and_end(api, at, expect):
+    requester = {**LICENSED, "licenses": [ENDED]}
+    assert make(api, {"requester": requester, "at": at, "expect": expect}).status == 201
+
+
+def test_the_default_action_is_expected_as_no_rule(api):
+    asked = {"requester": {"id": "x"}, "expect": {"allowed": False, "matchedRule": None}}
+    assert make(api, asked, rules=[]).status == 201
+    assert refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rule 0")
+
+
+def test_what_is_only_observed_is_tested_as_if_it_were_enforced(api):
+    assert make(api, *TESTS, mode="observe").status == 201
+    assert make(api, *TESTS, mode="disabled").status == 201
+    assert refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
+
+
+def test_rate_limits_count_as_unused(api, account):
+    rule = {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
+    assert make(api, *[READS] * 3, rules=[rule]).status == 201
+
+
+@pytest.mark.parametrize(
+    ("test", "param"),
+    [
+        ("no object", "tests[0]"),
+        ({"requester": {"id": "x"}}, "tests[0].expect"),
+        ({"expect": {"allowed": True}}, "tests[0].requester"),
+        ({"requester": {}, "expect": {"allowed": True}}, "tests[0].requester.id"),
+        ({**READS, "expect": {}}, "tests[0].expect.allowed"),
+        ({**READS, "expect": {"allowed": "true"}}, "tests[0].expect.allowed"),
+        ({**READS, "expect": {"allowed": False, "reason": "because"}}, "tests[0].expect.reason"),
+        ({**READS, "expect": {"allowed": True, "reason": "no_license"}}, "tests[0].expect.reason"),
+        ({**READS, "expect": {"allowed": True, "matchedRule": "0"}}, "tests[0].expect.matchedRule"),
+        ({**READS, "expected": {}}, "tests[0].expected"),
+        ({**READS, "at": "soon"}, "tests[0].at"),
+        ({**READS, "permission": "Read All"}, "tests[0].permission"),
+        ({**READS, "content": {"type": "book"}}, "tests[0].content.type"),
+        ({**READS, "content": {"tags": ["x"] * 51}}, "tests[0].content.tags"),
+        ({**READS, "context": {"ip": "here"}}, "tests[0].context.ip"),
+        ({**READS, "requester": {"id": "x", "licenses": [{}]}}, "tests[0].requester.licenses[0].licenseType"),
+    ],
+)
+def test_what_is_wrong_with_a_test_is_named(api, policy, test, param):
+    assert refused(make(api, test), param)
+    assert refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        ({}, "Must be an array of tests."),
+        ([READS] * 101, "at most 100 tests"),
+        ([{**READS, "name": "n" * 250, "content": {"tags": ["t" * 100] * 10}}] * 60, "at most 65,536 bytes"),
+    ],
+    ids=["no array", "too many", "too large"],
+)
+def test_they_are_bounded(api, tests, said):
+    assert refused(api.post("/v1/policies", {"name": "x", "tests": tests}), "tests", said)
+
+
+def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
+    """Each on the last of a hundred rules."""
+    rules = [{"action": "deny", "conditions": {"requesterId": f"org_{number}"}} for number in range(99)]
+    tests = [{**READS, "content": {"tags": ["t" * 100] * 4}}] * 100
+    assert len(orjson.dumps(tests)) <= MAX_TESTS_BYTES
+    assert make(api, *tests, rules=[*rules, {**ALLOW_LICENSED, "priority": 9}]).status == 201
+
+
+def test_a_change_of_tests_is_in_the_audit_log(api, account, policy):
+    api.patch(f"/v1/policies/{policy['id']}", {"tests": [READS]})
+    entry = api.get("/v1/audit", resourceId=policy["id"])["data"][0]
+    assert entry["changes"]["tests"] == [TESTS, [READS]]
+
+
+def test_a_check_does_not_load_them(policy):
+    with CaptureQueriesContext(connection) as seen:
+        CompiledPolicies().get([(policy["id"], 1)])
+    [query] = seen.captured_queries
+    assert '"tests"' not in query["sql"]
+    assert '"rules"' in query["sql"]
+
+
+def test_a_policy_from_before_there_were_tests_is_changed_as_ever(api, account):
+    stored = factories.policy(account)
+    assert api.patch(f"/v1/policies/{stored.pk}", {"name": "Renamed"})["tests"] == []
