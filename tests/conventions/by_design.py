@@ -123,7 +123,7 @@ BY_DESIGN = (
         "which it calls wrong ones then; a replay looks at no If-Match.",
         AcceptedNegativeData,
         operation="POST .*",
-        detail="default positive test case",
+        detail="Invalid component: (default positive test case|parameter `id` in path - example value)",
     ),
     ByDesign(
         "An empty array in a query is sent as nothing.",
