@@ -14,6 +14,8 @@ NO_PAGES = {
     *(f"{model}_export_items" for model in ("licensing_content", "analytics_accessevent", "analytics_ledgerentry")),
     *("licensing_requester_issue_license", "licensing_content_issue_license"),  # which lead to the form of a licence
     *("licensing_license_renew", "licensing_license_duplicate"),
+    *("licensing_policy_words", "licensing_policy_draft"),  # of a form that was never saved: with that job
+    "analytics_accessevent_again",  # which leads to check_access
     *("licensing_license_suggest", "licensing_license_preview", "switch_account"),  # data
     *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
     *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
