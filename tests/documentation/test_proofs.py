@@ -75,6 +75,9 @@ PROOFS = {
         "docs/policies.md",
         '{"defaultAction"',
     ): "tests/decisions/test_guide_example.py::test_the_example_is_decided_as_told",
+    ("docs/policies.md", '{"name"'): (
+        "tests/endpoints/test_policy_tests.py::test_the_test_in_the_guide_holds_for_the_policy_in_the_guide"
+    ),
     ("docs/reports.md", '{"id"'): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
     ("docs/signed-decisions.md", "import jwt"): f"{HERE}/test_examples.py::test_a_signed_decision_is_verified",
     ("docs/signed-decisions.md", ".venv/bin/python manage.py rotate_signing_key"): COMMANDS,

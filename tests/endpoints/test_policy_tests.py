@@ -9,6 +9,7 @@ from licensing.access.lookup import CompiledPolicies
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import MAX_TESTS_BYTES
 from tests import factories
+from tests.documentation.blocks import block
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 LICENSED = {"id": "org_acme", "licenseType": "commercial", "hasValidLicense": True}
@@ -92,6 +93,13 @@ def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
 def test_all_that_fail_are_told(api):
     reply = make(api, READS, PAYS, READS, rules=[DENY_ALL])
     assert [error["param"] for error in reply.error["errors"]] == ["tests[0]", "tests[1]", "tests[2]"]
+
+
+def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
+    policy, test = (orjson.loads(block("docs/policies.md", first)) for first in ('{"defaultAction"', '{"name"'))
+    assert api.post("/v1/policies", {"name": "Guide", **policy, "tests": [test]}).status == 201
+    broken = {**test, "expect": {"allowed": True}}
+    assert refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])
 
 
 def test_a_test_without_a_name_is_told_by_its_place(api):
