@@ -64,7 +64,7 @@ BY_DESIGN = (
         param=r"(checks\[\d+\]\.)?requester",
         message="This field is required.",
     ),
-    ByDesign("What null and absent mean alike has no condition.", message="Only a (dry run|decision) .*"),
+    ByDesign("What null and absent mean alike has no condition.", message="Only a (dry run|decision|denial) .*"),
     ByDesign("Which permissions a key may have hangs on its type.", message="A public key can only read: .*"),
     ByDesign("A file has no pages.", param="cursor", message="A file has everything that matches.*"),
     ByDesign(
