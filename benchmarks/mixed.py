@@ -3,7 +3,8 @@
     python -m benchmarks.mixed
     python -m benchmarks.mixed --items 1000 1000000
 
-One server answers all sides in turn. Each check is of an item drawn at random; each write gives one another title.
+One server answers all sides in turn. Each check is of an item drawn at random; each write gives one another title, by
+a bulk request of one row. The last side is a control: as many writes to another account's items.
 """
 
 import argparse
@@ -22,7 +23,16 @@ from typing import Any
 from benchmarks.growth_data import Data, drawn_script
 from benchmarks.harness import expect, workplace
 from benchmarks.load import Run, Side, measure, processor_seconds
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation, installed
+from benchmarks.ours import (
+    ALLOW_LICENSED,
+    DENY_ALL,
+    LICENSED,
+    PER_DAY,
+    PER_MINUTE,
+    UNLICENSED,
+    Installation,
+    installed,
+)
 from benchmarks.report import load_of, parser, publish, ratio, runs_of
 
 RATES = (0, 2, 10, 50)  # writes per second
@@ -33,8 +43,8 @@ REQUESTERS = 50
 class Writer:
     """Writes at an even rate, on a connection of its own."""
 
-    def __init__(self, made: Installation, items: Sequence[str]) -> None:
-        self.made, self.items = made, items
+    def __init__(self, made: Installation, items: Sequence[str], headers: dict[str, str]) -> None:
+        self.made, self.items, self.headers = made, items, headers
         self.written = 0
         self.ended = threading.Event()
 
@@ -58,11 +68,11 @@ class Writer:
         due = time.monotonic()
         while not self.ended.wait(max(0.0, due - time.monotonic())):
             due = max(due + 1 / rate, time.monotonic() - 1)  # what it is late it makes up for, up to a second
-            body = json.dumps({"title": f"Title {random.random()}"})
-            connection.request("PATCH", f"/v1/content/{random.choice(self.items)}", body, self.made.headers)
+            row = {"id": random.choice(self.items), "title": f"Title {random.random()}"}
+            connection.request("POST", "/v1/content/bulk", json.dumps({"items": [row]}), self.headers)
             reply = connection.getresponse()
-            expect(reply.status == 200, f"a write is answered {reply.status}: {reply.read()!r}")
-            reply.read()
+            told = json.loads(reply.read())
+            expect(reply.status == 200 and told["data"][0]["status"] == 200, f"a write is answered {told}")
             self.written += 1
         connection.close()
 
@@ -111,15 +121,24 @@ def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], 
 def table(sides: Sequence[Beside]) -> str:
     """Medians of the runs; ratios are taken round by round."""
     quiet = sides[0]
-    names = ["writes/s", "checks/s", "of the quiet catalogue's", "the writes' CPU counted out", "p50 ms", "p99 ms"]
+    names = [
+        "writes/s",
+        "to items of",
+        "checks/s",
+        "of the quiet catalogue's",
+        "the writes' CPU counted out",
+        "p50 ms",
+        "p99 ms",
+    ]
     names += [f"µs CPU a check: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
-    rows = [[*names, "errors"], ["---:"] * (len(names) + 1)]
+    rows = [[*names, "errors"], ["---:", "---", *["---:"] * (len(names) - 1)]]
     for side in sides:
         runs: list[Any] = side.runs
         freed = replace(side, runs=[replace(run, rate=run.rate / (1 - run.beside)) for run in runs])
         rows.append(
             [
                 f"{median(run.writes for run in runs):.1f}",
+                side.name.partition(" to ")[2],
                 f"{side.middle('rate'):,.0f}",
                 ratio(side, quiet),
                 "1" if side is quiet else ratio(freed, quiet),
@@ -144,23 +163,36 @@ def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
     return items, drawn_script(made.directory / "mixed.lua", made, items, requesters, "uniform", DRAWS)
 
 
+def elsewhere(made: Installation) -> Writer:
+    """Writes to the items of another account."""
+    limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
+    account = made.made("create_account", "Another", "--plan", "enterprise", *limits)["id"]
+    key = made.made("create_api_key", "--account", account, "--name", "another", "--type", "secret")["key"]
+    headers = {**made.headers, "Authorization": f"Bearer {key}"}
+    rows = [{"title": f"Item {number}"} for number in range(1_000)]
+    made_items = made.client.post("/v1/content/bulk", json={"items": rows}, headers=headers).json()["data"]
+    return Writer(made, [outcome["content"]["id"] for outcome in made_items], headers)
+
+
 def measured(made: Installation, count: int, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The result with so many items, as text and as runs."""
     assert made.services
     items, script = prepared(made, count)
-    before, writer, storage = made.rows(), Writer(made, items), made.services.pids
+    before, writer, storage = made.rows(), Writer(made, items, made.headers), made.services.pids
     cost = cost_of_write(made, writer, storage, options.seconds)
     url, server = f"{made.url}/v1/access/check", (made.server.pid,)
+    writers = [(rate, writer, "the account") for rate in RATES] + [(RATES[-1], elsewhere(made), "another account")]
     sides = [
-        Beside(f"{count:,} items, {rate} writes/s", url, script, server, storage, rate=rate, writer=writer, cost=cost)
-        for rate in RATES
+        Beside(f"{rate}/s to {whose}", url, script, server, storage, rate=rate, writer=each, cost=cost)
+        for rate, each, whose in writers
     ]
     measure(sides, **load_of(options))
     whole = replace(sides[0], runs=[])
     whole.answered, whole.cut_off = sum(side.answered for side in sides), sum(side.cut_off for side in sides)
     made.expect_all_stored(whole, before, json.dumps({"contentId": items[0], "requester": LICENSED}))
     spent = f"{cost[0]:.1f} ms CPU of the server and {cost[1]:.1f} ms of PostgreSQL and Valkey"
-    return f"{count:,} items; a write takes {spent}:\n\n{table(sides)}", runs_of(sides)
+    runs = {f"{count:,} items, {name}": kept for name, kept in runs_of(sides).items()}
+    return f"{count:,} items; a write takes {spent} without checks:\n\n{table(sides)}", runs
 
 
 def main() -> None:

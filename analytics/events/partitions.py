@@ -24,8 +24,8 @@ def month_of(moment: datetime) -> datetime:
 
 
 def first_id(moment: datetime) -> UUID:
-    """The least id that can have been made at that moment."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
+    """The least id that can have been made at that moment; none was before 1970."""
+    return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
 def name_of(month: datetime) -> str:

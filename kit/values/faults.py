@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 MAX_FAULTS = 100  # in a reply; whoever looks for them stops there
 
@@ -64,7 +65,7 @@ class Faults:
             raise first
 
 
-def read_each(values: Iterable[object], path: str, read: Callable[[object, str], T]) -> list[T]:
+def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> list[T]:
     """Each of an array's values as `read` takes it, with its path. Raises Fault for all that are wrong."""
     faults, members = Faults(), []
     for index, value in enumerate(values):

@@ -1,6 +1,10 @@
 """Refusals of licence tokens, with the header that tells their client what is wrong (RSL 1.0, section 6)."""
 
+from datetime import datetime
+
 from kit.http.errors import InsufficientScope, InvalidToken
+from licensing.access.bodies import Check
+from licensing.access.subjects import RequesterSnapshot
 
 
 def challenge(message: str, error: str) -> dict[str, str]:
@@ -16,3 +20,12 @@ def out_of_scope() -> InsufficientScope:
     """A token for something else."""
     message = "The licence token is not for this resource."
     return InsufficientScope(message, headers=challenge(message, "insufficient_scope"))
+
+
+def refusal_of_token(check: Check, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
+    """Why a licence token counts no longer, though it verifies: its licence, or the client that it was given to, has
+    ended since. None for one that counts."""
+    held = requester.licenses
+    if held is None or not held.holds(check.license_id or "", now):
+        return refused("The licence of this token is not valid any more.")
+    return refused("The client of this token is revoked.") if check.client_id in held.ended_clients else None

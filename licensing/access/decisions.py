@@ -8,18 +8,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 from uuid_utils import uuid7
 
-from accounts.limits.reached import is_new, note_rule
 from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome, Reply
-from kit.http.errors import ApiError, InvalidToken, NotFound
+from kit.http.errors import ApiError, NotFound
 from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
-from licensing.access.challenges import refused
+from licensing.access.challenges import refusal_of_token
 from licensing.access.charges import charge_of
 from licensing.access.lookup import Found
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
+from licensing.access.used_limits import note_limit
 from licensing.policies import rate_limits
 from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
 from licensing.policies.facts import Facts
@@ -51,15 +51,6 @@ class Answer(Struct, frozen=True, gc=False):
 def not_found(check: Check) -> NotFound:
     name, value = check.selector
     return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
-
-
-def refusal_of_token(check: Check, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
-    """Why a licence token counts no longer, though it verifies: its licence, or the client that it was given to, has
-    ended since. None for one that counts."""
-    held = requester.licenses
-    if held is None or not held.holds(check.license_id or "", now):
-        return refused("The licence of this token is not valid any more.")
-    return refused("The client of this token is revoked.") if check.client_id in held.ended_clients else None
 
 
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
@@ -252,25 +243,10 @@ class DecisionBatch:
             if isinstance(answer, Answer):
                 self.answers[place] = answer = settle(answer, outcome)
                 if outcome.remaining == 0:
-                    note_limit(self.account, answer)
+                    counted = answer.facts.requester_id  # whom it was decided of
+                    name = answer.requester_name if counted == answer.requester_id else None
+                    note_limit(self.account, answer.policy, answer.decision.rule, answer.rate_reset, (counted, name))
         return self.answers
-
-
-def note_limit(account: str, answer: Answer) -> None:
-    """Lets it be told that the limit of the rule by which it was decided is used up. `account` is a UUID in hex."""
-    rule, policy = answer.decision.rule, answer.policy
-    if rule is None or rule.rate_limit is None or policy is None or policy.id is None or answer.rate_reset is None:
-        return
-    counted = answer.facts.requester_id  # whom it was decided of
-    if is_new(policy.id, rule.fingerprint, counted, answer.rate_reset):
-        note_rule(
-            ids.encode("acc", bytes.fromhex(account)),
-            policy.id,
-            (rule.fingerprint, rule.index),
-            (rule.rate_limit.requests, str(rule.rate_limit.period)),
-            answer.rate_reset,
-            {"id": counted, "name": answer.requester_name if counted == answer.requester_id else None},
-        )
 
 
 def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:

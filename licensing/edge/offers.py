@@ -16,6 +16,7 @@ from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Url, is_http_url
 from kit.rest.money import Money
 from kit.values.decimals import from_millionths
+from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
 from licensing.access.bodies import Check
 from licensing.access.decisions import Answer, decide_check, not_found
@@ -114,8 +115,8 @@ class OfferViewSet(ReadingViewSet):
         given = {name: values for name, values in request.query_params.items() if values}
         try:
             check = check_of(given, given, "")
-        except ValidationFailed as error:
-            raise InvalidRequest(error.message, param=error.param) from None
+        except Fault as fault:
+            raise InvalidRequest(fault.message, param=fault.path) from None
         [told] = told_offers(self.account_id, [check], timezone.now())
         if isinstance(told, ApiError):
             raise told
@@ -128,7 +129,11 @@ class OfferViewSet(ReadingViewSet):
     def offers_batch(self, request: Request) -> Response:
         """The same for up to 100 pages or items. One request for the plan limit."""
         given = self.validated(OfferBatchSerializer)
-        checks = [check_of(item, given, f"items[{index}].") for index, item in enumerate(given["items"])]
+        try:
+            checks = read_each(given["items"], "items", lambda item, path: check_of(item, given, f"{path}."))
+        except Fault as first:  # what is wrong with the permission is so for each item
+            told_once = dict.fromkeys((fault.path, fault.message) for fault in first.all())
+            raise ValidationFailed.of(told_once) from None
         told = told_offers(self.account_id, checks, timezone.now())
         data = [
             {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told
@@ -137,16 +142,16 @@ class OfferViewSet(ReadingViewSet):
 
 
 def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
-    """What is asked of an item. Raises ValidationFailed."""
+    """What is asked of an item. Raises Fault for all that is wrong with it."""
+    faults = Faults()
     named = [name for name in SELECTORS if item.get(name)]
-    if len(named) != 1:
-        raise ValidationFailed("Give exactly one of url, contentId.", param=f"{path}{named[1] if named else 'url'}")
-    [name] = named
-    if name == "url" and not is_http_url(item[name]):
-        raise ValidationFailed(URL_RULE, param=f"{path}url")
+    beside = named[1] if named[1:] else "url"
+    faults.expect(len(named) == 1, f"{path}{beside}", "Give exactly one of url, contentId.")
+    faults.expect(named != ["url"] or is_http_url(item["url"]), f"{path}url", URL_RULE)
     permission = asked.get("permission")
-    if permission is not None and not IS_PERMISSION(permission):
-        raise ValidationFailed(PERMISSION_RULE, param="permission")
+    faults.expect(permission is None or IS_PERMISSION(permission) is not None, "permission", PERMISSION_RULE)
+    faults.raise_first()
+    [name] = named
     selector = (SELECTORS[name], item[name])
     return Check(selector, asked.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
 

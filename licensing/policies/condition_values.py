@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import Enum, auto
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
@@ -21,6 +22,17 @@ T = TypeVar("T")
 D = TypeVar("D")
 Range = tuple[int, int]  # the first and the last address, as numbers
 Schema = dict[str, object]
+
+
+class Kind(Enum):
+    """The shape of what a condition wants."""
+
+    ALWAYS = auto()  # true, and stands alone
+    FLAG = auto()  # true or false
+    VALUES = auto()  # one of several texts
+    CHOICES = auto()  # one of a few known texts
+    NETWORKS = auto()  # inside one of several ranges of addresses
+    MOMENT = auto()
 
 
 def expect(ok: bool, path: str, message: str) -> None:

@@ -5,17 +5,17 @@ Everything else that knows of conditions is derived from CONDITIONS. No ORM, no 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
 from operator import attrgetter
 from sys import getsizeof
 from typing import Any
 
-from kit.values.faults import Fault, Faults
+from kit.values.faults import Faults
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
     PERMISSION_SCHEMA,
     AddressRanges,
+    Kind,
     Schema,
     content_type,
     expect,
@@ -46,17 +46,6 @@ class Condition:
         """About how many bytes of memory it takes, at most (measured: 80 to 180 a value, beside its text)."""
         values = self.wanted if isinstance(self.wanted, list) else [self.wanted]
         return 800 + sum(180 + getsizeof(value) for value in values)
-
-
-class Kind(Enum):
-    """The shape of what a condition wants."""
-
-    ALWAYS = auto()  # true, and stands alone
-    FLAG = auto()  # true or false
-    VALUES = auto()  # one of several texts
-    CHOICES = auto()  # one of a few known texts
-    NETWORKS = auto()  # inside one of several ranges of addresses
-    MOMENT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +266,7 @@ TYPES = (
     ),
 )
 CONDITIONS = {one.name: one for one in TYPES}
+UNKNOWN = f"There is no such condition. Known: {', '.join(CONDITIONS)}."
 IN_WORDS = tuple(sorted(TYPES, key=attrgetter("place")))
 
 
@@ -290,9 +280,9 @@ def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
     expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
     faults = Faults()
     for name in named:
-        if name not in CONDITIONS:
-            known = ", ".join(CONDITIONS)
-            faults.add(Fault(f"{path}.{name}", f"There is no such condition. Known: {known}."))
+        faults.expect(
+            name in CONDITIONS, f"{path}.{name}", f"There is no such condition. Known: {', '.join(CONDITIONS)}."
+        )
     faults.expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
     conditions = []
     for name, wanted in named.items():

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from licensing.policies.condition_values import Range, moment, network, one_or_more, ranges_of
-from licensing.policies.conditions import CONDITIONS, Kind, names_of, values_of
+from licensing.policies.condition_values import Kind, Range, moment, network, one_or_more, ranges_of
+from licensing.policies.conditions import CONDITIONS, names_of, values_of
 from licensing.policies.rules import Rule
 
 AMONG = names_of(Kind.VALUES, Kind.CHOICES)

@@ -32,10 +32,13 @@ class Switch(Struct, frozen=True):
     there_are_more: bool
 
 
-def offered_accounts(scope: Scope, most: int) -> tuple[list[Account], bool]:
+def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bool]:
     """By name, and whether there are more; then they are those whose keys were used last."""
-    found = list(scope.accounts()[: most + 1])
+    scope = request_scope(request)
+    known: list[Account] | None = getattr(request, "all_accounts", None)
+    found = list(scope.accounts()[: most + 1]) if known is None else known
     if len(found) <= most:
+        kept(request).all_accounts = found
         return found, False
     used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
     latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:most]
@@ -54,13 +57,11 @@ def chosen_id(request: HttpRequest) -> str | None:
     return account_id if account_id and request_scope(request).includes(account_id) else None
 
 
-def choose(request: HttpRequest, account_id: str) -> None:
-    """Chooses an account that the operator may see; all of them with any other id."""
-    account = find_account(account_id, request_scope(request))
-    if account is not None:
-        request.session[KEY] = account.pk
-    else:
-        request.session.pop(KEY, None)
+def choose(request: HttpRequest, account: Account | None) -> None:
+    """Chooses an account that the operator may see, or all of them."""
+    chosen = account.pk if account is not None else None
+    if request.session.get(KEY) != chosen:  # a session that is changed is written
+        request.session[KEY] = chosen
 
 
 @contextmanager
@@ -83,17 +84,19 @@ def listed_id(request: HttpRequest) -> str | None:
 
 
 def switch_of(request: HttpRequest) -> Switch:
-    offered, there_are_more = offered_accounts(request_scope(request), MOST_OFFERED)
+    offered, there_are_more = offered_accounts(request, MOST_OFFERED)
     account_id = chosen_id(request)
     chosen = next((one for one in offered if one.pk == account_id), None)
     if chosen is None and account_id is not None:
         chosen = find_account(account_id, request_scope(request))
+        if chosen is None:  # it has been deleted
+            choose(request, None)
     return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
 
 
 @require_POST
 def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    choose(request, request.POST.get("account", ""))
+    choose(request, find_account(request.POST.get("account", ""), request_scope(request)))
     return redirect(f"admin:{list_of(request.POST.get('next', ''), site)}")
 
 

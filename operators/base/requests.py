@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
+from accounts.models import Account
 from operators.base.refusals import Refused
 
 
@@ -16,6 +17,7 @@ class AdminRequest(HttpRequest):
     secret: str  # of a new object, shown once
     cleaned: Mapping[str, object]  # all fields of the form, unchanged ones included
     audited_before: Mapping[str, object]
+    all_accounts: list[Account]  # that the operator may see, by name
     listing: bool  # whether lists are read (operators.base.chosen_account)
     booked_before: set[str]  # ids of a licence's ledger entries
 

@@ -81,7 +81,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     autocomplete_fields = ("account", "policy")
     rights = {"decisions": "analytics.view_accessevent"}
     actions_list = ("import_items", "export_items")
-    actions_detail = ("issue_license", "decisions_of_it", "delete_it")
+    actions_detail = ("issue_license", "check_access", "decisions_of_it", "delete_it")
     api_names = {"externalId": "external_id", "policyId": "policy", "metadata": "metadata_extra"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Content]:
@@ -100,6 +100,9 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
 
     def license_fields(self, item: Content) -> dict[str, str]:
         return {"content_ids": item.pk}
+
+    def check_fields(self, item: Content) -> dict[str, str]:
+        return {"item": item.pk}
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 

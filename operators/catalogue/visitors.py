@@ -13,7 +13,6 @@ from licensing.edge.crawlers import Table, current_table
 from licensing.visits.counting import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
 from operators.base.links import change_url, list_url
-from operators.base.scope import request_scope
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, read_choice
 from operators.overview.figures import days_of, window_of
 
@@ -57,7 +56,7 @@ class ClassRow(Struct, frozen=True):
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
-    choice = read_choice(request.GET, request_scope(request))
+    choice = read_choice(request)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Crawlers and other visitors",

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,6 +25,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.customers.terms import money, scope, term
 from operators.overview.charts import Chart, draw, share
 from operators.overview.figures import BarRow, days_of
+from operators.policies.playground import may_try
 
 MOST_LICENSES = 10
 
@@ -42,7 +43,7 @@ class LicenseRow(Struct, frozen=True):
 
 
 class OfOne(ScopedAdmin[ModelT]):
-    """An admin of items or requesters, with `issue_license` among its `actions_detail`."""
+    """An admin of items or requesters, with `issue_license` and `check_access` among its `actions_detail`."""
 
     one: ClassVar[One]
     licenses_title: ClassVar[str]
@@ -58,6 +59,10 @@ class OfOne(ScopedAdmin[ModelT]):
 
     def license_fields(self, obj: ModelT) -> dict[str, str]:
         """Fields of the form of a new licence for it, beside the account."""
+        raise NotImplementedError
+
+    def check_fields(self, obj: ModelT) -> dict[str, str]:
+        """Fields of the page that checks access, beside the account."""
         raise NotImplementedError
 
     def render_change_form(
@@ -121,8 +126,20 @@ class OfOne(ScopedAdmin[ModelT]):
     @action(description="Issue licence", icon="workspace_premium", permissions=["issuing"], url_path="issue-license")
     def issue_license(self, request: HttpRequest, object_id: str) -> HttpResponse:
         obj = self.found(request, object_id)
-        fields = {"account": getattr(obj, "account_id", ""), **self.license_fields(obj)}
-        return redirect(f"{reverse('admin:licensing_license_add')}?{urlencode(fields)}")
+        return filled_in("admin:licensing_license_add", obj, self.license_fields(obj))
+
+    def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return may_try(request)
+
+    @action(description="Check access", icon="fact_check", permissions=["trying"], url_path="check-access")
+    def check_access(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        obj = self.found(request, object_id)
+        return filled_in("admin:check_access", obj, self.check_fields(obj))
+
+
+def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
+    """Leads to a form of the object's account."""
+    return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
 
 
 def chart_of(usage: UsageOfOne) -> Chart | None:

@@ -31,7 +31,7 @@ class RequesterAdmin(OfOne[Requester]):
     fields = readonly_fields = (
         "own_id", "name", "account", "first_seen", "decisions", "everything",
     )  # fmt: skip
-    actions_detail = ("issue_license",)
+    actions_detail = ("issue_license", "check_access")
     rights = {"decisions": "analytics.view_accessevent"}
 
     def get_search_results(
@@ -44,6 +44,9 @@ class RequesterAdmin(OfOne[Requester]):
 
     def license_fields(self, requester: Requester) -> dict[str, str]:
         return {"requester_own_id": requester.requester_id, "requester_name": requester.name or ""}
+
+    def check_fields(self, requester: Requester) -> dict[str, str]:
+        return {"requester": requester.requester_id}
 
     @display(description="Requester's own id")
     def own_id(self, requester: Requester) -> str:

@@ -1,15 +1,16 @@
 """The query of the overview: one account or all, a period, a currency."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from django.http import HttpRequest
 
 from accounts.models import Account
 from analytics.rates.conversion import check_currency
 from analytics.windows import PERIODS
 from kit.http.errors import InvalidRequest
-from operators.base.chosen_account import find_account, offered_accounts
-from operators.base.scope import Scope
+from operators.base.chosen_account import choose, chosen_id, find_account, offered_accounts
+from operators.base.scope import request_scope
 
 # So many accounts are added up at most, and offered to choose from: a page costs the same however many there are.
 MOST_ACCOUNTS = 200
@@ -43,18 +44,24 @@ class Choice:
         return {**chosen, "period": self.period, "currency": self.currency, **changed}
 
 
-def read_choice(query: Mapping[str, str], scope: Scope, chosen: str | None = None) -> Choice:
-    """`chosen` is the id of the account where the query names none.
+def read_choice(request: HttpRequest) -> Choice:
+    """An account that the query names is chosen for all pages; without one, it is the one chosen before.
 
     Something unknown is said in `problems`, and the default takes its place; for an account, no account.
     """
-    offered, there_are_more = offered_accounts(scope, MOST_ACCOUNTS)
+    query = request.GET
+    offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)
     choice = Choice(offered, offered, there_are_more=there_are_more)
-    if wanted := query.get("account", chosen or ""):
-        choice.account = next((one for one in offered if one.pk == wanted), None) or find_account(wanted, scope)
-        choice.accounts = [choice.account] if choice.account else []
-        if choice.account is None:
+    if wanted := query.get("account", chosen_id(request) or ""):
+        known = next((one for one in offered if one.pk == wanted), None)
+        choice.account = known or find_account(wanted, request_scope(request))
+        if choice.account is not None:
+            choice.accounts = [choice.account]
+        elif "account" in query:
+            choice.accounts = []
             choice.problems.append("You see no account of this id. Choose another.")
+    if "account" in query:
+        choose(request, choice.account)
     period = query.get("period", DEFAULT_PERIOD)
     if period in PERIODS:
         choice.period = period

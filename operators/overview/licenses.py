@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -17,10 +18,10 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
-from operators.catalogue.decisions import bounded_scan
 from operators.customers.follow_ups import is_renewable
 from operators.customers.terms import scope, standing_first
 from operators.overview.choice import Choice
+from operators.policies.playground import may_try
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10
@@ -48,10 +49,13 @@ class Denied:
     """The denials of a requester, by reason."""
 
     now: datetime
+    held: License
     last: datetime
     reasons: dict[str, int] = field(default_factory=dict)
-    requester: Requester = field(init=False)
-    held: License = field(init=False)
+
+    @property
+    def requester(self) -> Requester:
+        return self.held.requester
 
     @property
     def count(self) -> int:
@@ -82,6 +86,10 @@ class Denied:
         return reverse("admin:licensing_requester_issue_license", args=[self.requester.pk])
 
     @property
+    def check(self) -> str:
+        return reverse("admin:licensing_requester_check_access", args=[self.requester.pk])
+
+    @property
     def decisions(self) -> str:
         day = f"{self.last - RECENT:%Y-%m-%d}"
         return list_url(AccessEvent, requester__id__exact=str(self.requester.pk), outcome="denied", created_from_0=day)
@@ -101,6 +109,7 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
         "ending": [ending_row(held, now) for held in ending[:MOST_ROWS]],
         "more_ending": len(ending) > MOST_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
+        "tries_checks": may_try(request),
         "issues_licenses": request.user.has_perm("licensing.add_license"),
     }
     if request.user.has_perm("analytics.view_accessevent"):
@@ -154,44 +163,32 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
     Among the newest MOST_SCANNED decisions of a day; who was denied most comes first.
     """
     since = now - RECENT
-    recent = AccessEvent.objects.filter(
-        account_id__in=list(account_ids),
-        created__gte=since,
-        pk__gte=ids.encode("dec", first_id(since - DAY).bytes),
-    )
+    begin = ids.encode("dec", first_id(since - DAY).bytes)
+    recent = AccessEvent.objects.filter(account_id__in=list(account_ids), created__gte=since, pk__gte=begin)
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
-    denials = bounded_scan(recent, MOST_SCANNED).filter(allowed=False).filter(licensed).order_by()
+    oldest = recent.order_by("-pk").values("pk")[MOST_SCANNED - 1 : MOST_SCANNED]
+    bounded = recent.filter(pk__gte=Coalesce(Subquery(oldest), Value(begin, output_field=AccessEvent._meta.pk)))
+    denials = bounded.filter(allowed=False).filter(licensed).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
     found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
     licenses = licenses_of({row["requester_id"] for row in found}) if found else {}
     denied: dict[int, Denied] = {}
     for row in found:
         number = row["requester_id"]
-        if row["last"] > licenses[number].changed:
-            one = denied.setdefault(number, Denied(now, row["last"]))
+        held, changed = licenses[number]
+        if row["last"] > changed:
+            one = denied.setdefault(number, Denied(now, held, row["last"]))
             one.reasons[str(row["reason"])] = row["count"]
             one.last = max(one.last, row["last"])
-    first = sorted(denied, key=lambda number: (-denied[number].count, number))[:MOST_ROWS]
-    requesters = Requester.objects.select_related("account").in_bulk(first)
-    held = License.objects.in_bulk([licenses[number].pk for number in first])
-    for number in first:
-        denied[number].requester, denied[number].held = requesters[number], held[licenses[number].pk]
-    return [denied[number] for number in first]
+    return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]
 
 
-class Held(Struct, frozen=True):
-    """The licence of a requester to look at, and when any of theirs was last changed."""
-
-    pk: str
-    changed: datetime
-
-
-def licenses_of(requesters: Iterable[int]) -> dict[int, Held]:
-    """By the requester's number; each has a licence."""
-    own = License.objects.filter(requester=OuterRef("pk"))
-    found = Requester.objects.filter(pk__in=requesters).values_list(
-        "pk",
-        Subquery(standing_first(own).values("pk")[:1]),
-        Subquery(own.order_by("-updated").values("updated")[:1]),
+def licenses_of(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
+    """By the requester's number, of those who have any: the licence to look at, and when any was last changed."""
+    own = standing_first(License.objects.filter(requester=OuterRef("pk")))
+    first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))
+    latest = License.objects.filter(requester=OuterRef("requester")).order_by("-updated").values("updated")[:1]
+    found = (
+        License.objects.filter(pk__in=first).select_related("requester__account").annotate(changed=Subquery(latest))
     )
-    return {number: Held(pk, changed) for number, pk, changed in found}
+    return {held.requester_id: (held, held.changed) for held in found}

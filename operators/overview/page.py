@@ -18,9 +18,7 @@ from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
 from kit.values.currencies import CURRENCIES
-from operators.base.chosen_account import choose, chosen_id
 from operators.base.links import change_url, list_url
-from operators.base.scope import request_scope
 from operators.overview.charts import share
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
@@ -54,9 +52,7 @@ class KeyRow(Struct, frozen=True):
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """The context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now, user = timezone.now(), request.user
-    if "account" in request.GET:
-        choose(request, request.GET["account"])
-    choice = read_choice(request.GET, request_scope(request), chosen_id(request))
+    choice = read_choice(request)
     sees = {
         "usage": user.has_perm("analytics.view_accessevent"),
         "revenue": user.has_perm("analytics.view_ledgerentry"),

@@ -10,7 +10,8 @@ from typing import cast
 import orjson
 from django.http import QueryDict
 
-from licensing.policies.conditions import Kind, names_of, values_of
+from licensing.policies.condition_values import Kind
+from licensing.policies.conditions import names_of, values_of
 from operators.base.fields import lines, one_line
 from operators.policies.rule_order import Rule
 

@@ -15,7 +15,8 @@ from unfold.widgets import (
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
-from licensing.policies.conditions import CONDITIONS, Kind, names_of
+from licensing.policies.condition_values import Kind
+from licensing.policies.conditions import CONDITIONS, names_of
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import Rule, evaluated, in_order

@@ -131,6 +131,14 @@ def test_an_account_that_one_may_not_see_cannot_be_chosen(sign_in, account, othe
     assert listed(client, License) == {other_account.pk}
 
 
+def test_an_account_that_was_deleted_is_chosen_no_more(admin, both):
+    gone = factories.account("Gone")
+    switch(admin, gone)
+    gone.delete()
+    assert "You see no account" not in admin.get(INDEX).content.decode()
+    assert listed(admin, License) == {one.pk for one in both}
+
+
 def test_where_there_is_one_account_nothing_is_offered(admin, account):
     assert "account-switch" not in admin.get(INDEX).content.decode()
 

@@ -12,8 +12,11 @@ START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]
 NO_PAGES = {
     *("jsi18n", "autocomplete", "search", "view_on_site", "logout"),  # data, and what only redirects
     *(f"{model}_export_items" for model in ("licensing_content", "analytics_accessevent", "analytics_ledgerentry")),
-    *("licensing_requester_issue_license", "licensing_content_issue_license"),  # which lead to the form of a licence
+    *(f"licensing_{one}_issue_license" for one in ("requester", "content")),  # which lead to forms, filled in
+    *(f"licensing_{one}_check_access" for one in ("requester", "content")),
     *("licensing_license_renew", "licensing_license_duplicate"),
+    *("licensing_policy_words", "licensing_policy_draft"),  # of a form that was never saved: with that job
+    "analytics_accessevent_again",  # which leads to check_access
     *("licensing_license_suggest", "licensing_license_preview", "switch_account"),  # data
     *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
     *(f"analytics_statement_export_{what}" for what in ("items", "lines")),

@@ -96,6 +96,12 @@ def test_every_fault_of_a_batch_is_told_once_wherever_it_is(api: ApiClient):
     ]
 
 
+def test_every_fault_of_a_request_for_offers_is_told(api: ApiClient):
+    items = [{"url": "https://pub.example/"}, {}, {"url": "https://pub.example/", "contentId": "x"}]
+    error = api.post("/v1/access/offers/batch", {"items": items, "permission": "?"}).error
+    assert params(error) == ["permission", "items[1].url", "items[2].contentId"]
+
+
 @both_ways
 @pytest.mark.parametrize("body", [{"contentId": 5, "requester": "org"}, {"contentId": "a"}])
 def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):

@@ -16,8 +16,8 @@ from licensing.content.services import WRITTEN
 from licensing.imports.mapping import from_text
 from licensing.imports.preview import TARGETS
 from licensing.policies import schemas
+from licensing.policies.condition_values import Kind as ConditionKind
 from licensing.policies.conditions import TYPES
-from licensing.policies.conditions import Kind as ConditionKind
 from licensing.policies.decision import Reason
 from licensing.policies.rules import parse_rule
 from operators.policies.rule_rows import row_of, rule_of

@@ -175,3 +175,7 @@ def test_a_report_takes_few_queries_however_many_visits(ask, account, mixed, dja
     ask("/open/a")
     with django_assert_max_num_queries(8):
         report(account)
+
+
+def test_a_time_before_all_ids_has_no_visitors(api):
+    assert api.get("/v1/analytics/visitors?period=30d&endDate=1749-11-13")["total"] == 0

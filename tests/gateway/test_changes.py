@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.core.management import call_command
 from django.db.models import F
 from django.utils import timezone
@@ -13,9 +14,11 @@ from django.utils import timezone
 from accounts import epochs
 from accounts import services as accounts
 from accounts.models import Account, EpochChange
+from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
 from licensing.access.bodies import Check
+from licensing.access.decisions import Answer
 from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services
@@ -152,6 +155,57 @@ CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = 
 def test_a_change_ends_what_hangs_on_it_and_nothing_else(made, looked_up, change, ended):
     change(made)
     assert looked_up() == set(ended)
+
+
+UNRELATED: dict[str, Callable[[SimpleNamespace], object]] = {
+    name: CHANGES[name][0] for name in ("another item", "another policy", "a revoked licence", "another key")
+}
+RELATED = {name: CHANGES[name][0] for name in CHANGES if {URL, "org_acme"} & set(CHANGES[name][1])}
+
+
+@pytest.fixture
+def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[..., int]:
+    """How often a check of a by its URL is decided that a change overtakes before it is recorded."""
+    gateway, times = application.gateway, []
+    write, decide = gateway.write, gateway.decide
+
+    async def write_after(change, entries):
+        monkeypatch.setattr(gateway, "write", write)
+        await sync_to_async(change)(made)
+        return await write(entries)
+
+    def noted(*arguments):
+        times.append(arguments)
+        return decide(*arguments)
+
+    def decided(change: Callable[[SimpleNamespace], object]) -> int:
+        before = AccessEvent.objects.count()
+        monkeypatch.setattr(gateway, "write", partial(write_after, change))
+        monkeypatch.setattr(gateway, "decide", noted)
+        answer = ask(Check(BY_URL, "org_acme"))
+        assert AccessEvent.objects.count() == before + isinstance(answer, Answer)
+        return len(times)
+
+    return decided
+
+
+@pytest.mark.parametrize("change", UNRELATED.values(), ids=UNRELATED)
+def test_a_decision_that_an_unrelated_change_overtakes_is_recorded(decided, change):
+    assert decided(change) == 1
+
+
+@pytest.mark.parametrize("change", RELATED.values(), ids=RELATED)
+def test_a_decision_that_a_change_of_its_facts_overtakes_is_made_again(decided, change):
+    assert decided(change) > 1
+
+
+def test_a_decision_by_a_key_that_has_changed_meanwhile_is_made_again(decided, ask: Ask):
+    assert decided(lambda made: accounts.update_api_key(ask.key, {"name": "Changed"})) > 1
+
+
+def test_a_process_that_is_told_of_an_unrelated_change_forgets_what_it_ended(decided, looked_up):
+    decided(CHANGES["another item"][0])
+    assert looked_up() == {"c"}
 
 
 def test_several_changes_end_what_hangs_on_any_of_them(made, looked_up):
