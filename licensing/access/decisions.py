@@ -147,7 +147,7 @@ Likeness = tuple[str | None, str, frozenset[str], str | None, bool]
 
 
 class DecisionBatch:
-    """The decisions on the checks of one request, by facts of one epoch of their account.
+    """The decisions on the checks of one request, by facts of an epoch of their account.
 
     `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist, and
     InvalidToken where the licence token does not count any more; `entries` are to be recorded. A dry run has none.

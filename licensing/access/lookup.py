@@ -42,7 +42,7 @@ class Wanted(Struct, frozen=True, gc=False):
 
 
 class Found(Struct, frozen=True, gc=False):
-    """What there is of it, all of one epoch of the account; a requester that is not known has no `pk`."""
+    """What there is of it, none older than the account's epoch; a requester that is not known has no `pk`."""
 
     epoch: int
     items: dict[Selector, Item]

@@ -42,8 +42,10 @@ class SiteDocuments:
         write, media = DOCUMENTS[request.path]
         publisher = site.account.name
         body = write(Publication(netloc_of(site, told), terms_of_site(site), publisher, license_server(request)))
-        if body is None:
-            return None
+        if body is None:  # not an error of the host, which is the site's own
+            return HttpResponse(
+                "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"
+            )
         headers = {"ETag": tag_of(body), "Cache-Control": f"public, max-age={MAX_AGE}"}
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (

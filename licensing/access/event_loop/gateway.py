@@ -171,7 +171,10 @@ class Gateway:
         return outcomes
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
-        """From the snapshot, and what is missing by a look-up; all of one epoch."""
+        """From the snapshot, and what is missing by a look-up, which may be of a newer epoch.
+
+        What is newer than it is said to be does no harm: if it has changed since, the decision is not recorded.
+        """
         snapshot = self.snapshot
         if snapshot.is_behind(account_id):
             snapshot.advance(account_id, await self.changes.submit((account_id, snapshot.epoch(account_id))))
@@ -195,11 +198,9 @@ class Gateway:
             return cached
         looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
         found = await self.read(missing)
-        if found.epoch == cached.epoch:
-            found = Found(found.epoch, cached.items | found.items, cached.requesters | found.requesters)
-        elif cached.items or cached.requesters:
-            requesters = {requester_id for check in checks for requester_id, _ in check.requesters}
-            found = await self.read(Wanted(account_id, {check.selector for check in checks}, requesters))
+        if cached.items or cached.requesters:
+            epoch = min(cached.epoch, found.epoch)
+            found = Found(epoch, cached.items | found.items, cached.requesters | found.requesters)
         return await self.keep(account_id, checks, found)
 
     async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
