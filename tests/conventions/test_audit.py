@@ -185,4 +185,5 @@ def functions_that_call(name):
 def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping
-    assert [name for name, source in bumping.items() if "audit.record" not in source] == []
+    silent = [name for name, source in bumping.items() if "audit.record" not in source]
+    assert silent == ["rekeying.chunks"]  # the same items under the same URLs: how they are found, not what they are
