@@ -127,7 +127,7 @@ def test_enter_in_a_field_checks_and_saves_nothing(admin, api, account):
     admin.get_by_label("Name").fill("By a slip")
     add_rule(admin, "allow", Priority="1").get_by_label("Always").check()
     rule(admin, 0).get_by_label("Priority").press("Enter")
-    admin.get_by_text("Allows requesters without any licence.").wait_for()
+    admin.get_by_text("Allows requesters without any licence.", exact=True).wait_for()
     assert serious_problems(admin) == []
     assert api.get("/v1/policies").json()["totalCount"] == 0
 

@@ -58,13 +58,7 @@ def test_a_rule_is_dragged_to_its_place(admin):
     begin(admin, "Metered preview")
     before = sentences(admin)
     assert len(before) == 3
-    rule(admin, 0).scroll_into_view_if_needed()
-    start = rule(admin, 2).locator("[data-handle]").bounding_box()
-    end = rule(admin, 0).bounding_box()
-    admin.mouse.move(start["x"] + 4, start["y"] + 4)
-    admin.mouse.down()
-    admin.mouse.move(end["x"] + 20, end["y"] + 2, steps=10)
-    admin.mouse.up()
+    rule(admin, 2).locator("[data-handle]").drag_to(rule(admin, 0), target_position={"x": 20, "y": 2})
     assert sentences(admin) == [before[2], before[0], before[1]]
     press(admin, "Check without saving")
     assert sentences(admin) == [before[2], before[0], before[1]]
