@@ -44,6 +44,13 @@ def test_a_decision_is_found_by_its_id(admin, decide):
     assert found(admin, q=f" {decision} ") == [decision]
 
 
+def test_the_page_of_a_decision_names_it_by_its_id_as_it_is(admin, decide):
+    decision = decide()
+    shown = page(admin, decision)
+    assert f"> {decision} no_license <" in shown
+    assert decision.capitalize() not in shown
+
+
 @pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_nobody"])
 def test_what_is_no_decisions_id_finds_nothing(admin, decide, term):
     decide()
