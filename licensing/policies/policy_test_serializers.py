@@ -7,7 +7,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.rest.fields import Boolean, Choice, Integer, Parsed, StrictSerializer, Text, Texts, Timestamp
-from kit.values.networks import Address, parse_ip
+from kit.values.networks import ADDRESS_SCHEMA, Address, parse_ip
+from kit.values.timestamps import MOMENT_SCHEMA
 from licensing.policies.condition_values import PERMISSION_SCHEMA, permission_name
 from licensing.policies.decision import Reason
 from licensing.policies.facts import ContentType
@@ -19,9 +20,14 @@ class PermissionField(Parsed[str]):
     pass
 
 
-@extend_schema_field({"type": "string", "format": "ip", "description": "An IPv4 or IPv6 address."})
+@extend_schema_field({**ADDRESS_SCHEMA, "description": "An IPv4 or IPv6 address."})
 class AddressField(Parsed[Address]):
     pass
+
+
+@extend_schema_field(MOMENT_SCHEMA)
+class Moment(Timestamp):
+    """Shown as it was sent: a date may stand for its midnight."""
 
 
 class AsSent(StrictSerializer):
@@ -50,8 +56,8 @@ class HeldLicenseOfTestSerializer(AsSent):
     """A licence that the service holds for the requester and the item."""
 
     licenseType = Text(max_length=100)
-    startsAt = Timestamp(required=False, allow_null=True, help_text="Long ago, unless given.")
-    expiresAt = Timestamp(required=False, allow_null=True)
+    startsAt = Moment(required=False, allow_null=True, help_text="Long ago, unless given.")
+    expiresAt = Moment(required=False, allow_null=True)
 
 
 class RequesterOfTestSerializer(AsSent):
@@ -123,7 +129,7 @@ class PolicyTestSerializer(AsSent):
         allow_null=True,
         help_text="What the requester wants to do.",
     )
-    at = Timestamp(required=False, allow_null=True, help_text="When; the moment of the trial, unless given.")
+    at = Moment(required=False, allow_null=True, help_text="When; the moment of the trial, unless given.")
     expect = ExpectedDecisionSerializer(help_text="What has to come of it.")
 
     def get_fields(self) -> dict[str, serializers.Field]:

@@ -1,4 +1,4 @@
-// Shapes: b4a1c0a1cef279ac
+// Shapes: 6629cb083d1c9f32
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -687,19 +687,13 @@ export interface components {
         };
         /** @description The circumstances of the request. */
         ContextOfTest: {
-            /**
-             * Format: ip
-             * @description An IPv4 or IPv6 address.
-             */
-            ip?: string | null;
+            /** @description An IPv4 or IPv6 address. */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @description The circumstances of the request. */
         ContextOfTestRequest: {
-            /**
-             * Format: ip
-             * @description An IPv4 or IPv6 address.
-             */
-            ip?: string | null;
+            /** @description An IPv4 or IPv6 address. */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         ContextShown: {
             /** @description The requester's address. */
@@ -1062,16 +1056,10 @@ export interface components {
         HeldLicenseOfTest: {
             /** @description The tier of the licence. */
             licenseType: string;
-            /**
-             * Format: date-time
-             * @description Long ago, unless given.
-             */
-            startsAt?: string | null;
-            /**
-             * Format: date-time
-             * @description When it ends; null for never.
-             */
-            expiresAt?: string | null;
+            /** @description Long ago, unless given. */
+            startsAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @description A licence that the service holds for the requester and the item. */
         HeldLicenseOfTestRequest: {
@@ -2085,11 +2073,8 @@ export interface components {
              * @example commercial_use
              */
             permission?: string | null;
-            /**
-             * Format: date-time
-             * @description When; the moment of the trial, unless given.
-             */
-            at?: string | null;
+            /** @description When; the moment of the trial, unless given. */
+            at?: ((string | unknown | unknown) | null) | unknown | unknown;
             /** @description What has to come of it. */
             expect: components["schemas"]["ExpectedDecision"];
             /** @description The circumstances. */

@@ -1,4 +1,4 @@
-# Shapes: b4a1c0a1cef279ac
+# Shapes: 6629cb083d1c9f32
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ContextOfTest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[str | None]
+    ip: NotRequired[str | str | None]
 
 
 class ContextOfTestRequest(TypedDict):
@@ -160,7 +160,7 @@ class ContextOfTestRequest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[str | None]
+    ip: NotRequired[str | str | None]
 
 
 class ContextShown(TypedDict):
@@ -510,8 +510,8 @@ class HeldLicenseOfTest(TypedDict):
     """
 
     licenseType: str
-    startsAt: NotRequired[str | None]
-    expiresAt: NotRequired[str | None]
+    startsAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | str | None]
 
 
 class HeldLicenseOfTestRequest(TypedDict):
@@ -1648,7 +1648,7 @@ class PolicyTest(TypedDict):
     requester: RequesterOfTest
     content: NotRequired[ContentOfTest | None]
     permission: NotRequired[str | None]
-    at: NotRequired[str | None]
+    at: NotRequired[str | str | None]
     expect: ExpectedDecision
     context: NotRequired[ContextOfTest | None]
 
