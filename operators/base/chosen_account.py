@@ -101,13 +101,15 @@ def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 def list_of(path: str, site: AdminSite) -> str:
-    """The name of the page to show after a switch: the list that the path belongs to, otherwise the overview."""
+    """The name of the page to show after a switch: the list that the path belongs to, or the page itself where it is
+    of no object; otherwise the overview."""
     try:
-        name = resolve(path).url_name or ""
+        match = resolve(path)
     except Resolver404:
         return "index"
+    name = match.url_name or ""
     for model in site._registry:
         of_model = f"{model._meta.app_label}_{model._meta.model_name}_"
         if name.startswith(of_model):
             return f"{of_model}changelist"
-    return "index"
+    return name if match.app_name == "admin" and "<" not in match.route else "index"

@@ -49,6 +49,14 @@ def test_a_list_has_what_belongs_to_the_chosen_account(admin, both, model):
     assert listed(admin, model) == {account.pk, other.pk}
 
 
+def test_a_page_of_no_object_stays_and_that_of_one_gives_way_to_its_list(admin, both):
+    crawlers, item = reverse("admin:visitors"), Content.objects.get(account=both[0])
+    assert switch(admin, both[1], crawlers) == crawlers
+    assert switch(admin, both[1], reverse("admin:licensing_content_change", args=[item.pk])) == list_url(Content)
+    for elsewhere in ("/docs/", "/v1/content", "https://example.com/", "/admin/no/such/page/"):
+        assert switch(admin, both[1], elsewhere) == INDEX
+
+
 def test_a_list_of_one_account_does_not_repeat_its_name_in_each_row(admin, both):
     assert "column-account" in admin.get(list_url(License)).content.decode()
     switch(admin, both[0])

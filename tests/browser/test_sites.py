@@ -30,7 +30,7 @@ def test_from_a_site_that_only_watches_to_one_that_refuses(admin, deployment, ac
 
         admin.goto("/admin/")
         admin.get_by_role("link", name="Crawlers").first.click()
-        admin.wait_for_url("**/visitors/")
+        admin.wait_for_url("**/visitors/**")
         if admin.locator(".account-switch").count():  # where there is more than one
             admin.locator(".account-switch summary").click()
             admin.get_by_role("button", name=account.name, exact=True).click()
