@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -28,6 +29,27 @@ def lines(text: str) -> list[str]:
 def one_line(text: str) -> str:
     """The text as a browser shows it in a field of one line."""
     return re.sub(r"[\r\n]", "", text)
+
+
+class CompositeWidget(forms.Widget):
+    """A value that takes several fields of a page, put together by `value_of`. It is never left out of a form."""
+
+    def value_of(self, data: QueryDict) -> object:
+        raise NotImplementedError
+
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
+        if not isinstance(data, QueryDict):
+            raise TypeError("It is read from a submitted form.")
+        return self.value_of(data)
+
+    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
+        return False
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+    def format_value(self, value: object) -> object:
+        return value
 
 
 class SuggestingInput(UnfoldAdminTextInputWidget):

@@ -1,6 +1,6 @@
 """The examples of a policy (its `tests` in the API) in its form: in words, or as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 import orjson
@@ -13,6 +13,7 @@ from kit.http.field_errors import first_error
 from kit.http.parsing import DECODER, check_values
 from licensing.policies.policy_test_serializers import PolicyTests, PolicyTestSerializer
 from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
+from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.tests_in_words import describe_test
 
@@ -32,16 +33,14 @@ class ShownExample(TypedDict):
     result: Result | None
 
 
-class ExamplesWidget(forms.Widget):
+class ExamplesWidget(CompositeWidget):
     template_name = "operators/policies/examples_widget.html"
 
     def __init__(self) -> None:
         super().__init__()
         self.results: Sequence[Result] = ()  # of a trial, for the examples in their order
 
-    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> ExamplesValue:
-        if not isinstance(data, QueryDict):
-            raise TypeError("Examples are read from a submitted form.")
+    def value_of(self, data: QueryDict) -> ExamplesValue:
         step = data.get(EDIT, "")
         if "tests-json" in data:
             return [], str(data["tests-json"])
@@ -53,15 +52,6 @@ class ExamplesWidget(forms.Widget):
         if step == AS_JSON:
             return [], as_text(sent)
         return sent, None
-
-    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
-        return False
-
-    def id_for_label(self, id_: str) -> str:
-        return ""
-
-    def format_value(self, value: object) -> object:
-        return value
 
     def get_context(
         self, name: str, value: ExamplesValue | list[PolicyTest] | None, attrs: dict[str, object] | None

@@ -1,7 +1,7 @@
 """The rules of a policy in its form: as rows, or as JSON."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -18,6 +18,7 @@ from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, names_of
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
+from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import Rule, evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
@@ -40,7 +41,7 @@ def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
     return [row_of(rule) for _, rule in evaluated(rules)]
 
 
-class RulesWidget(forms.Widget):
+class RulesWidget(CompositeWidget):
     """Rows of fields, or a text area with JSON."""
 
     template_name = "operators/policies/rules_widget.html"
@@ -53,21 +54,10 @@ class RulesWidget(forms.Widget):
         super().__init__()
         self.errors: dict[tuple[int | None, str], str] = {}
 
-    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> RulesValue:
-        if not isinstance(data, QueryDict):
-            raise TypeError("Rules are read from a submitted form.")
+    def value_of(self, data: QueryDict) -> RulesValue:
         if "rules-json" in data:
             return None, str(data["rules-json"])
         return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
-
-    def value_omitted_from_data(self, data: object, files: object, name: str) -> bool:
-        return False
-
-    def id_for_label(self, id_: str) -> str:
-        return ""
-
-    def format_value(self, value: object) -> object:
-        return value
 
     def get_context(
         self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
