@@ -3,9 +3,9 @@
     python -m benchmarks.imports
     python -m benchmarks.imports --items 50000 --rows 50000
 
-The checks are of other items of the account, each drawn at random. The rows come by `manage.py import_content`, which is
-a process of its own, and by bulk requests of 1,000 rows, which the server works off beside the checks. wrk runs again and
-again until the last row is in; what it measured while the end came is left out.
+The checks are of other items of the account, each drawn at random. The rows come by `manage.py import_content`, in a
+process of its own, and by bulk requests of 1,000 rows, which the server works off beside the checks. wrk runs again
+and again until the last row is in; what it measured while the end came is left out.
 """
 
 import csv
