@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import chain
 from threading import Event, Thread
 
@@ -22,12 +23,14 @@ from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
 from licensing.requesters.numbers import reserve
 from tests import factories
 from tests.gateway.conftest import Ask
 
+YESTERDAY = timezone.now() - timedelta(days=1)
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 100, "period": "month"}}
 
 
@@ -94,7 +97,7 @@ class TestACheck:
         told = [ask(check(item, name=name)).requester_name for name in given]
         assert told == ["Acme", "Acme", "Ajax", "Ajax", "Ajax", "Acme"]
         assert names(account) == {"org_new": "Acme"}
-        assert [event.facts["requesterName"] for event in AccessEvent.objects.order_by("pk")] == told
+        assert [event.facts["requesterName"] for event in AccessEvent.objects.order_by("created")] == told
 
     def test_decided_before_he_got_a_licence_elsewhere_is_decided_again(
         self, account, application, ask: Ask, monkeypatch
@@ -104,7 +107,7 @@ class TestACheck:
 
         async def write_after_licence(entries):
             if not issued:
-                issued.append(await sync_to_async(factories.license)(account, "org_new"))
+                issued.append(await sync_to_async(factories.license)(account, "org_new", starts_at=YESTERDAY))
             return await write(entries)
 
         monkeypatch.setattr(application.gateway, "write", write_after_licence)
@@ -143,8 +146,7 @@ def test_a_record_that_fails_leaves_no_requester_behind(account, item):
 
 def test_a_record_that_a_change_has_overtaken_leaves_no_requester_behind(account, item):
     entries = entries_of(account, check(item))
-    item.title = "Changed"
-    epochs.bump(account.pk, {item.epoch_name})
+    content_services.update_content(item, {"title": "Changed"})
     assert [outcome.stale for outcome in recorder.record(entries)] == [True]
     assert names(account) == {}
 
