@@ -74,6 +74,16 @@ def test_its_account_has_something_of_everything() -> None:
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
 
 
+def test_its_policies_have_examples_which_guard_them() -> None:
+    api = ApiClient(seed()["key"])
+    policies = api.get("/v1/policies")["data"]
+    assert [len(policy["tests"]) >= 2 for policy in policies] == [True] * 3
+    for policy in policies:
+        reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "defaultAction": "deny"})
+        assert (reply.status, reply.error["param"]) == (422, "tests[0]")
+    call_command("test_policies", stdout=io.StringIO())
+
+
 def test_its_keys_are_as_old_as_they_are_and_its_requesters_as_their_first_decision() -> None:
     begun = timezone.now()
     seed()
