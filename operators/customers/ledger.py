@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -28,6 +28,7 @@ from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
+from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.customers.refunds import RefundButton
 
 NAMES = {
@@ -87,7 +88,12 @@ class AdjustmentFields(TypedDict, total=False):
 
 
 @admin.register(LedgerEntry)
-class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmin[LedgerEntry, AdjustmentFields]):
+class LedgerAdmin(
+    SuggestingAdmin[LedgerEntry],
+    RefundButton[LedgerEntry],
+    ListExport[LedgerEntry],
+    AskingAdmin[LedgerEntry, AdjustmentFields],
+):
     list_display = (
         "booked_at",
         "when",
@@ -125,6 +131,12 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
         "identifier", "account", "type", "sum", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
+    suggested: ClassVar = {
+        "of_license": Kind.LICENSE,
+        "of_requester": Kind.REQUESTER,
+        "of_content": Kind.ITEM,
+        "license_type": Kind.LICENSE_TYPE,
+    }
     api_names = {
         "licenseId": "of_license",
         "decisionId": "of_decision",

@@ -104,7 +104,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
         is_new = policy._state.adding
         doing = request.POST.get("do")
         sent = request.POST.dict()
-        trial = TrialForm(request.POST if doing == "trial" else None, initial=sent)
+        trial = TrialForm(request.POST if doing == "trial" else None, sent, account_id=policy.account_id)
         asked = request.POST if doing == "replay" else None
         replay = ReplayOfNewForm(policy.account_id, asked, sent) if is_new else ReplayForm(asked, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")

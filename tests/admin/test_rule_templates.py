@@ -71,7 +71,9 @@ def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
 def offered_first(html):
     """Whether templates stand before the rules, and whether they are folded away below them."""
     before, _, after = html.partition("data-rules-list")
-    return 'value="template-paywall"' in before, bool(re.search(r"<details[^>]*>\s*<summary>Add from a template", after))
+    return 'value="template-paywall"' in before, bool(
+        re.search(r"<details[^>]*>\s*<summary>Add from a template", after)
+    )
 
 
 def test_templates_come_first_where_there_are_no_rules_and_are_folded_away_below_those_that_there_are(admin, account):
