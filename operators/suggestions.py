@@ -96,15 +96,11 @@ def requesters(asked: Question) -> list[Suggestion]:
 
 def customers(asked: Question) -> list[Suggestion]:
     """Requesters that are known; then the term itself as a new one, unless it is the id of one."""
-    known = requesters(asked)
-    may_tell = asked.may_see(Requester)
-    if (
-        asked.term
-        and may_tell
-        and not Requester.objects.filter(account=asked.account, requester_id=asked.term).exists()
-    ):
-        known.append(Suggestion(asked.term, f"New customer: {asked.term}"))
-    return known
+    if not asked.may_see(Requester):
+        return []
+    of_that_id = Requester.objects.filter(account=asked.account, requester_id=asked.term)
+    new = [Suggestion(asked.term, f"New customer: {asked.term}")] if asked.term and not of_that_id.exists() else []
+    return [*requesters(asked), *new]
 
 
 def tags(asked: Question) -> list[Suggestion]:
