@@ -21,6 +21,7 @@ from analytics.models import LedgerEntry
 from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
+from kit.values.currencies import in_full
 from operators.base.asking import AskingAdmin, Question
 from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_json, validated
@@ -207,7 +208,7 @@ class LedgerAdmin(
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
-                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {plain(abs(saved.amount))} {saved.currency} "
+                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at:%Y-%m-%d}.",
                 "The ledger keeps every entry: a mistake can only be balanced by another entry.",
             ],
@@ -226,7 +227,7 @@ class LedgerAdmin(
 
     @display(description="Amount", ordering="amount")
     def sum(self, entry: LedgerEntry) -> str:
-        return f"{plain(entry.amount)} {entry.currency}"
+        return in_full(entry.amount, entry.currency)
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
@@ -236,7 +237,7 @@ class LedgerAdmin(
 
 def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
     added = entries.order_by().values("currency").annotate(total=Sum("amount")).order_by("currency")
-    return [f"{plain(row['total'])} {row['currency']}" for row in added]
+    return [in_full(row["total"], row["currency"]) for row in added]
 
 
 def links(objects: Iterable[Model | None]) -> str:

@@ -266,9 +266,9 @@ def entries(account):
 @pytest.mark.parametrize(
     ("query", "total"),
     [
-        ({}, "15 EUR, 7 USD"),
-        ({"currency": "EUR"}, "15 EUR"),
-        ({"q": "org_b"}, "5 EUR, 7 USD"),
+        ({}, "15.00 EUR, 7.00 USD"),
+        ({"currency": "EUR"}, "15.00 EUR"),
+        ({"q": "org_b"}, "5.00 EUR, 7.00 USD"),
         ({"q": "x"}, "nothing"),
     ],
 )
