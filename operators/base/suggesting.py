@@ -8,10 +8,16 @@ from typing import ClassVar
 from django import forms
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 
+from operators.base.chosen_account import chosen_id
+from operators.base.currencies import booked_currencies, grouped_currencies
+from operators.base.fields import Currency
 from operators.base.mixins import AdminMixin, ModelT
+from operators.base.scope import request_scope
 
 SCRIPT = "operators/suggest.js"
+MOST_ACCOUNTS = 200  # whose words and currencies are offered
 
 
 class Kind(StrEnum):
@@ -57,4 +63,18 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         form = super().get_form(request, obj, change, **kwargs)
         account_id: str | None = getattr(obj, "account_id", None)
         form.base_fields |= suggesting(form.base_fields, self.suggested, account_id)
+        money = {name: field for name, field in form.base_fields.items() if isinstance(field, Currency)}
+        if money:
+            accounts = [account_id] if account_id else offered_ids(request)
+            choices = grouped_currencies(booked_currencies(accounts, timezone.now().date()))
+            for name, field in money.items():
+                form.base_fields[name] = own = deepcopy(field)
+                own.choices = choices
         return form
+
+
+def offered_ids(request: HttpRequest) -> list[str]:
+    """The accounts that a new object can belong to: the chosen one, or the first that the operator may see."""
+    if chosen := chosen_id(request):
+        return [chosen]
+    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])

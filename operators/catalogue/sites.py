@@ -21,6 +21,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
+from kit.values.currencies import in_full
 from licensing.edge.observed import Observed, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services

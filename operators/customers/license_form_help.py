@@ -14,23 +14,14 @@ from licensing.licenses.models import License
 from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
-from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.license_preview import preview
 from operators.customers.license_question import known_types
-
-MOST_ACCOUNTS = 200  # whose licence types are offered
 
 
 def account_of(request: HttpRequest, account_id: str) -> Account | None:
     """The account of that id, if the operator may see it."""
     return request_scope(request).accounts().filter(pk=account_id).first() if account_id else None
-
-
-def accounts_of(request: HttpRequest, held: License | None) -> list[str]:
-    """The accounts whose licence types are suggested: the licence's own, or those that a new one can belong to."""
-    if held is not None:
-        return [held.account_id]
-    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
@@ -54,7 +45,9 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         if "license_type" in form.base_fields:
-            form.base_fields["license_type"].widget = SuggestingInput(lambda: known_types(accounts_of(request, obj)))
+            form.base_fields["license_type"].widget = SuggestingInput(
+                lambda: known_types([obj.account_id] if obj is not None else offered_ids(request))
+            )
         return form
 
     def render_change_form(

@@ -50,6 +50,17 @@ def test_the_fields_name_what_they_suggest(admin, account, things):
     assert "data-account" not in admin.get(ADD).content.decode()  # nothing of one page is left on another
 
 
+@pytest.mark.parametrize("page", ["licensing_license", "analytics_ledgerentry"])
+def test_the_currencies_that_were_booked_are_offered_first(admin, account, page):
+    for currency in ("GBP", "EUR", "EUR"):
+        factories.license(account, f"org_{currency}", price_amount=Decimal(1), price_currency=currency)
+    fields = admin.get(reverse(f"admin:{page}_add")).context["adminform"].form.fields
+    field = fields.get("price_currency") or fields["currency"]
+    [_, (title, booked), (_, others)] = field.choices
+    assert (title, {code for code, _ in booked}) == ("Booked before", {"EUR", "GBP"})
+    assert ("EUR" in dict(others), "USD" in dict(others)) == (False, True)
+
+
 def test_the_preview_says_what_a_licence_covers_and_what_is_booked_now(admin, account, things):
     fields = {"account": account.pk, "requester_own_id": "org_newco", "price_amount": "100", "price_currency": "USD"}
     words = told(admin, **fields, tags="news\nsport", access_amount="0.05", access_currency="USD")
