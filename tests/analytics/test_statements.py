@@ -24,7 +24,7 @@ from analytics.models import (
 )
 from analytics.statements.checking import differences
 from analytics.statements.closing import close_due
-from licensing.demo.removal import remove_demo
+from licensing.account_deletion import delete_account
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 
@@ -229,7 +229,7 @@ def test_a_demo_goes_with_its_statements(db):
     account = factories.account(is_demo=True)
     ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
     close_due(datetime(2026, 2, 5, tzinfo=UTC))
-    remove_demo(account)
+    delete_account(account)
     assert (Statement.objects.count(), ClosedLine.objects.count()) == (0, 0)
 
 

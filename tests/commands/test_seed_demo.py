@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts.models import Account, ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry
+from licensing.account_deletion import in_order_of_deletion
 from licensing.content.models import Content
 from licensing.demo import account as demo_account
-from licensing.demo.removal import in_order_of_deletion
 from licensing.policies.decision import Reason
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
