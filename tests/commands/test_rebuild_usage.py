@@ -209,9 +209,9 @@ def test_months_that_agree_are_told_from_those_that_differ(account, events):
         call_command("rebuild_usage", "--check", stdout=out, stderr=progress)
     told = dict(line.split(": ", 1) for line in progress.getvalue().splitlines() if line[:4].isdigit())
     differ = {place: words for place, words in told.items() if words != "agrees"}
-    assert differ == {f"{row.hour:%Y-%m} of {account.pk}": "1 rows of hourlyusage differ"}
+    assert differ == {f"{row.hour:%Y-%m} of {account.pk}": "1 row of hourlyusage differ"}
     assert len(told) > 1
-    assert out.getvalue().strip() == "1 rows differ: 1 of hourlyusage"
+    assert out.getvalue().strip() == "1 row differs: 1 of hourlyusage"
 
 
 @pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])
