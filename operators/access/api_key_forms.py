@@ -137,7 +137,11 @@ def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
 
     class OfTerm(RotationForm):
         term = forms.ChoiceField(
-            choices=choices, initial=FRESH, widget=UnfoldAdminSelectWidget, label="The new key expires"
+            choices=choices,
+            initial=FRESH,
+            required=False,  # the form was opened before the key had an expiry, as one that is sent twice
+            widget=UnfoldAdminSelectWidget,
+            label="The new key expires",
         )
 
     return OfTerm

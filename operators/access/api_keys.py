@@ -145,7 +145,7 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
 
         def perform(fields: RotationFields) -> HttpResponse:
             overlap, new_id = fields["overlap_seconds"], fields["ticket"]
-            given: services.Expiry = {"expires_at": ends_of(key, now)[fields["term"]]} if "term" in fields else {}
+            given: services.Expiry = {"expires_at": ends_of(key, now)[fields["term"]]} if fields.get("term") else {}
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(

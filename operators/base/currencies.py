@@ -1,9 +1,9 @@
 """The currencies to choose from: those that something was booked in, and those that it can be converted to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet, Value
 
 from analytics.models import ExchangeRate, TierRevenue
 from analytics.rates.conversion import EURO, MOST_DAYS_OLD
@@ -14,16 +14,27 @@ RECENTLY = timedelta(days=90)
 
 def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
     """Those of the last 90 days, what was booked on most days first."""
-    recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENTLY, today))
-    found = recent.order_by().values("currency").annotate(days=Count("pk")).order_by("-days", "currency")
-    return [row["currency"] for row in found]
+    return [currency for currency, days in counted(booked(account_ids, today)) if days]
 
 
-def rated_currencies(today: date) -> list[str]:
-    """Those with an exchange rate that holds today, by code."""
+def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
+    """Those currencies, and those with an exchange rate that holds today, by code. One query."""
     rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MOST_DAYS_OLD, today))
-    found = set(rates.order_by().values_list("currency", flat=True).distinct())
-    return sorted(found | {EURO}) if found else []
+    rated = rates.order_by().values_list("currency", Value(0)).distinct()
+    found = counted(booked(account_ids, today).union(rated))
+    converted = {currency for currency, days in found if not days}
+    return [currency for currency, days in found if days], sorted(converted | {EURO}) if converted else []
+
+
+def booked(account_ids: Sequence[str], today: date) -> "QuerySet[TierRevenue, tuple[str, int]]":
+    """The currencies with the days of each."""
+    recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENTLY, today))
+    return recent.order_by().values_list("currency").annotate(days=Count("pk"))
+
+
+def counted(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """What has most days first."""
+    return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 def grouped_currencies(booked: Sequence[str]) -> list[tuple[str, object]]:
@@ -32,8 +43,3 @@ def grouped_currencies(booked: Sequence[str]) -> list[tuple[str, object]]:
     if not booked:
         return [("", "–"), *others]
     return [("", "–"), ("Booked before", [(code, code) for code in booked]), ("Others", others)]
-
-
-def offered_currencies(booked: Sequence[str], chosen: str, today: date) -> list[str]:
-    """Booked ones first; the chosen one is always among them."""
-    return list(dict.fromkeys([*booked, *rated_currencies(today), chosen]))

@@ -17,7 +17,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
-from operators.base.currencies import booked_currencies, offered_currencies
+from operators.base.currencies import booked_and_rated
 from operators.base.links import change_url, list_url
 from operators.overview.charts import share
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
@@ -61,13 +61,13 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         "webhooks": user.has_perm("accounts.view_webhookendpoint"),
         "licenses": user.has_perm("licensing.view_license"),
     }
-    codes = booked_currencies(choice.account_ids, now.date()) if sees["revenue"] else []
-    if codes and "currency" not in request.GET:
-        choice.currency = codes[0]
+    used, rated = booked_and_rated(choice.account_ids, now.date()) if sees["revenue"] else ([], [])
+    if used and "currency" not in request.GET:
+        choice.currency = used[0]
     context |= {
         "choice": choice,
         "periods": [(period, LABELS[period]) for period in PERIODS],
-        "currencies": offered_currencies(codes, choice.currency, now.date()) if sees["revenue"] else [],
+        "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
         "most_accounts": MOST_ACCOUNTS,
         "sees": sees,
         "now": now,

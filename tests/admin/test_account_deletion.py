@@ -57,7 +57,6 @@ def test_an_account_is_deleted_with_all_that_is_its_own_and_nothing_else(admin, 
     assert (entry.resource_id, entry.actor_type) == (account.pk, "operator")
 
 
-@pytest.mark.both_ways
 def test_its_keys_are_refused_at_once(admin, account, used):
     submit(admin, page_of(account), name=account.name)
     for reply in (ApiClient(used).get("/v1/content"), ApiClient(used).post("/v1/access/check", {})):

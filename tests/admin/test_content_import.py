@@ -281,10 +281,10 @@ def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
 
 
 def test_columns_chosen_before_a_login_are_chosen_after_it(admin, account, bring):
-    address = bring("code,name\nm-1,Markets\n")
+    address = bring("externalId,name\nm-1,Markets\n")
     values = form_values(admin.get(address).content.decode())
     html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
-    assert (values["externalId"], form_values(html)["externalId"]) == (["code"], ["name"])
+    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
     assert not Content.objects.exists()
 
 

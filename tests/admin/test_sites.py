@@ -101,7 +101,7 @@ def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, accou
 
 def test_the_page_says_of_how_many_the_revenue_is():
     report = Observed(total=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")})
-    assert ("Revenue at stake", "2.5 EUR (of the newest 1,000)") in observed_facts(report)
+    assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report)
 
 
 def test_policies_and_documents_are_shown_side_by_side(admin, account):
