@@ -24,6 +24,25 @@ DAYS_OF_A_MONTH = 30
 
 
 @dataclass(frozen=True)
+class Booked:
+    """What was booked in a window, and in the one of equal length just before; nothing is converted."""
+
+    sums: list[Sum]
+    former: list[Sum]
+
+    def by_currency(self) -> dict[str, tuple[Decimal, Decimal]]:
+        """The totals of both by currency, in the order of their codes."""
+        of = {
+            code: (Decimal(0), Decimal(0)) for code in sorted({code for _, _, code, _ in [*self.sums, *self.former]})
+        }
+        for _, _, code, amount in self.sums:
+            of[code] = (PRECISION.add(of[code][0], amount), of[code][1])
+        for _, _, code, amount in self.former:
+            of[code] = (of[code][0], PRECISION.add(of[code][1], amount))
+        return of
+
+
+@dataclass(frozen=True)
 class Earner:
     """An item with its title, or a requester (by the caller's own id) with a name."""
 
@@ -47,11 +66,15 @@ class RevenueReport:
 
     @property
     def change_percent(self) -> Decimal | None:
-        """The change from `before` to `total` in percent; None if `before` was 0."""
-        if not self.before:
-            return None
-        change = PRECISION.subtract(self.total, self.before)
-        return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(self.before))
+        return change_percent(self.total, self.before)
+
+
+def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
+    """The change from `before` to `total` in percent; None if `before` was 0."""
+    if not before:
+        return None
+    change = PRECISION.subtract(total, before)
+    return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(before))
 
 
 def first_entry(accounts: Sequence[str]) -> datetime | None:
@@ -62,14 +85,23 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
     return earliest
 
 
-def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: datetime) -> RevenueReport:
-    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
-
-    All figures come from one snapshot except the two top lists, which may include entries added a moment later.
-    """
+def booked(accounts: Sequence[str], window: Window) -> Booked:
     span = Span(window.start, window.end)
     before = Span(window.start - (window.end - window.start), window.start)
-    sums, former = sums_by_tier(accounts, span), sums_by_tier(accounts, before)
+    return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+
+
+def revenue_report(
+    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: Booked | None = None
+) -> RevenueReport:
+    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
+
+    `of` is what `booked` has found of them. All figures come from one snapshot except the two top lists, which may
+    include entries added a moment later.
+    """
+    span = Span(window.start, window.end)
+    found = of or booked(accounts, window)
+    sums, former = found.sums, found.former
     rates = rates_for([*sums, *former], currency)
 
     series = dict.fromkeys(window.buckets(), Decimal(0))

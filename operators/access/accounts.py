@@ -21,6 +21,7 @@ from accounts import services
 from accounts.key_states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.stale_forms import state_digest
@@ -59,6 +60,7 @@ class PlanFields(TypedDict):
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     account_field = "pk"
+    empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
     search_fields = ("name",)

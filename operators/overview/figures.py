@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
-from typing import TypedDict
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry, TierRevenue
-from analytics.revenue.report import Earner, RevenueReport, revenue_of_day, revenue_report
+from analytics.revenue.report import Booked, Earner, change_percent, revenue_of_day, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
 from analytics.usage.report import usage_report
@@ -23,7 +22,7 @@ from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import list_url
-from operators.overview.charts import Chart, draw, share
+from operators.overview.charts import Chart, Column, Row, decisions_chart, share
 from operators.overview.choice import Choice
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
@@ -40,34 +39,14 @@ class BarRow(Struct, frozen=True):
     figure_link: str = ""  # to a list of what the figure counts
 
 
-class Bucket(TypedDict):
-    date: str
-    requests: int
-    allowed: int
-    denied: int
-
-
 @dataclass(frozen=True)
 class UsageFigures:
     summary: Mapping[str, int]
+    denials: Mapping[str, int]  # by reason
     chart: Chart | None
-    series: list[Bucket]
     reasons: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
-    group_by: str
-
-    @property
-    def first(self) -> str:
-        return str(self.series[0]["date"])
-
-    @property
-    def last(self) -> str:
-        return str(self.series[-1]["date"])
-
-    @property
-    def highest(self) -> str:
-        return f"{max(bucket['requests'] for bucket in self.series):,}"
 
 
 @dataclass(frozen=True)
@@ -79,19 +58,9 @@ class RevenueFigures:
     today: str
     yesterday: str
     chart: Chart | None
-    series: list[tuple[str, str]]
-    highest: str
     tiers: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
-
-    @property
-    def first(self) -> str:
-        return self.series[0][0]
-
-    @property
-    def last(self) -> str:
-        return self.series[-1][0]
 
 
 @dataclass(frozen=True)
@@ -110,17 +79,13 @@ def window_of(choice: Choice, now: datetime) -> Window:
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     report = usage_report(choice.account_ids, window)
     shown = {**choice.account_filter, **days_of("created", window)}
-    bars = [
-        (
-            f"{bucket['date']}: {bucket['allowed']:,} allowed, {bucket['denied']:,} denied",
-            (("allowed", bucket["allowed"]), ("denied", bucket["denied"])),
-        )
-        for bucket in report["timeSeries"]
+    days = [
+        (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
     ]
     return UsageFigures(
         summary=report["summary"],
-        chart=draw(bars),
-        series=report["timeSeries"],
+        denials={row["reason"]: row["count"] for row in report["byDenialReason"]},
+        chart=decisions_chart(window.group_by, days),
         reasons=[
             BarRow(
                 Reason(row["reason"]).words,
@@ -137,7 +102,6 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         requesters=top(
             choice, shown, [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]], Requester
         ),
-        group_by=window.group_by,
     )
 
 
@@ -187,9 +151,9 @@ class Links:
         return BarRow(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
 
 
-def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
+def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked) -> RevenueFigures | MissingRate:
     try:
-        report = revenue_report(choice.account_ids, window, choice.currency, now)
+        report = revenue_report(choice.account_ids, window, choice.currency, now, found)
         if window.group_by == "day":
             (_, yesterday), (_, today) = report.series[-2:]
         else:
@@ -200,18 +164,17 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
-    labels = [(str(window.label(bucket)), amount) for bucket, amount in report.series]
-    bars = [(f"{label}: {shown(amount)} {choice.currency}", [("revenue", amount)]) for label, amount in labels]
+    rows = [Row(bucket.date(), (shown(amount),)) for bucket, amount in report.series]
+    columns = [Column(choice.currency, "revenue")]
+    is_drawn = any(amount for _, amount in report.series)
     return RevenueFigures(
         total=shown(report.total),
-        change=change_of(report),
+        change=told_change(report.total, report.before),
         before=shown(report.before),
         projected=shown(report.projected_monthly),
         today=shown(today),
         yesterday=shown(yesterday),
-        chart=draw(bars),
-        series=[(label, shown(amount)) for label, amount in labels],
-        highest=shown(max(amount for _, amount in labels)),
+        chart=Chart("Revenue", choice.currency, window.group_by, columns, rows) if is_drawn else None,
         tiers=[
             BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
@@ -221,8 +184,9 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
     )
 
 
-def change_of(report: RevenueReport) -> str:
-    change = report.change_percent
+def told_change(total: Decimal, before: Decimal) -> str:
+    """In per cent, with its sign; empty where there was nothing before."""
+    change = change_percent(total, before)
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
