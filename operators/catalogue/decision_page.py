@@ -34,7 +34,8 @@ class Verdict(Struct, frozen=True):
     requester: Named
     item: Named
     policy: Named | None  # `id` is its version
-    rule: str  # as a sentence; empty where none matched
+    rule: str  # as "Rule 2"; empty where none matched
+    sentence: str  # what it says
     side: Side
     entry: str  # the list with the entry of its charge; empty for operators who may not see it
 
@@ -77,7 +78,8 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
         requester=Named(str(requester), requester.requester_id, change_url(requester)),
         item=Named(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
         policy=policy_of(event),
-        rule=f"Rule {rule.index}: {describe(rules[rule.index])}" if rule is not None else "",
+        rule=f"Rule {rule.index}" if rule is not None else "",
+        sentence=describe(rules[rule.index]) if rule is not None else "",
         side=side,
         entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
     )
@@ -113,7 +115,9 @@ def why(event: AccessEvent, answer: Answer) -> str:
         words = Reason(event.reason).words
         return f"{words[:1].upper()}{words[1:]}."
     if answer.decision.rule is not None:
-        return f"Rule {answer.decision.rule.index} allows it."
+        held = answer.decision.license
+        by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
+        return f"Rule {answer.decision.rule.index} allows it{by}."
     if mode_of(answer.policy, answer.facts) == Mode.DISABLED:
         return "The policy or the site was disabled, so nothing was evaluated."
     return "No rule matched, and the policy allows what none of its rules decides."

@@ -58,9 +58,9 @@ class Notice(Struct, frozen=True):
 
 
 def earned(choice: Choice, window: Window, found: Booked) -> list[Earned]:
-    """By currency, the chosen one first."""
+    """By currency, those that earned before those that did not, the chosen one first."""
     shown = {**choice.account_filter, **days_of("occurred_at", window)}
-    totals = sorted(found.by_currency().items(), key=lambda one: (one[0] != choice.currency, one[0]))
+    totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
     return [
         Earned(
             f"{round_to_minor_unit(total, code):,f} {code}",
