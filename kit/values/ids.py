@@ -56,6 +56,22 @@ def hex_of(prefix: str, text: str) -> str:
     return (decode(prefix, text) or b"").hex()
 
 
+def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], list[str]]:
+    """The texts of `count` ids of that moment since 1970, at most 1024, and their UUIDs in hex.
+
+    They are counted up from one UUIDv7: they sort in their order, and each costs a fraction of one by itself.
+    """
+    drawn = uuid7(nanoseconds=nanoseconds).bytes
+    if count == 1:
+        return [encode(prefix, drawn)], [drawn.hex()]
+    last = int.from_bytes(drawn) & 1023  # what the last pair of digits stands for
+    first = min(last, 1024 - count)
+    base = int.from_bytes(drawn) - last + first
+    start = encode(prefix, drawn)[:-2]
+    texts = [start + pair for pair in PAIRS[first : first + count]]
+    return texts, [f"{value:032x}" for value in range(base, base + count)]
+
+
 def new_id(prefix: str) -> str:
     return encode(prefix, uuid7().bytes)
 

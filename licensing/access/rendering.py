@@ -8,8 +8,8 @@ from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
+from licensing.access.answers import Answer, Shared
 from licensing.access.bodies import Check
-from licensing.access.decisions import Answer, Shared
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
 

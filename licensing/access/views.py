@@ -19,9 +19,9 @@ from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from kit.rest.sparse import picked, wanted_fields
 from kit.values.json_values import Rendered
+from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import check_access
-from licensing.access.decisions import Answer
 from licensing.access.event_loop.metrics import count_reply
 from licensing.access.filters import DecisionFilters
 from licensing.access.license_tokens import presented, verify_now

@@ -118,6 +118,24 @@ def test_a_rules_limit_holds_within_a_batch(batch, account):
     assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
 
 
+def test_a_rules_limit_counts_in_the_order_of_the_checks_whatever_their_items(batch, account):
+    policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}})
+    article, video = (factories.content(account, policy_id=policy.pk, type=kind).pk for kind in ("article", "video"))
+    named = [article, video, article, video, article]
+    reply = batch([{"contentId": item} for item in named], requester="org")
+    assert [one["contentId"] for one in reply["data"]] == named
+    assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
+    assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
+
+
+def test_the_ids_of_a_batch_are_in_the_order_of_the_checks(batch, account, item):
+    other = factories.content(account, policy_id=item.policy_id, type="video")
+    made = [
+        one["id"] for one in batch([{"contentId": item.pk}, {"contentId": other.pk}] * 20, requester="org")["data"]
+    ]
+    assert made == sorted(set(made))
+
+
 def test_100_checks_are_taken(batch, item):
     assert batch([{"correlationId": "x" * 255}] * 100, contentId=item.pk, requester="org")["totalCount"] == 100
 

@@ -27,8 +27,8 @@ from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
-from licensing.access.decisions import Answer
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines

@@ -79,13 +79,13 @@ def count_failed_commit() -> None:
     failures.values[0] += 1
 
 
-def count_commit(seconds: float, outcomes: Sequence[Sequence[Outcome]]) -> None:
+def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[int]) -> None:
+    """`sizes` are the numbers of decisions that the outcomes are of."""
     commits.observe(0, seconds)
-    batches.observe(0, sum(map(len, outcomes)))
-    for of_request in outcomes:
-        for outcome in of_request:
-            if outcome.stale:
-                (postponed if outcome.retry else stale).values[0] += 1
+    batches.observe(0, sum(sizes))
+    for outcome, size in zip(outcomes, sizes, strict=True):
+        if outcome.stale:
+            (postponed if outcome.retry else stale).values[0] += size
 
 
 # --- In threads ------------------------------------------------------------------------------------------------------
