@@ -14,7 +14,7 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import Span, Weights
-from analytics.revenue.sums import Sum, names, sums_by_tier, top_earners
+from analytics.revenue.sums import Key, Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
@@ -44,8 +44,9 @@ class Booked:
 
 @dataclass(frozen=True)
 class Earner:
-    """An item with its title, or a requester (by the caller's own id) with a name."""
+    """An item with its title, or a requester (by the caller's own id) with a name; `key` is its row's."""
 
+    key: Key
     id: str
     name: str | None
     revenue: Decimal
@@ -86,9 +87,13 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
 
 
 def booked(accounts: Sequence[str], window: Window) -> Booked:
-    span = Span(window.start, window.end)
-    before = Span(window.start - (window.end - window.start), window.start)
-    return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+    earliest = window.start - (window.end - window.start)
+    if window.start != midnight(window.start):
+        span, before = Span(window.start, window.end), Span(earliest, window.start)
+        return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+    sums = sums_by_tier(accounts, Span(earliest, window.end))  # of days, which are in either
+    first = window.start.date()
+    return Booked([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
 
 
 def revenue_report(
@@ -128,9 +133,9 @@ def revenue_report(
     )
 
 
-def revenue_of_day(accounts: Sequence[str], day: datetime, currency: str) -> tuple[Decimal, Decimal]:
-    """What a UTC day (its midnight) and the one before it earned. Raises InvalidRequest where a rate is missing."""
-    sums = sums_by_tier(accounts, Span(day - DAY, day + DAY))
+def revenue_of_day(found: Booked, day: datetime, currency: str) -> tuple[Decimal, Decimal]:
+    """What a UTC day (its midnight) of a window and the one before it earned. Raises InvalidRequest without a rate."""
+    sums = [one for one in found.sums if day - DAY <= datetime.combine(one[1], time.min, UTC) <= day]
     rates = rates_for(sums, currency)
     worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
     return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
@@ -155,7 +160,7 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
 def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
-    earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
+    earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda one: (-one.revenue, one.id))
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.access.decisions import Answer
+from licensing.access.answers import Answer
 from licensing.policies.decision import Reason, mode_of
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode

@@ -1,5 +1,6 @@
 """The overview's figures: those of the API's reports, formatted for a page."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -9,7 +10,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from msgspec import Struct
 
-from analytics.models import AccessEvent, LedgerEntry, TierRevenue
+from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import Booked, Earner, change_percent, revenue_of_day, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
@@ -119,36 +120,44 @@ def top(
 ) -> list[BarRow]:
     """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first."""
     largest = rows[0][2] if rows else 0
-    link = Links(choice, model, [api_id for api_id, _, _ in rows], AccessEvent, shown)
-    return [link.row(api_id, name, f"{requests:,}", share(requests, largest)) for api_id, name, requests in rows]
+    filters = filters_by_id(choice, model, [api_id for api_id, _, _ in rows])
+    return [
+        ranked_row(
+            choice,
+            model,
+            (api_id, name),
+            f"{requests:,}",
+            share(requests, largest),
+            list_url(AccessEvent, **shown, **filters[api_id]) if api_id in filters else "",
+        )
+        for api_id, name, requests in rows
+    ]
 
 
-class Links:
-    """Rows about items or requesters, with links to them and to their decisions or entries."""
+def filters_by_id(
+    choice: Choice, model: type[Content | Requester], api_ids: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """The filters of the list of decisions by ids; without requesters whose id several of the accounts have."""
+    if model is Content:
+        return {api_id: {"content__id__exact": api_id} for api_id in api_ids}
+    found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
+    rows = list(found.values_list("pk", "requester_id"))
+    times = Counter(api_id for _, api_id in rows)
+    return {api_id: {"requester__id__exact": str(pk)} for pk, api_id in rows if times[api_id] == 1}
 
-    def __init__(
-        self,
-        choice: Choice,
-        model: type[Content | Requester],
-        api_ids: Sequence[str],
-        listed: type[AccessEvent | LedgerEntry],
-        shown: dict[str, str],
-    ) -> None:
-        self.choice, self.model, self.listed, self.shown = choice, model, listed, shown
-        self.filters: dict[str, list[dict[str, str]]] = {}
-        if model is Requester:  # several accounts may have a requester with the same id
-            found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
-            for pk, requester_id in found.values_list("pk", "requester_id"):
-                self.filters.setdefault(requester_id, []).append({"requester__id__exact": str(pk)})
-        elif listed is AccessEvent:
-            self.filters = {api_id: [{"content__id__exact": api_id}] for api_id in api_ids}
 
-    def row(self, api_id: str, name: str | None, figure: str, part: str) -> BarRow:
-        """With a requester's id beside the name: unlike an item's, the caller has chosen it."""
-        filters = self.filters.get(api_id, [])
-        figure_link = list_url(self.listed, **self.shown, **filters[0]) if len(filters) == 1 else ""
-        link = list_url(self.model, q=api_id, **self.choice.account_filter)
-        return BarRow(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
+def ranked_row(
+    choice: Choice,
+    model: type[Content | Requester],
+    of: tuple[str, str | None],
+    figure: str,
+    part: str,
+    figure_link: str,
+) -> BarRow:
+    """`of` are id and name. A requester's id stands beside the name: unlike an item's, the caller has chosen it."""
+    api_id, name = of
+    link = list_url(model, q=api_id, **choice.account_filter)
+    return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
 
 
 def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked) -> RevenueFigures | MissingRate:
@@ -157,9 +166,9 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked
         if window.group_by == "day":
             (_, yesterday), (_, today) = report.series[-2:]
         else:
-            today, yesterday = revenue_of_day(choice.account_ids, midnight(now), choice.currency)
+            today, yesterday = revenue_of_day(found, midnight(now), choice.currency)
     except InvalidRequest as error:
-        return missing_rate(choice, window, error.message)
+        return missing_rate(choice, found, error.message)
 
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
@@ -199,18 +208,22 @@ def earners(
 ) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
     filters = {**choice.account_filter, **days_of("occurred_at", window)}
-    link = Links(choice, model, [one.id for one in ranked], LedgerEntry, filters)
-    return [link.row(one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
+    return [
+        ranked_row(
+            choice,
+            model,
+            (one.id, one.name),
+            shown(one.revenue),
+            share(one.revenue, largest),
+            list_url(LedgerEntry, **filters, requester__id__exact=str(one.key)) if model is Requester else "",
+        )
+        for one in ranked
+    ]
 
 
-def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:
+def missing_rate(choice: Choice, found: Booked, message: str) -> MissingRate:
     """Suggests the currency of the bookings if there is just one: it needs no rates."""
-    booked = TierRevenue.objects.filter(
-        account_id__in=choice.account_ids,
-        day__gte=(window.start - (window.end - window.start)).date(),
-        day__lt=window.end.date(),
-    )
-    codes = list(booked.values_list("currency", flat=True).distinct().order_by()[:2])
+    codes = list(found.by_currency())
     if len(codes) != 1:
         return MissingRate(message, "", "")
     return MissingRate(message, codes[0], f"{reverse('admin:index')}?{urlencode(choice.query(currency=codes[0]))}")

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Subquery, Value
+from django.db.models.functions import Coalesce, TruncSecond
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -16,8 +17,7 @@ from kit.values import ids
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
 from licensing.policies.decision import UNMET_DEMAND, Reason
-from licensing.requesters.models import Requester
-from operators.base.links import change_url, list_url
+from operators.base.links import list_url
 from operators.overview.choice import Choice
 from operators.overview.figures import days_of, told_change
 
@@ -40,6 +40,16 @@ class RefusedRequester(Struct, frozen=True):
     count: str
     decisions: str
     issue: str  # the way to a licence; empty for operators who issue none
+
+
+class RefusedCount(Struct, frozen=True):
+    """How often a requester was refused; `since` is the second in which what was counted begins."""
+
+    requester: int
+    id: str
+    name: str | None
+    count: int
+    since: datetime | None  # None for all of the window
 
 
 class Refused(Struct, frozen=True):
@@ -78,43 +88,34 @@ def refused(request: HttpRequest, choice: Choice, window: Window, denials: Mappi
     if not counts:
         return Refused(0, "", [], [], None)
     shown = {**choice.account_filter, **days_of("created", window)}
-    scanned, since = newest_decisions(choice.account_ids, window)
-    if since is not None:
-        shown_of_requesters = {**shown, "created_from_0": f"{since:%Y-%m-%d}", "created_from_1": f"{since:%H:%M:%S}"}
-    else:
-        shown_of_requesters = shown
+    requesters = refused_requesters(choice.account_ids, window)
+    since = requesters[0].since if requesters else None
+    begin = {"created_from_0": f"{since:%Y-%m-%d}", "created_from_1": f"{since:%H:%M:%S}"} if since else {}
+    issues = request.user.has_perm("licensing.add_license")
     return Refused(
         count=sum(count for _, count in counts),
         link=list_url(AccessEvent, outcome="unmet_demand", **shown),
         reasons=[
             (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **shown)) for reason, count in counts
         ],
-        requesters=refused_requesters(scanned, shown_of_requesters, request.user.has_perm("licensing.add_license")),
+        requesters=[refused_row(one, {**shown, **begin}, issues) for one in requesters],
         since=since,
     )
 
 
-def refused_requesters(scanned: QuerySet[AccessEvent], shown: dict[str, str], issues: bool) -> list[RefusedRequester]:
-    """Who was refused most, with links to just these decisions."""
-    denials = scanned.filter(reason__in=UNMET_DEMAND).order_by()
-    groups = denials.values_list("requester_id").annotate(count=Count("pk")).order_by("-count", "requester_id")
-    counts: dict[int, int] = dict(groups[:MOST_REQUESTERS])
-    found = Requester.objects.in_bulk(list(counts)) if counts else {}
-    return [
-        RefusedRequester(
-            str(requester),
-            change_url(requester),
-            f"{count:,}",
-            list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=str(number), **shown),
-            reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
-        )
-        for number, count in counts.items()
-        if (requester := found.get(number))
-    ]
+def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
+    number = str(found.requester)
+    return RefusedRequester(
+        name=found.name or found.id,
+        link=reverse("admin:licensing_requester_change", args=[number]),
+        count=f"{found.count:,}",
+        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **shown),
+        issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
+    )
 
 
-def newest_decisions(account_ids: Sequence[str], window: Window) -> tuple[QuerySet[AccessEvent], datetime | None]:
-    """The accounts' decisions among the newest MOST_SCANNED, and the second since when; None for all of the window.
+def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
+    """Who was refused most among the newest MOST_SCANNED decisions.
 
     Of one account these are its own, which an index has in order. Of several they are the newest of all accounts, so
     that no more is read where others are busier.
@@ -123,12 +124,17 @@ def newest_decisions(account_ids: Sequence[str], window: Window) -> tuple[QueryS
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     own = events.filter(account_id__in=list(account_ids))
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
-    oldest = in_order.values_list("pk", "created")[MOST_SCANNED - 1 : MOST_SCANNED].first()
-    if oldest is None:
-        return own, None
-    since = oldest[1].replace(microsecond=0) + timedelta(seconds=1)
-    bounded = own.filter(created__gte=since)
-    return (bounded if len(account_ids) == 1 else bounded.filter(pk__gte=oldest[0])), since
+    oldest = in_order[MOST_SCANNED - 1 : MOST_SCANNED]
+    since = TruncSecond(Subquery(oldest.values("created"))) + timedelta(seconds=1)
+    bounded = own.filter(
+        created__gte=Coalesce(since, Value(window.start)),
+        pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
+    )
+    denials = bounded.filter(reason__in=UNMET_DEMAND).order_by()
+    groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
+        count=Count("pk"), since=since
+    )
+    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MOST_REQUESTERS]]
 
 
 class Attention(Struct, frozen=True):
