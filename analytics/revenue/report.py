@@ -14,7 +14,7 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import Span, Weights
-from analytics.revenue.sums import Sum, names, sums_by_tier, top_earners
+from analytics.revenue.sums import Key, Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
@@ -24,9 +24,29 @@ DAYS_OF_A_MONTH = 30
 
 
 @dataclass(frozen=True)
-class Earner:
-    """An item with its title, or a requester (by the caller's own id) with a name."""
+class Booked:
+    """What was booked in a window, and in the one of equal length just before; nothing is converted."""
 
+    sums: list[Sum]
+    former: list[Sum]
+
+    def by_currency(self) -> dict[str, tuple[Decimal, Decimal]]:
+        """The totals of both by currency, in the order of their codes."""
+        of = {
+            code: (Decimal(0), Decimal(0)) for code in sorted({code for _, _, code, _ in [*self.sums, *self.former]})
+        }
+        for _, _, code, amount in self.sums:
+            of[code] = (PRECISION.add(of[code][0], amount), of[code][1])
+        for _, _, code, amount in self.former:
+            of[code] = (of[code][0], PRECISION.add(of[code][1], amount))
+        return of
+
+
+@dataclass(frozen=True)
+class Earner:
+    """An item with its title, or a requester (by the caller's own id) with a name; `key` is its row's."""
+
+    key: Key
     id: str
     name: str | None
     revenue: Decimal
@@ -47,11 +67,15 @@ class RevenueReport:
 
     @property
     def change_percent(self) -> Decimal | None:
-        """The change from `before` to `total` in percent; None if `before` was 0."""
-        if not self.before:
-            return None
-        change = PRECISION.subtract(self.total, self.before)
-        return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(self.before))
+        return change_percent(self.total, self.before)
+
+
+def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
+    """The change from `before` to `total` in percent; None if `before` was 0."""
+    if not before:
+        return None
+    change = PRECISION.subtract(total, before)
+    return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(before))
 
 
 def first_entry(accounts: Sequence[str]) -> datetime | None:
@@ -62,14 +86,27 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
     return earliest
 
 
-def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: datetime) -> RevenueReport:
+def booked(accounts: Sequence[str], window: Window) -> Booked:
+    earliest = window.start - (window.end - window.start)
+    if window.start != midnight(window.start):
+        span, before = Span(window.start, window.end), Span(earliest, window.start)
+        return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+    sums = sums_by_tier(accounts, Span(earliest, window.end))  # of days, which are in either
+    first = window.start.date()
+    return Booked([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
+
+
+def revenue_report(
+    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: Booked | None = None
+) -> RevenueReport:
     """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
 
-    All figures come from one snapshot except the two top lists, which may include entries added a moment later.
+    `of` is what `booked` has found of them. All figures come from one snapshot except the two top lists, which may
+    include entries added a moment later.
     """
     span = Span(window.start, window.end)
-    before = Span(window.start - (window.end - window.start), window.start)
-    sums, former = sums_by_tier(accounts, span), sums_by_tier(accounts, before)
+    found = of or booked(accounts, window)
+    sums, former = found.sums, found.former
     rates = rates_for([*sums, *former], currency)
 
     series = dict.fromkeys(window.buckets(), Decimal(0))
@@ -96,9 +133,9 @@ def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: 
     )
 
 
-def revenue_of_day(accounts: Sequence[str], day: datetime, currency: str) -> tuple[Decimal, Decimal]:
-    """What a UTC day (its midnight) and the one before it earned. Raises InvalidRequest where a rate is missing."""
-    sums = sums_by_tier(accounts, Span(day - DAY, day + DAY))
+def revenue_of_day(found: Booked, day: datetime, currency: str) -> tuple[Decimal, Decimal]:
+    """What a UTC day (its midnight) of a window and the one before it earned. Raises InvalidRequest without a rate."""
+    sums = [one for one in found.sums if day - DAY <= datetime.combine(one[1], time.min, UTC) <= day]
     rates = rates_for(sums, currency)
     worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
     return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
@@ -123,7 +160,7 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
 def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
-    earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
+    earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda one: (-one.revenue, one.id))
 
 
