@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
@@ -279,7 +279,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
         text = f"The form was sent twice, and made this {self.opts.verbose_name} once."
         self.message_user(request, text, messages.WARNING)
-        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", quote(pk))
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", pk)
 
     def get_form(
         self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object

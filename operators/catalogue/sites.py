@@ -21,7 +21,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from kit.values.decimals import plain
+from kit.values.currencies import in_full
 from licensing.edge.observed import Observed, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
@@ -58,7 +58,7 @@ def observed_facts(report: Observed) -> list[tuple[str, str]]:
 
 
 def priced(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(f"{plain(amount)} {currency}" for currency, amount in sorted(sums.items()))
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 class SiteRule(TypedDict):

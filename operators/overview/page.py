@@ -19,7 +19,7 @@ from analytics.revenue.report import booked
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
-from kit.values.currencies import CURRENCIES
+from operators.base.currencies import booked_and_rated
 from operators.base.links import change_url, list_url
 from operators.overview.charts import CHART_FILES, share
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
@@ -64,10 +64,13 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         "webhooks": user.has_perm("accounts.view_webhookendpoint"),
         "licenses": user.has_perm("licensing.view_license"),
     }
+    used, rated = booked_and_rated(choice.account_ids, now.date()) if sees["revenue"] else ([], [])
+    if used and "currency" not in request.GET:
+        choice.currency = used[0]
     context |= {
         "choice": choice,
         "periods": [(period, LABELS[period]) for period in PERIODS],
-        "currencies": CURRENCIES if choice.currency in CURRENCIES else [choice.currency, *CURRENCIES],
+        "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
         "most_accounts": MOST_ACCOUNTS,
         "sees": sees,
         "now": now,

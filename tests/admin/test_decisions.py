@@ -183,6 +183,13 @@ def test_an_allowed_decision_tells_its_licence_and_its_charge(admin, decide, acc
     assert "0.05 USD" in told
 
 
+def test_the_limit_of_a_rule_is_told_in_plain_words(admin, api, account):
+    limited = {**factories.ALLOW_ALL, "rateLimit": {"requests": 5, "period": "hour"}}
+    item = factories.content(account, policy_id=factories.policy(account, limited).pk)
+    decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})["id"]
+    assert "5 an hour" in page(admin, decision)
+
+
 def test_a_decision_on_an_item_that_is_gone_is_still_shown(admin, decide):
     decision = decide()
     content_services.delete_content(decide.item)

@@ -156,6 +156,29 @@ def test_another_currency_is_what_the_api_converts_to(admin, api, busy):
     assert number(page(admin, currency="GBP"), "revenue-total") == report["summary"]["total"] == 19.04
 
 
+def offered(reply):
+    options = re.search(r'<select id="choice-currency"[^>]*>(.*?)</select>', reply.content.decode(), re.S).group(1)
+    return re.findall(r"<option(?: selected)?>([A-Z]{3})", options)
+
+
+def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin, account, clock):  # noqa: F811
+    for currency, days in (("GBP", [1]), ("EUR", [1, 2])):
+        for day in days:
+            ledger.add(account, "5", currency=currency, occurred_at=clock.now - timedelta(days=day))
+    assert offered(page(admin)) == ["EUR", "GBP"]
+    ExchangeRate.objects.create(currency="USD", day="2026-03-03", rate="1.25")
+    ExchangeRate.objects.create(currency="JPY", day="2025-03-03", rate="150")  # no longer
+    assert offered(page(admin)) == ["EUR", "GBP", "USD"]
+    assert offered(page(admin, currency="CHF")) == ["EUR", "GBP", "USD", "CHF"]
+
+
+def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, clock):  # noqa: F811
+    ledger.add(account, "5", currency="GBP", occurred_at=clock.now - timedelta(days=1))
+    shown = page(admin)
+    assert "Revenue in GBP" in strip_tags(shown.content.decode())
+    assert figure(shown, "revenue-total") == "5.00"
+
+
 def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     shown = page(admin, currency="GBP", period="7d")
     text = shown.content.decode()
