@@ -4,9 +4,9 @@ Every entry is converted at the rate of its own day. Nothing is rounded here: fi
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 from django.db.models import Min
@@ -61,6 +61,7 @@ class RevenueReport:
     before: Decimal  # the total of the window of equal length just before
     projected_monthly: Decimal
     series: list[tuple[datetime, Decimal]]  # by the beginning of each bucket
+    by_day: Mapping[date, Decimal]  # without days of no entries
     by_license_type: dict[str, Decimal]  # the largest first
     by_requester: list[Earner]
     by_content: list[Earner]
@@ -111,11 +112,13 @@ def revenue_report(
 
     series = dict.fromkeys(window.buckets(), Decimal(0))
     tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
+    days: defaultdict[date, Decimal] = defaultdict(Decimal)
     for tier, day, code, amount in sums:
         worth = rates.convert(amount, code, currency, day)
         bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
         series[bucket] = PRECISION.add(series[bucket], worth)
         tiers[tier] = PRECISION.add(tiers[tier], worth)
+        days[day] = PRECISION.add(days[day], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
     total = add(series.values())
@@ -127,18 +130,11 @@ def revenue_report(
         before=add(rates.convert(amount, code, currency, day) for _, day, code, amount in former),
         projected_monthly=projected(total, window, now),
         series=list(series.items()),
+        by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
         by_requester=top("requester", accounts, span, weights, currency),
         by_content=top("content", accounts, span, weights, currency),
     )
-
-
-def revenue_of_day(found: Booked, day: datetime, currency: str) -> tuple[Decimal, Decimal]:
-    """What a UTC day (its midnight) of a window and the one before it earned. Raises InvalidRequest without a rate."""
-    sums = [one for one in found.sums if day - DAY <= datetime.combine(one[1], time.min, UTC) <= day]
-    rates = rates_for(sums, currency)
-    worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
-    return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
 
 
 def add(amounts: Iterable[Decimal]) -> Decimal:

@@ -11,11 +11,11 @@ from django.urls import reverse
 from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.report import Booked, Earner, change_percent, revenue_of_day, revenue_report
+from analytics.revenue.report import Booked, Earner, change_percent, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
 from analytics.usage.report import usage_report
-from analytics.windows import MICROSECOND, USAGE, Window, midnight
+from analytics.windows import DAY, MICROSECOND, USAGE, Window, midnight
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
@@ -163,16 +163,13 @@ def ranked_row(
 def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked) -> RevenueFigures | MissingRate:
     try:
         report = revenue_report(choice.account_ids, window, choice.currency, now, found)
-        if window.group_by == "day":
-            (_, yesterday), (_, today) = report.series[-2:]
-        else:
-            today, yesterday = revenue_of_day(found, midnight(now), choice.currency)
     except InvalidRequest as error:
         return missing_rate(choice, found, error.message)
 
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
+    today = midnight(now).date()
     rows = [Row(bucket.date(), (shown(amount),)) for bucket, amount in report.series]
     columns = [Column(choice.currency, "revenue")]
     is_drawn = any(amount for _, amount in report.series)
@@ -181,8 +178,8 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked
         change=told_change(report.total, report.before),
         before=shown(report.before),
         projected=shown(report.projected_monthly),
-        today=shown(today),
-        yesterday=shown(yesterday),
+        today=shown(report.by_day.get(today, Decimal(0))),
+        yesterday=shown(report.by_day.get(today - DAY, Decimal(0))),
         chart=Chart("Revenue", choice.currency, window.group_by, columns, rows) if is_drawn else None,
         tiers=[
             BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
