@@ -98,6 +98,7 @@ def postgresql(*, charging: bool, naming: bool = False, keeping: bool = False) -
     the accounts that have reached a newer epoch, stale or not, and the namings that were not written. Its parameters:
     cases and counters as JSON arrays; if charging, the charges come first, and after all, if there are any, come the
     namings and then the replies. What claims a key must claim of no counter: it may not be stored.
+    `entry` is no table of its own unless charges need it too: that is a tenth of the cost of a decision.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """
     is_named = IS_NAMED if naming else ""
@@ -110,7 +111,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     policy_version int, allowed boolean, reason text, rule_index smallint, permission text, facts jsonb,
     created timestamptz, counter int, claimed int, reply int, naming int, rate_reset bigint, observed text,
     also text[])
-), entry AS MATERIALIZED (
+), entry AS (
   SELECT one.id, account, one.content, requester, policy, policy_version, allowed, reason, rule_index, permission,
     facts, created, counter, claimed + one.place AS ordinal, reply, naming, rate_reset, observed, number
   FROM alike, unnest(ids, contents) WITH ORDINALITY AS one (id, content, place)

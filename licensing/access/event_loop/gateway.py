@@ -126,7 +126,7 @@ class Gateway:
                 if keep is not None:
                     batch.keep(keep(batch.answers))
                 self.callers.note_use(sender.grant, now)
-                outcomes = await self.records.submit(batch.entries)
+                outcomes = await self.records.result_of(batch.entries)
                 stale = [outcome for outcome in outcomes if outcome.stale]
                 if outcomes[0].behind:
                     self.snapshot.note(account_id, found.epoch + 1)
