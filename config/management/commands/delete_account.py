@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts.models import Account
@@ -14,16 +12,16 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("id")
+        parser.add_argument("account", metavar="ID")
         parser.add_argument("--name", required=True, help="The account's name, lest another one is deleted by a slip.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        account = find(Account.objects.all(), options["id"])
-        if options["name"] != account.name:
-            raise ValidationFailed(f"The name of {account.pk} is another one.", param="name")
-        deleted = delete_account(account)
-        return f"Deleted {account.pk} ({account.name}) and {deleted:,} rows of it.", {
-            "id": account.pk,
+    def perform(self, *, account: str, name: str, **_: object) -> tuple[str, dict[str, object]]:
+        found = find(Account.objects.all(), account)
+        if name != found.name:
+            raise ValidationFailed(f"The name of {found.pk} is another one.", param="name")
+        deleted = delete_account(found)
+        return f"Deleted {found.pk} ({found.name}) and {deleted:,} rows of it.", {
+            "id": found.pk,
             "object": "account",
             "deleted": True,
         }

@@ -41,7 +41,7 @@ from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_f
 from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
 from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
-from licensing.access.lookup import Found, Wanted
+from licensing.access.lookup import GONE, Found, Wanted
 from licensing.access.subjects import RequesterSnapshot
 
 Keep = Callable[[Sequence[Answer | ApiError]], Reply]
@@ -210,7 +210,7 @@ class Gateway:
             for requester_id, name in lasting_requesters(checks, found.items).items()
             if (known := found.requesters[requester_id]).pk is None or known.is_renamed_by(name)
         }
-        if not new:
+        if not new or found.epoch == GONE:
             return found
         kept = await self.requesters.submit((account_id, new))
         for requester_id, requester in kept.items():
