@@ -25,6 +25,7 @@ from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.stale_forms import state_digest
@@ -75,6 +76,7 @@ class PlanFields(TypedDict):
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     account_field = "pk"
+    empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
     search_fields = ("name",)

@@ -32,6 +32,7 @@ from operators.access.api_key_forms import (
 )
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
@@ -68,6 +69,7 @@ IN_WORDS = {"allowed_ips": "addresses", "expires_at": "expires"}
 @admin.register(ApiKey)
 class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     shows_secret = True
+    empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
     search_fields = ("name", "prefix")

@@ -28,6 +28,7 @@ from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -121,6 +122,7 @@ class WithRuleCount(Protocol):
 
 @admin.register(Site)
 class SiteAdmin(ServiceAdmin[Site, SiteFields]):
+    empty_state = EmptyState("A site gives the pages of a host their policies, for whoever comes to the edge.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))

@@ -23,6 +23,7 @@ from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.asking import AskingAdmin, Question
+from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
@@ -95,6 +96,12 @@ class LedgerAdmin(
     ListExport[LedgerEntry],
     AskingAdmin[LedgerEntry, AdjustmentFields],
 ):
+    empty_state = EmptyState(
+        "Entries come from licences with a price, accesses that are charged, and adjustments.",
+        "Issue a licence",
+        "licensing_license_add",
+        ("licensing.add_license",),
+    )
     list_display = (
         "booked_at",
         "when",

@@ -17,6 +17,7 @@ from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
 from operators.access.one_time_key import show_once
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import validated
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -75,6 +76,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
     shows_secret = True
     form = ClientForm
+    empty_state = EmptyState("A client gets tokens from the licence server, which a requester shows at the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))

@@ -23,6 +23,7 @@ from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.values import ids
 from kit.values.currencies import in_full, in_places
+from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
@@ -61,6 +62,12 @@ class StatusFilter(OptionsFilter[Statement]):
 
 @admin.register(Statement)
 class StatementAdmin(ListExport[Statement]):
+    empty_state = EmptyState(
+        "A statement adds up what a requester was charged in a month. The first comes with the first entry.",
+        "Open the ledger",
+        "analytics_ledgerentry_changelist",
+        ("analytics.view_ledgerentry",),
+    )
     list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
     list_select_related = ("account", "requester")
     list_filter = (

@@ -10,8 +10,8 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from kit.values.amounts import from_millionths, plain
 from kit.values.timestamps import parse_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
-from licensing.access.decisions import Answer
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
 from operators.base.suggesting import SCRIPT, Kind, suggesting

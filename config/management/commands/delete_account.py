@@ -12,16 +12,16 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("account", metavar="ID")
+        parser.add_argument("id")
         parser.add_argument("--name", required=True, help="The account's name, lest another one is deleted by a slip.")
 
-    def perform(self, *, account: str, name: str, **_: object) -> tuple[str, dict[str, object]]:
-        found = find(Account.objects.all(), account)
-        if name != found.name:
-            raise ValidationFailed(f"The name of {found.pk} is another one.", param="name")
-        deleted = delete_account(found)
-        return f"Deleted {found.pk} ({found.name}) and {deleted:,} rows of it.", {
-            "id": found.pk,
+    def perform(self, *, id: str, name: str, **_: object) -> tuple[str, dict[str, object]]:
+        account = find(Account.objects.all(), id)
+        if name != account.name:
+            raise ValidationFailed(f"The name of {account.pk} is another one.", param="name")
+        deleted = delete_account(account)
+        return f"Deleted {account.pk} ({account.name}) and {deleted:,} rows of it.", {
+            "id": account.pk,
             "object": "account",
             "deleted": True,
         }
