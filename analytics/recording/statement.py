@@ -156,7 +156,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   FROM alike, unnest(ids, contents) WITH ORDINALITY AS one (id, content, place)
 ){COUNTERS if counting else ""}, behind AS MATERIALIZED (
   SELECT alike.*, account.epoch - alike.epoch AS missed
-  FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
+  FROM alike LEFT JOIN LATERAL (SELECT epoch FROM accounts_account WHERE id = alike.account LIMIT 1) account ON true
   WHERE account.epoch IS DISTINCT FROM alike.epoch
 ), stale AS MATERIALIZED ({STALE}
 ){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}, stored AS (
