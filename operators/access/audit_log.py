@@ -89,6 +89,9 @@ class KindFilter(OptionsFilter[AuditEntry]):
 class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
+    row_name = "action"
+    row_facts = {"resource": "", "actor": "by", "when": ""}
+    groups = {"action": "What was done", "request_id": "The request"}
     list_filter = (
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),

@@ -37,6 +37,7 @@ from operators.policies.playground import may_try
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
 OBSERVED = "observed"
+COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 FACTS = {
     "url": "Page asked for",
     "pattern": "Pattern of the site",
@@ -132,6 +133,8 @@ class Presented(Protocol):
 class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAdmin[AccessEvent]):
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
+    row_name = "content"
+    row_facts = {"outcome": "", "requester": "", "when": ""}
     list_filter = (
         ("created", RecordedFilter),
         ("content", RelatedFilter),
@@ -216,11 +219,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(
-        description="Outcome",
-        ordering="reason",
-        label={"allowed": "success", "denied": "danger", "observed": "warning"},
-    )
+    @display(description="Outcome", ordering="reason", label=COLOURS)
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"

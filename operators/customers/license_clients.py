@@ -75,6 +75,8 @@ class LicenseClientAdmin(ServiceAdmin[LicenseClient, ClientFields]):
     form = ClientForm
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "last_used_at": "used"}
+    groups = {"state": "State"}
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("name", "prefix")
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)

@@ -54,6 +54,7 @@ class StateFilter(OptionsFilter[License]):
 class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "term": ""}
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),

@@ -67,6 +67,8 @@ class WithItems(Protocol):
 class PolicyAdmin(PolicyVersions, PolicySimulator):
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
+    row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    groups = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
         ("default_action", ChoicesDropdownFilter),
