@@ -55,7 +55,7 @@ class LedgerEntry(models.Model):
     class Meta:
         verbose_name_plural = "ledger entries"
         indexes = [
-            models.Index(fields=["account", "-created", "-id"], name="ledger_newest_first"),
+            models.Index(fields=["account", "created", "id"], name="ledger_newest_first"),  # as those of AccessEvent
             models.Index(fields=["account", "occurred_at"], name="ledger_by_time"),
         ]
 

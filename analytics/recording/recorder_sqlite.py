@@ -31,13 +31,16 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
     missing = [case for case in cases if case.epoch != epochs[case.account]]
     behind = {case.account for case in missing}
-    stale = {case.account for case in missing if not holds(cursor, case, batch.names_of(case))}
-    settled = {
+    stale = {case.account for case in missing if not holds(cursor, case)}
+    rooms = {
         counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
     }
-    outcomes = batch.outcomes(stale, settled, behind)
+    outcomes = batch.outcomes(stale, rooms, behind)
     stored = [
-        Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
+        Stored(entry, outcome, place)
+        for entry, outcome in zip(batch.entries, outcomes, strict=True)
+        if not outcome.stale
+        for place in range(len(entry.case.ids))
     ]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
     for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
@@ -49,18 +52,20 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
 
 
 class Stored:
-    """A decision as it is stored, its ids as bytes."""
+    """The decision at that place of an entry as it is stored, its ids as bytes."""
 
-    def __init__(self, entry: Entry, outcome: Outcome) -> None:
+    def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
         case = entry.case
-        self.entry, self.remaining = entry, outcome.remaining
-        self.id, self.account, self.content = map(bytes.fromhex, (entry.id, case.account, entry.content))
+        counted = None if outcome.room is None else outcome.counted(place)
+        self.entry, self.remaining = entry, None if counted is None else counted.remaining
+        self.id, self.account, self.content = map(bytes.fromhex, (case.ids[place], case.account, case.contents[place]))
         self.requester = case.requester
         self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
-        if not outcome.granted and case.observed is None:
-            self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
-        elif not outcome.granted:
-            self.observed = RATE_LIMIT_EXCEEDED
+        if counted is not None and not counted.granted:
+            if case.observed is None:
+                self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
+            else:
+                self.observed = RATE_LIMIT_EXCEEDED
         # As Django writes it: a list's cursor and filters compare it as text.
         self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
@@ -139,8 +144,9 @@ def current_epoch(cursor: CursorWrapper, account: str) -> int:
     return row[0] if row else -1
 
 
-def holds(cursor: CursorWrapper, case: Case, names: set[str]) -> bool:
-    """Whether nothing of these names has changed since the epoch of the case."""
+def holds(cursor: CursorWrapper, case: Case) -> bool:
+    """Whether nothing that the decisions of a case depend on has changed since its epoch."""
+    names = {*case.also, str(case.requester), case.policy or "", *case.contents}
     cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
     changes = Changes.of(case.epoch, cursor.fetchall())
     return (
@@ -151,10 +157,11 @@ def holds(cursor: CursorWrapper, case: Case, names: set[str]) -> bool:
     )
 
 
-def count(cursor: CursorWrapper, counter: LimitCounter) -> tuple[int, int]:
-    """The counter's room before these claims, and how many of them it granted."""
+def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
+    """The counter's room before these claims."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
     row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
     used, granted = row
-    return counter.allowance - used + granted, granted
+    room: int = counter.allowance - used + granted
+    return room

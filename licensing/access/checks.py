@@ -14,8 +14,9 @@ from analytics.recording import recorder
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import reading
 from kit.values import ids
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import Answer, DecisionBatch
+from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup import Found, Selector, current_epoch, find_items, find_requesters, keep_requesters
 from licensing.access.subjects import Item
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from kit.values.amounts import from_millionths, plain
-from licensing.access.decisions import Answer
+from licensing.access.answers import Answer
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
 from licensing.policies.in_words import Rule, describe

@@ -8,8 +8,8 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from kit.values.timestamps import parse_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
-from licensing.access.decisions import Answer
 from licensing.access.in_words import DecisionInWords, in_words
 from licensing.policies.in_words import Rule
 

@@ -60,9 +60,9 @@ def columns_of(cl: ChangeList) -> Iterator[Column]:
     links = [name for name in shown if name in (cl.list_display_links or ())] or shown[:1]
     first = getattr(cl.model_admin, "row_name", "") or shown[0]
     facts: Mapping[str, str] = getattr(cl.model_admin, "row_facts", {})
+    place = {name: f" row-fact fact-{number}" for number, name in enumerate(facts, 1)} | {first: " row-name"}
     for name in shown:
-        part = " row-name" if name == first else " row-fact" if name in facts else ""
-        yield Column(name, f"field-{name}{part}", facts.get(name, ""), name in links)
+        yield Column(name, f"field-{name}{place.get(name, '')}", facts.get(name, ""), name in links)
 
 
 def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
@@ -86,7 +86,7 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     if column.leads_on:
         tag, shown = "th", format_html('<a class="row-link" href="{}">{}</a>', address_of(cl, obj), shown)
     attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
-    css = column.css.removesuffix(" row-fact") if is_empty and not column.leads_on else column.css
+    css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, shown, tag)
 
 

@@ -47,9 +47,9 @@ def test_a_row_marks_its_lines(admin, account):
     assert '<th class="field-title row-name"><a class="row-link"' in row
     assert ">Who counts</a></th>" in row
     assert [name for name in classes(row) if "row-fact" in name] == [
-        "field-type row-fact",
-        "field-state row-fact",
-        "field-policy row-fact",
+        "field-type row-fact fact-1",
+        "field-state row-fact fact-2",
+        "field-policy row-fact fact-3",
     ]
 
 
@@ -63,7 +63,7 @@ def test_a_fact_without_a_value_is_no_part_of_the_second_line(admin, account):
 def test_a_fact_that_needs_a_word_has_one(admin, account):
     factories.policy(account)
     [row] = rows(admin, Policy)
-    assert '<td class="field-number_of_rules row-fact" data-word="rules:">2</td>' in row
+    assert '<td class="field-number_of_rules row-fact fact-2" data-word="rules:">2</td>' in row
 
 
 def test_a_row_leads_to_its_page_also_where_another_column_says_what_it_is(admin, account):

@@ -14,9 +14,9 @@ from accounts.epochs import Changes, changes_since
 from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
-from licensing.access.decisions import Answer
 from licensing.access.license_tokens import find_key
 from licensing.access.lookup import (
     Found,

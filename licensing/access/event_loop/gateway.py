@@ -8,6 +8,7 @@ was decided on facts that still hold; a decision on others is made again.
 from asyncio import Future, wait
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from itertools import chain
 from time import perf_counter
 
 from django.db import connection
@@ -19,9 +20,10 @@ from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import lasting_requesters
-from licensing.access.decisions import Answer, DecisionBatch
+from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.blocking_calls import (
     Named,
     Since,
@@ -167,7 +169,8 @@ class Gateway:
         outcomes: list[Sequence[Outcome]] = [
             [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
         ]
-        count_commit(perf_counter() - begun, outcomes)
+        sizes = [len(entry.case.ids) for entries in many for entry in entries]
+        count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
 
     async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
