@@ -85,7 +85,7 @@ def fill(made: Installation, sizes: Sizes) -> None:
         occurred_at=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
         created=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
     )
-    made.manage("shell", "--verbosity", "0", "-c", CLOSE_MONTHS)
+    made.manage("shell", "--verbosity", "0", "-c", CLOSE_MONTHS, seconds=3600)
     of_server(made, data, sizes)
     data.clone("accounts_auditentry", sizes.changes, id=uuid7(f"{begin} + n", "change"))
     made.manage("shell", "--verbosity", "0", "-c", MAKE_PARTITIONS)
