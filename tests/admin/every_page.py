@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 
 # Of addresses that show no page by themselves.
-DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "licensing_license_suggest", "licensing_license_preview")
+DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
 FILES = (
     *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
     *("analytics_statement_export_items", "analytics_statement_export_lines"),
