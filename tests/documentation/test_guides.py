@@ -13,7 +13,7 @@ import pytest
 from content_access_licensing import Client
 from django.test import Client as Browser
 
-from config.guides import FOLDER, NAMES
+from config.markdown import FOLDER, NAMES
 from kit.rest.error_examples import ADVICE, error_codes
 from tests.clients.generate import ROOT
 from tests.documentation.blocks import block, blocks
