@@ -20,7 +20,11 @@ NO_PAGES = {
     "suggest",
     "licensing_license_preview",
     "switch_account",  # data
-    *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
+    *(
+        f"{model}_{name}"
+        for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")
+        for name in ("refund", "adjust")
+    ),
     *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
     *("licensing_content_import", "licensing_content_bad_rows"),  # of a file that somebody brought: with that job
     "licensing_content_bulk",  # of a change that is under way: with that job

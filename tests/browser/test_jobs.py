@@ -154,4 +154,4 @@ def things(deployment, account):
 def test_a_job_takes_no_more_steps_than_before(admin, account, things, name):
     operator = Steps(admin)
     JOBS[name].do(operator, account, things)
-    assert operator.taken <= JOBS[name].before
+    assert operator.taken <= JOBS[name].before, operator.taken
