@@ -52,7 +52,9 @@ class RefundButton(AdminMixin[ModelT]):
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        obj = self.found(request, object_id)
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            raise Http404
         earned = self.booked(obj)
         currency = {"currency": earned[1]} if earned is not None else {}
         return self.adjustment(obj, **currency, description=f"Adjustment of {obj.pk}")
