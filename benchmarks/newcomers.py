@@ -59,7 +59,7 @@ def main() -> None:
         if options.before:
             checkout = checked_out(stack, directory, options.before)
             name = f"new requesters, {options.before}"
-            ours.append(prepared(stack, "before", name, directory, services, checkout))
+            ours.append(prepared(stack, "earlier", name, directory, services, checkout))
         sides: list[Side] = [one.side for one in ours]
         known = installed(stack, "known", directory, services)
         reference = side_of(known, "one known requester", known.items(known.policy(ALLOW_LICENSED, DENY_ALL)))

@@ -247,7 +247,7 @@ class Batch:
 
     def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
-        parts: list[list[Any]] = [self.cases, list(self.counters.values())]
+        parts: list[Sequence[Struct]] = [self.cases, list(self.counters.values())]
         if self.charges:
             parts.insert(0, self.charges)
         if self.namings:

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import CommandParser
 
 from accounts.models import Account
@@ -17,9 +15,9 @@ class Command(ServiceCommand):
         parser.add_argument("id")
         parser.add_argument("--name", required=True, help="The account's name, lest another one is deleted by a slip.")
 
-    def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        account = find(Account.objects.all(), options["id"])
-        if options["name"] != account.name:
+    def perform(self, *, id: str, name: str, **_: object) -> tuple[str, dict[str, object]]:
+        account = find(Account.objects.all(), id)
+        if name != account.name:
             raise ValidationFailed(f"The name of {account.pk} is another one.", param="name")
         deleted = delete_account(account)
         return f"Deleted {account.pk} ({account.name}) and {deleted:,} rows of it.", {
