@@ -79,6 +79,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
+    row_facts = {"state": "", "plan": "", "per_minute": "a minute:"}
+    groups = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)

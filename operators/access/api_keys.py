@@ -72,6 +72,13 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
+    row_facts = {"state": "", "prefix": "", "last_used": "used"}
+    groups = {
+        **dict.fromkeys(("permissions", "may"), "What it may do"),
+        **dict.fromkeys(("allowed_ips", "addresses"), "From where, and until when"),
+        "identifier": "The key",
+        "created_at": "Since",
+    }
     search_fields = ("name", "prefix")
     list_filter = (
         StateFilter,

@@ -60,8 +60,14 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
+    groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, each by the field that begins it
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be left empty: the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
+
+    # On a narrow screen a row of the list has two lines: what it is, and facts, each with a word before it where it
+    # needs one. The column that links to the object's page is among them.
+    row_name: ClassVar[str] = ""  # the first column, unless it is named here
+    row_facts: ClassVar[Mapping[str, str]] = {}
 
     ordering: ClassVar[tuple[str, ...]] = (
         "-pk",
@@ -165,11 +171,14 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
-        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = [
-            (title, {**options, "fields": [field for field in options["fields"] if field not in lacking]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
-        return shown
+        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
+        for title, options in super().get_fieldsets(request, obj):
+            shown.append((title, {**options, "fields": []}))
+            for field in (str(field) for field in options["fields"] if field not in lacking):
+                if field in self.groups:
+                    shown.append((self.groups[field], {**options, "fields": []}))
+                shown[-1][1]["fields"] = [*shown[-1][1]["fields"], field]
+        return [(title, options) for title, options in shown if options["fields"]]
 
     def grantable(self) -> frozenset[str]:
         """The permissions on the model that some page requires: "view", "add", "change", "delete"."""

@@ -114,6 +114,9 @@ class LedgerAdmin(
         "account",
     )
     list_select_related = ("account", "requester", "content", "license", "decision")
+    row_name = "sum"
+    row_facts = {"type": "", "requester": "", "booked_at": ""}
+    groups = {"of": "What it is about"}
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("currency", ExactTextFilter),

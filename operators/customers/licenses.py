@@ -56,6 +56,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     empty_state = EmptyState("A licence opens to one requester what the rules of policies ask a licence for.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "term": ""}
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
