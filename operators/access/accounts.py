@@ -18,7 +18,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts import services
-from accounts.key_states import State, is_in
+from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from operators.base.confirmation import confirm
 from operators.base.links import list_url

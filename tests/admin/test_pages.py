@@ -7,7 +7,7 @@ from django.contrib import admin as django_admin
 from django.test import Client
 from django.urls import reverse
 
-from operators.base.paging import BoundedPaginator
+from operators.base.lists.paging import BoundedPaginator
 from tests import factories
 
 MODELS = sorted(django_admin.site._registry, key=lambda model: model._meta.label)
