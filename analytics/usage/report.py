@@ -57,7 +57,7 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
     return min((hour for hour in found if hour), default=None)
 
 
-def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
+def usage_report(accounts: Sequence[str], window: Window) -> dict[str, object]:
     """The report of docs/reports.md on the decisions of these accounts (ids, at least one)."""
     return present(usage_rows(accounts, window), window)
 
@@ -104,7 +104,7 @@ def in_memory() -> Iterator[None]:
             IN_MEMORY.reset(token)
 
 
-def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
+def present(rows: list[ReportRow], window: Window) -> dict[str, Any]:
     """The report as the API shows it."""
     of: dict[str, list[ReportRow]] = {}
     for row in rows:
