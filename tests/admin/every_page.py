@@ -16,7 +16,8 @@ FILES = (
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
     *("licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account"),
-    *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
+    *(f"licensing_license_{action}" for action in ("refund", "adjust")),
+    *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
     "logout",
 )
 # Of something that was begun before: a form that was never saved, a file that was brought, a change under way.
@@ -53,6 +54,15 @@ def model_of(name: str) -> type[Model] | None:
     return next((model for start, model in models().items() if name.startswith(start)), None)
 
 
+def newest_of(model: type[Model]) -> str | None:
+    """The id of the newest object that has a page."""
+    rows = model._default_manager.all()
+    if any(field.name == "deleted_at" for field in model._meta.fields):
+        rows = rows.filter(deleted_at=None)
+    found = rows.order_by("-pk").values_list("pk", flat=True).first()
+    return None if found is None else str(found)
+
+
 def addresses() -> Iterator[tuple[str, str]]:
     """Every page's name and address; those of one object are the newest one's. Left out: of what there is none of."""
     wanted = names_of_pages()
@@ -62,9 +72,9 @@ def addresses() -> Iterator[tuple[str, str]]:
             continue
         except NoReverseMatch:
             model = model_of(name)
-        newest = model._default_manager.order_by("-pk").first() if model is not None else None
+        newest = newest_of(model) if model is not None else None
         if newest is not None:
             try:
-                yield name, reverse(f"admin:{name}", args=[quote(newest.pk)])
+                yield name, reverse(f"admin:{name}", args=[quote(newest)])
             except NoReverseMatch:
                 continue  # it names more than an object
