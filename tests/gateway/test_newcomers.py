@@ -13,16 +13,18 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts import epochs
-from accounts.models import Account
+from accounts.models import Account, IdempotencyRecord
 from analytics.models import AccessEvent, RuleUsage
 from analytics.recording import recorder
-from analytics.recording.batch import Entry, Outcome
+from analytics.recording.batch import Entry, Outcome, Reply
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Session, Sessions
 from kit.storage.microbatch import InThread
 from kit.values import ids
+from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Sender
@@ -273,6 +275,21 @@ if connection.vendor == "postgresql":
         assert not outcome.stale
         assert [(one.stale, one.retry) for one in outcomes] == [(True, True), (False, False)]
         assert (names(account), used(account)) == ({"org_known": None, "org_new": "Written"}, {"org_known": 2})
+
+    @together
+    def test_a_key_is_claimed_together_with_the_requester_or_not_at_all(account):
+        item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+
+        def keyed(key: str) -> list[Entry]:
+            created = render_timestamp(timezone.now()) or ""
+            reply = Reply(ids.hex_of("acc", account.pk), key, "00", "sealed", created)
+            return [replace(entry, reply=reply) for entry in entries_of(account, check(item))]
+
+        late = keyed("late")
+        outcomes = [*recorder.record(keyed("first")), *recorder.record(late)]
+        assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+        assert list(IdempotencyRecord.objects.values_list("key", flat=True)) == ["first"]
+        assert (AccessEvent.objects.count(), names(account)) == (1, {"org_new": None})
 
     @together
     def test_meanwhile_others_come_into_being_by_their_checks(account, item, ask: Ask):
