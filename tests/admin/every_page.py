@@ -54,6 +54,15 @@ def model_of(name: str) -> type[Model] | None:
     return next((model for start, model in models().items() if name.startswith(start)), None)
 
 
+def newest_of(model: type[Model]) -> str | None:
+    """The id of the newest object that has a page."""
+    rows = model._default_manager.all()
+    if any(field.name == "deleted_at" for field in model._meta.fields):
+        rows = rows.filter(deleted_at=None)
+    found = rows.order_by("-pk").values_list("pk", flat=True).first()
+    return None if found is None else str(found)
+
+
 def addresses() -> Iterator[tuple[str, str]]:
     """Every page's name and address; those of one object are the newest one's. Left out: of what there is none of."""
     wanted = names_of_pages()
@@ -63,9 +72,9 @@ def addresses() -> Iterator[tuple[str, str]]:
             continue
         except NoReverseMatch:
             model = model_of(name)
-        newest = model._default_manager.order_by("-pk").first() if model is not None else None
+        newest = newest_of(model) if model is not None else None
         if newest is not None:
             try:
-                yield name, reverse(f"admin:{name}", args=[quote(newest.pk)])
+                yield name, reverse(f"admin:{name}", args=[quote(newest)])
             except NoReverseMatch:
                 continue  # it names more than an object
