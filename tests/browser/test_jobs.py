@@ -161,6 +161,8 @@ def things(deployment, account):
 
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_takes_no_more_steps_than_before(admin, account, things, name):
+    own = "" if name == "see an account's figures" else account.id  # others may have made thousands of items
+    admin.goto(f"/admin/?account={own}")
     operator = Steps(admin)
     JOBS[name].do(operator, account, things)
     assert operator.taken <= JOBS[name].before, operator.taken
