@@ -14,7 +14,7 @@ from licensing.licenses.models import License
 from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
-from operators.base.suggesting import SCRIPT, Kind, SuggestingAdmin, offered_ids
+from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.license_preview import preview
 from operators.customers.license_question import known_types
 
@@ -34,7 +34,7 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
     }
 
     class Media:
-        js: ClassVar = (SCRIPT, "operators/preview.js")
+        js: ClassVar = ("operators/preview.js",)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.preview))
