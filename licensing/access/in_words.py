@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from kit.values.amounts import from_millionths, plain
+from kit.values.amounts import from_millionths
+from kit.values.currencies import in_full
 from licensing.access.answers import Answer
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
@@ -40,7 +41,7 @@ def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:
     return {
         "decision": shown,
         "reason": Reason(reason).words if reason else "",
-        "charge": f"{plain(from_millionths(price[0]))} {price[1]}" if price else "",
+        "charge": in_full(from_millionths(price[0]), price[1]) if price else "",
         "steps": [
             {**step, "told": describe(rules[step["index"]]), "outcome": outcome(step)} for step in shown["trace"]
         ],

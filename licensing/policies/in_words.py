@@ -1,7 +1,9 @@
 """A rule in words. Pure: JSON in, text out."""
 
+from decimal import Decimal
 from typing import Required, TypedDict
 
+from kit.values.currencies import in_full
 from licensing.policies.conditions import IN_WORDS
 
 
@@ -41,6 +43,7 @@ def describe(rule: Rule) -> str:
         parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each requester")
     if "pricePerAccess" in rule:
         price = rule["pricePerAccess"]
-        parts.append(f"Without a licence {price['amount']} {price['currency']} for each access")
+        amount = in_full(Decimal(str(price["amount"])), price["currency"])
+        parts.append(f"Without a licence {amount} for each access")
     sentences = ". ".join(parts) + "."
     return f"{sentences} Says: “{rule['message']}”" if rule.get("message") else sentences

@@ -19,7 +19,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts import services
-from accounts.key_states import State, is_in
+from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account

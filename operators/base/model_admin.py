@@ -24,17 +24,17 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.change_list import BoundedChangeList
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
 from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
+from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists.paging import BoundedPaginator
+from operators.base.lists.saved_filters import SavedFilters
 from operators.base.mixins import AdminMixin, ModelT, derived
-from operators.base.paging import BoundedPaginator
 from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
 from operators.base.requests import kept
-from operators.base.saved_filters import SavedFilters
 from operators.base.scope import request_scope
 from operators.base.stale_forms import StaleFormGuard
 

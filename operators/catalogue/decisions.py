@@ -156,7 +156,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     search_fields = ("pk",)
     search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
     actions_list = ("export_items",)
-    actions_detail = ("again", "refund")
+    actions_detail = ("again", "refund", "adjust")
     refund_names = "of_decision"
     export_name = "decisions"
     export_columns = (

@@ -78,7 +78,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
-    actions_detail = ("renew", "duplicate", "refund", "revoke")
+    actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",

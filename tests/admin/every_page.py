@@ -16,7 +16,8 @@ FILES = (
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
     *("licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account"),
-    *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
+    *(f"licensing_license_{action}" for action in ("refund", "adjust")),
+    *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
     "logout",
 )
 # Of something that was begun before: a form that was never saved, a file that was brought, a change under way.

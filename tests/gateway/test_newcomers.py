@@ -308,7 +308,9 @@ if connection.vendor == "postgresql":
         parameters = ["[]"] * (4 if naming else 3)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE accounts_account")
-            cursor.execute(f"EXPLAIN {postgresql(charging=False, naming=naming, keeping=True)}", parameters)
+            cursor.execute(
+                f"EXPLAIN {postgresql(charging=False, counting=True, naming=naming, keeping=True)}", parameters
+            )
             plan = "\n".join(line for (line,) in cursor.fetchall())
         assert "accounts_account_pkey" in plan
         assert "Seq Scan on" not in plan, plan
