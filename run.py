@@ -5,8 +5,7 @@ python3 run.py --empty            the same without the demo account
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey
     --leg sqlite|postgresql       on one of the two alone: SQLite, where tests are named (-k NAME, FILE::TEST)
-    --fast                        on SQLite, unless --leg says otherwise, without servers, browsers and foreign tools,
-                                  and with few examples of what chance makes up
+    --fast                        on SQLite, unless --leg says otherwise, few examples, no servers, browsers or foreign tools
 """
 
 import argparse
@@ -60,8 +59,7 @@ PAGES = ("SAME_PAGE", "PAGE_PARAMETERS")
 OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT")
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
 SECRETS = ("SECRET_KEY", "API_KEY_PEPPER")
-# Folders of tests that start servers, browsers and foreign tools.
-SLOW = ("browser", "faults", "clients", "openapi", "documentation")
+SLOW = ("browser", "faults", "clients", "openapi", "documentation")  # start servers and foreign tools
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *SECRETS, "DEBUG"}
 
 

@@ -27,7 +27,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import InThread, MicroBatch, Waiter
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, route_of
 from kit.telemetry.tracing import MARKS, Mark
@@ -41,7 +41,7 @@ Make = Callable[[Callable[..., Any]], Callable[..., object]]  # of a function of
 OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
 InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
 Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT], "asyncio.Future[ResultT]"]
-Waiting = tuple[ItemT, asyncio.Future[ResultT]]
+Waiting = tuple[ItemT, Waiter[ResultT]]
 Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
 InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[Sequence[ResultT]]]
 
@@ -75,6 +75,7 @@ class Tracing:
             "request on the loop": lambda mark: self.request_on_loop,
             "request in Django": lambda mark: self.request_in_django,
             "submission": lambda mark: self.submission,
+            "wait for result": lambda mark: submitted,
             "batch": lambda mark: self.batch,
             "thread": lambda mark: self.in_thread,
         }
@@ -237,6 +238,15 @@ class Tracing:
         attributes = {"db.system.name": context["connection"].vendor, "db.query.text": str(sql)[:2000]}
         with self.span(str(sql).partition(" ")[0][:20], kind=SpanKind.CLIENT, attributes=attributes):
             return execute(sql, params, many, context)
+
+
+def submitted(original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
+    """Each wait has a future, and by that its span."""
+
+    def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT) -> "asyncio.Future[ResultT]":
+        return batch.submit(item)
+
+    return traced
 
 
 def name_of(batch: MicroBatch[ItemT, ResultT]) -> str:

@@ -29,7 +29,7 @@ ON_SQLITE_ALONE = {
     "clients": ["test_generated", "test_generators", "test_python", "test_typescript"],
     "commands": ["test_private_files"],
     "conventions": [
-        *("test_amounts", "test_imports", "test_money", "test_openapi", "test_sizes", "test_type_hints"),
+        *("test_amounts", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         "test_typeids",
     ],
     "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme"],

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
 from msgspec.structs import astuple
 
+from analytics.recording.naming import Naming
 from analytics.recording.statement import postgresql
 
 
@@ -23,12 +24,15 @@ class Claim(Struct, frozen=True, gc=False):
 
 
 class Case(Struct, eq=False, gc=False):
-    """The part of a record that decisions of a request share when they differ only in id and item.
+    """Decisions of a request that differ only in id and item: `ids` and `contents`, and what they share.
 
     Ids are UUIDs in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in
-    its batch, and `counter` the number of the counter that its decisions claim from.
+    its batch, `counter` the number of the counter that its decisions claim from, `claimed` the claims on that before
+    its own, and `reply` and `naming` the numbers of the reply and the requesters that it is recorded with.
     """
 
+    ids: list[str]
+    contents: list[str]
     account: str
     epoch: int
     requester: int
@@ -43,6 +47,9 @@ class Case(Struct, eq=False, gc=False):
     rate_reset: int | None
     number: int = 0
     counter: int | None = None
+    claimed: int = 0
+    reply: int | None = None
+    naming: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
     also: Sequence[str] = ()  # by names of accounts.epochs, what it depends on beside items, policy and requester
@@ -72,27 +79,17 @@ class Reply(Struct, eq=False, gc=False):
     sealed: str
     created: str  # ISO 8601
     number: int = 0
+    naming: int | None = None
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A decision to be recorded; `id` and `content` are UUIDs in hex. One with a `reply` has no claim."""
+    """Decisions to be recorded, with what each claims and costs. With a `reply` there is no claim."""
 
-    id: str
-    content: str
     case: Case
     claim: Claim | None = None
     charge: Charge | None = None
     reply: Reply | None = None
-
-
-class EventRow(Struct, gc=False, omit_defaults=True):
-    """An entry as sent to the database; `ordinal` is its position (1-based) among the claims on its counter."""
-
-    id: str
-    content: str
-    case: int
-    ordinal: int | None = None
-    reply: int | None = None
+    naming: Naming | None = None
 
 
 class ChargeOfCase(Struct, gc=False):
@@ -104,19 +101,30 @@ class ChargeOfCase(Struct, gc=False):
 
 
 class Outcome(Struct, frozen=True, gc=False):
-    """The result of recording a decision: stored unless `stale`, and as a denial unless `granted`.
+    """The result of recording an entry: all its decisions are stored, unless it is `stale`.
 
     `retry`: stale only because of its batch; the facts that it was decided on may still hold. `taken`: another request
-    had its Idempotency-Key first. `remaining`: what the rule's limit has left; None without a claim. `behind`: the
-    account has reached a newer epoch, at which the facts still hold.
+    had its Idempotency-Key first. `room`: what the rule's limit had left before the first of the decisions, none below
+    1; None without a claim. `behind`: the account has reached a newer epoch, at which the facts still hold.
     """
 
     stale: bool = False
-    granted: bool = True
-    remaining: int | None = None
+    room: int | None = None
     retry: bool = False
     taken: bool = False
     behind: bool = False
+
+    def counted(self, place: int) -> "Counted":
+        """What the limit says of the decision at that place, counted from 0, of an entry with a claim."""
+        left = (self.room or 0) - place
+        return Counted(granted=left > 0, remaining=max(left - 1, 0))
+
+
+class Counted(Struct, frozen=True, gc=False):
+    """What a rule's limit says of a decision: whether there was room for it, and how much is left after it."""
+
+    granted: bool
+    remaining: int
 
 
 STORED = Outcome()
@@ -129,7 +137,8 @@ encode = JsonEncoder().encode
 
 
 class LimitCounter(Struct, gc=False):
-    """All claims of a batch on one rule's limit for one requester."""
+    """All claims of a batch on one rule's limit for one requester; where they are recorded with requesters, the number
+    of that naming."""
 
     number: int
     account: str
@@ -139,6 +148,7 @@ class LimitCounter(Struct, gc=False):
     window_start: int
     allowance: int
     claimed: int = 0
+    naming: int | None = None
 
 
 def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
@@ -146,20 +156,23 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 
     A request is stored as a whole or not at all: the stored part of one would be decided and charged a second time
     when it is retried. All decisions of one request are of one account, one epoch and one moment. Of several
-    epochs of an account only the newest can be stored; the others must not hold it up.
+    epochs of an account only the newest can be stored; the others must not hold it up. What a request claims whose
+    requesters may turn out to be somebody else's is counted by itself.
     """
     epochs: dict[str, int] = {}
     for entries in many:
         if entries and (case := entries[0].case).epoch > epochs.get(case.account, -1):
             epochs[case.account] = case.epoch
-    windows: dict[tuple[int, str, str], int] = {}
+    windows: dict[tuple[int, str, str], tuple[int, Naming | None]] = {}
     outcomes: list[Outcome | None] = []
     for entries in many:
         refusal = None
         if entries and (case := entries[0].case).epoch < epochs[case.account]:
             refusal = STALE
-        elif claims := [entry.claim for entry in entries if entry.claim is not None]:
-            claimed = {(claim.requester, claim.policy, claim.rule): claim.window_start for claim in claims}
+        elif claims := [(entry.claim, entry.naming) for entry in entries if entry.claim is not None]:
+            claimed = {
+                (claim.requester, claim.policy, claim.rule): (claim.window_start, naming) for claim, naming in claims
+            }
             if any(windows.get(key, at) != at for key, at in claimed.items()):
                 refusal = RETRY
             else:
@@ -171,35 +184,38 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 class Batch:
     """Decisions to be recorded in one statement. Claims on the same counter are numbered in the order given.
 
-    An entry for a different window of a counter is left out (None in `rows`) and decided again for a later batch.
+    An entry for a different window of a counter is left out and decided again for a later batch.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.rows: list[EventRow | None] = []
-        self.cases: dict[Case, None] = {}  # in their order
+        self.cases: list[Case] = []
+        self.left_out: set[Case] = set()
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         self.replies: dict[Reply, None] = {}  # in their order
+        self.namings: dict[Naming, None] = {}  # likewise
         for entry in entries:
-            self.rows.append(self.row(entry))
+            self.add(entry)
 
-    def row(self, entry: Entry) -> EventRow | None:
-        case, claim = entry.case, entry.claim
-        counter = None if claim is None else self.counter(claim)
-        if counter is not None and claim is not None and counter.window_start != claim.window_start:
-            return None
-        if case not in self.cases:
-            case.number = len(self.cases)
-            case.counter = None if counter is None else counter.number
-            self.cases[case] = None
-            if entry.charge is not None:
-                self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
-        if counter is None:
-            reply = None if entry.reply is None else self.reply(entry.reply)
-            return EventRow(entry.id, entry.content, case.number, None, reply)
-        counter.claimed += 1
-        return EventRow(entry.id, entry.content, case.number, counter.claimed)
+    def add(self, entry: Entry) -> None:
+        case = entry.case
+        if entry.naming is not None:
+            case.naming = self.naming(entry.naming)
+        if entry.claim is not None:
+            counter = self.counter(entry.claim, case.naming)
+            if counter.window_start != entry.claim.window_start:
+                self.left_out.add(case)
+                return
+            case.counter, case.claimed = counter.number, counter.claimed
+            counter.claimed += len(case.ids)
+        elif entry.reply is not None:
+            case.reply = self.reply(entry.reply)
+            entry.reply.naming = case.naming
+        case.number = len(self.cases)
+        self.cases.append(case)
+        if entry.charge is not None:
+            self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
 
     def reply(self, reply: Reply) -> int:
         if reply not in self.replies:
@@ -207,7 +223,13 @@ class Batch:
             self.replies[reply] = None
         return reply.number
 
-    def counter(self, claim: Claim) -> LimitCounter:
+    def naming(self, naming: Naming) -> int:
+        if naming not in self.namings:
+            naming.number = len(self.namings)
+            self.namings[naming] = None
+        return naming.number
+
+    def counter(self, claim: Claim, naming: int | None) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
@@ -219,56 +241,58 @@ class Batch:
                 claim.rule,
                 claim.window_start,
                 claim.allowance,
+                naming=naming,
             )
         return counter
 
-    def names_of(self, case: Case) -> set[str]:
-        """What the decisions of a case depend on, by names of accounts.epochs."""
-        items = {entry.content for entry in self.entries if entry.case is case}
-        return {*case.also, str(case.requester), case.policy or "", *items}
-
     def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
-        rows = [row for row in self.rows if row is not None]
-        parts = [list(self.cases), rows, list(self.counters.values())]
-        if self.charges:
-            parts.insert(0, self.charges)
-        if self.replies:
-            parts.append(list(self.replies))
-        statement = postgresql(charging=bool(self.charges), keeping=bool(self.replies))
-        return statement, [encode(part).decode() for part in parts]
+        parts: list[Collection[Struct]] = [
+            part for part in (self.charges, self.cases, self.counters.values(), self.namings, self.replies) if part
+        ]
+        statement = postgresql(
+            charging=bool(self.charges),
+            counting=bool(self.counters),
+            naming=bool(self.namings),
+            keeping=bool(self.replies),
+        )
+        return statement, [encode(list(part)).decode() for part in parts]
 
     def outcomes(
         self,
         stale: Collection[str],
-        settled: Mapping[int, tuple[int, int]],
+        rooms: Mapping[int, int],
         behind: Collection[str],
         claimed: Collection[int] = (),
+        unnamed: Collection[int] = (),
     ) -> list[Outcome]:
-        """The outcome of each entry, from the stale accounts, each counter's (room before, number granted), the
-        accounts that have reached a newer epoch, and the numbers of the replies whose keys were free."""
+        """The outcome of each entry, from the stale accounts, the room of each counter, the accounts that have reached
+        a newer epoch, and the numbers of the replies whose keys were free and of the namings that were not written."""
         outcomes = []
-        for entry, row in zip(self.entries, self.rows, strict=True):
-            if row is None:
+        for entry in self.entries:
+            case = entry.case
+            if case in self.left_out:
                 outcomes.append(RETRY)
-            elif entry.case.account in stale:
+            elif case.account in stale:
                 outcomes.append(STALE)
-            elif row.reply is not None and row.reply not in claimed:
+            elif case.naming is not None and case.naming in unnamed:
+                outcomes.append(RETRY)
+            elif case.reply is not None and case.reply not in claimed:
                 outcomes.append(TAKEN)
-            elif row.ordinal is None or entry.case.counter is None:
-                outcomes.append(STORED_BEHIND if entry.case.account in behind else STORED)
+            elif case.counter is None:
+                outcomes.append(STORED_BEHIND if case.account in behind else STORED)
             else:
-                room, granted = settled[entry.case.counter]
-                is_granted, is_behind = row.ordinal <= granted, entry.case.account in behind
-                remaining = max(room - row.ordinal, 0)
-                outcomes.append(Outcome(granted=is_granted, remaining=remaining, behind=is_behind))
+                outcomes.append(Outcome(room=rooms[case.counter] - case.claimed, behind=case.account in behind))
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
         """The outcomes from PostgreSQL's row: JSON texts and a number, or the bytes of each."""
-        stale, settled, claimed, behind = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4))
-        counts = {number: (room, granted) for number, room, granted in settled}
-        outcomes = self.outcomes(stale, counts, behind, set(claimed))
-        if int(row[2]) != sum(not outcome.stale for outcome in outcomes):
+        told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
+        stale, rooms, claimed, behind, unnamed = told
+        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed))
+        written = [
+            len(entry.case.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale
+        ]
+        if int(row[2]) != sum(written):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import RETRY, Batch, Entry, Outcome
+from analytics.recording.batch import RETRY, Batch, Case, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.async_postgres import Sessions
 from kit.storage.prepared import prepared_cursor
@@ -40,15 +40,15 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
     try:
         return record_together(entries)
     except TOO_MUCH:
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[Case, Outcome] = {}
         for account in {entry.case.account for entry in entries}:
             own = [entry for entry in entries if entry.case.account == account]
             try:
                 settled = record_together(own)
             except TOO_MUCH:
                 settled = [RETRY] * len(own)
-            outcomes |= {entry.id: outcome for entry, outcome in zip(own, settled, strict=True)}
-        return [outcomes[entry.id] for entry in entries]
+            outcomes |= {entry.case: outcome for entry, outcome in zip(own, settled, strict=True)}
+        return [outcomes[entry.case] for entry in entries]
 
 
 def record_together(entries: Sequence[Entry]) -> list[Outcome]:

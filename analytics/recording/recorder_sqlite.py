@@ -14,6 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, Case, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.naming import name_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
 
@@ -31,13 +32,23 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
     missing = [case for case in cases if case.epoch != epochs[case.account]]
     behind = {case.account for case in missing}
-    stale = {case.account for case in missing if not holds(cursor, case, batch.names_of(case))}
-    settled = {
-        counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
+    stale = {case.account for case in missing if not holds(cursor, case)}
+    unnamed = {
+        one.number
+        for one in batch.namings
+        if one.account in stale or not name_on_sqlite(cursor, one, as_django_writes(one.created))
     }
-    outcomes = batch.outcomes(stale, settled, behind)
+    rooms = {
+        counter.number: count(cursor, counter)
+        for counter in batch.counters.values()
+        if counter.account not in stale and counter.naming not in unnamed
+    }
+    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed)
     stored = [
-        Stored(entry, outcome) for entry, outcome in zip(batch.entries, outcomes, strict=True) if not outcome.stale
+        Stored(entry, outcome, place)
+        for entry, outcome in zip(batch.entries, outcomes, strict=True)
+        if not outcome.stale
+        for place in range(len(entry.case.ids))
     ]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
     for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
@@ -49,20 +60,21 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
 
 
 class Stored:
-    """A decision as it is stored, its ids as bytes."""
+    """The decision at that place of an entry as it is stored, its ids as bytes."""
 
-    def __init__(self, entry: Entry, outcome: Outcome) -> None:
+    def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
         case = entry.case
-        self.entry, self.remaining = entry, outcome.remaining
-        self.id, self.account, self.content = map(bytes.fromhex, (entry.id, case.account, entry.content))
+        counted = None if outcome.room is None else outcome.counted(place)
+        self.entry, self.remaining = entry, None if counted is None else counted.remaining
+        self.id, self.account, self.content = map(bytes.fromhex, (case.ids[place], case.account, case.contents[place]))
         self.requester = case.requester
         self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
-        if not outcome.granted and case.observed is None:
-            self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
-        elif not outcome.granted:
-            self.observed = RATE_LIMIT_EXCEEDED
-        # As Django writes it: a list's cursor and filters compare it as text.
-        self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
+        if counted is not None and not counted.granted:
+            if case.observed is None:
+                self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
+            else:
+                self.observed = RATE_LIMIT_EXCEEDED
+        self.created = as_django_writes(case.created)
 
     @property
     def charge(self) -> Charge | None:
@@ -77,6 +89,11 @@ class Stored:
             *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
             *(self.remaining, case.rate_reset, self.created, self.observed),
         )
+
+
+def as_django_writes(created: str) -> str:
+    """The text of a time, which a list's cursor and filters compare."""
+    return created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
 
 def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None:
@@ -139,8 +156,9 @@ def current_epoch(cursor: CursorWrapper, account: str) -> int:
     return row[0] if row else -1
 
 
-def holds(cursor: CursorWrapper, case: Case, names: set[str]) -> bool:
-    """Whether nothing of these names has changed since the epoch of the case."""
+def holds(cursor: CursorWrapper, case: Case) -> bool:
+    """Whether nothing that the decisions of a case depend on has changed since its epoch."""
+    names = {*case.also, str(case.requester), case.policy or "", *case.contents}
     cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
     changes = Changes.of(case.epoch, cursor.fetchall())
     return (
@@ -151,10 +169,11 @@ def holds(cursor: CursorWrapper, case: Case, names: set[str]) -> bool:
     )
 
 
-def count(cursor: CursorWrapper, counter: LimitCounter) -> tuple[int, int]:
-    """The counter's room before these claims, and how many of them it granted."""
+def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
+    """The counter's room before these claims."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
     row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
     used, granted = row
-    return counter.allowance - used + granted, granted
+    room: int = counter.allowance - used + granted
+    return room

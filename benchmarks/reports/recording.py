@@ -56,6 +56,8 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
             for _ in range(size):
                 content, requester = next(source)
                 case = Case(
+                    [ids.hex_of("dec", ids.new_id("dec"))],
+                    [content],
                     account,
                     epoch[0],
                     requester,
@@ -69,7 +71,7 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
                     now,
                     None,
                 )
-                entries.append(Entry(ids.hex_of("dec", ids.new_id("dec")), content, case))
+                entries.append(Entry(case))
             return Batch(entries).statement()
 
         for size, decisions in SIZES.items():

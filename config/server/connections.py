@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 
 from config.server.open_files import connections_at_most
 from kit.http.middleware import TrustedProxies, network_of, parse_address
+from kit.storage.light_tasks import LightTasks
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Connections:
 
     def __init__(self, state: ServerState) -> None:
         self.open = cast("set[Connection]", state.connections)
+        self.tasks = LightTasks(asyncio.get_running_loop(), state.tasks)
         self.proxies = TrustedProxies()
         self.most = connections_at_most(settings.MAX_CONNECTIONS)
         self.most_of_one = settings.MAX_CONNECTIONS_PER_ADDRESS

@@ -223,9 +223,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self.running = cycle
-        if type(cycle) is not WholeRequest:
-            app = partial(self.serve, cast(Cycle, cycle), app)
-        super()._start_asgi_task(cycle, app)
+        if type(cycle) is WholeRequest:
+            self.registry.tasks.start(cycle.run_asgi(app))
+        else:
+            super()._start_asgi_task(cycle, partial(self.serve, cast(Cycle, cycle), app))
 
     async def serve(
         self,

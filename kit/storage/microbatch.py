@@ -10,10 +10,13 @@ from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
+from kit.storage import light_tasks
+from kit.storage.light_tasks import AT_SHARED_CALL, LightTask, what_is_sent
 from kit.telemetry.tracing import traced
 
 T = TypeVar("T")
 R = TypeVar("R")
+Waiter = asyncio.Future[R] | LightTask
 
 
 class MicroBatch(Generic[T, R]):
@@ -36,20 +39,31 @@ class MicroBatch(Generic[T, R]):
     ) -> None:
         self.call, self.gather = call, gather
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
-        self.waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self.waiting: list[tuple[T, Waiter[R]]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
 
     @traced(role="submission")
     def submit(self, item: T) -> "asyncio.Future[R]":
         """Raises ServiceUnavailable if too much is waiting."""
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self.add(item, future)
+        return future
+
+    @traced(role="wait for result")
+    def result_of(self, item: T) -> Awaitable[R]:
+        """As `submit`, to be awaited at once: a light task needs no future."""
+        task = light_tasks.current
+        if task is None:
+            return self.submit(item)
+        self.add(item, task)
+        return what_is_sent(AT_SHARED_CALL)
+
+    def add(self, item: T, waiter: "Waiter[R]") -> None:
         if len(self.waiting) >= self.max_waiting:
             raise ServiceUnavailable("The service is overloaded. Try again shortly.", retry_after=1)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[R] = loop.create_future()
-        self.waiting.append((item, future))
-        if len(self.tasks) < self.in_flight and len(self.waiting) == 1:
-            self.tasks.add(loop.create_task(self.run()))
-        return future
+        self.waiting.append((item, waiter))
+        if len(self.waiting) == 1 and len(self.tasks) < self.in_flight:
+            self.tasks.add(asyncio.get_running_loop().create_task(self.run()))
 
     async def run(self) -> None:
         try:
@@ -64,18 +78,18 @@ class MicroBatch(Generic[T, R]):
             self.tasks.discard(asyncio.current_task())
 
     @traced(role="batch")
-    async def serve(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
+    async def serve(self, batch: "list[tuple[T, Waiter[R]]]") -> None:
         try:
             results = await self.call([item for item, _ in batch])
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # each waiting request answers it
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
+            for _, waiter in batch:
+                if not waiter.done():
+                    waiter.set_exception(error)
             return
-        for (_, future), result in answers:
-            if not future.done():  # its client may have gone
-                future.set_result(result)
+        for (_, waiter), result in answers:
+            if not waiter.done():  # its client may have gone
+                waiter.set_result(result)
 
 
 class InThread(Generic[T, R]):

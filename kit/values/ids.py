@@ -18,6 +18,7 @@ from uuid_utils import uuid7
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 FROM_CROCKFORD = str.maketrans(CROCKFORD, "0123456789abcdefghijklmnopqrstuv")  # what int() takes for digits of base 32
 PAIRS = [first + second for first in CROCKFORD for second in CROCKFORD]  # ten bits each
+TRIPLES = [f"{number:03x}" for number in range(4096)]  # hexadecimal digits, twelve bits each
 # 26 characters hold 130 bits, of which a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
@@ -54,6 +55,22 @@ def raw_bytes(key: RawId) -> bytes:
 def hex_of(prefix: str, text: str) -> str:
     """The UUID of an id, in hex; empty for what cannot be one."""
     return (decode(prefix, text) or b"").hex()
+
+
+def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], list[str]]:
+    """The texts of `count` ids of that moment since 1970, at most 1024, and their UUIDs in hex.
+
+    They are counted up from one UUIDv7: they sort in their order, and each costs a fraction of one by itself.
+    """
+    drawn = uuid7(nanoseconds=nanoseconds).bytes
+    text, key = encode(prefix, drawn), drawn.hex()
+    if count == 1:
+        return [text], [key]
+    low = int(key[-3:], 16)  # ten bits, the last pair of the text's digits, and two bits of the pair before
+    first = min(low & 1023, 1024 - count)
+    texts = [text[:-2] + pair for pair in PAIRS[first : first + count]]
+    first += low & ~1023
+    return texts, [key[:-3] + digits for digits in TRIPLES[first : first + count]]
 
 
 def new_id(prefix: str) -> str:

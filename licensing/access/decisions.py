@@ -1,19 +1,19 @@
 """Decisions on checks: from their items and requesters to answers and records."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec import Struct
 from msgspec.structs import replace
-from uuid_utils import uuid7
 
-from analytics.recording.batch import Case, Charge, Claim, Entry, Outcome, Reply
-from kit.http.errors import ApiError, NotFound
+from analytics.recording.batch import Case, Claim, Entry, Outcome, Reply
+from analytics.recording.naming import Named, Naming
+from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
+from licensing.access.answers import Answer, Shared, not_found, settle
 from licensing.access.bodies import Check
 from licensing.access.challenges import refusal_of_token
 from licensing.access.charges import charge_of
@@ -21,36 +21,10 @@ from licensing.access.lookup import Found
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
 from licensing.access.used_limits import note_limit
 from licensing.policies import rate_limits
-from licensing.policies.decision import CompiledPolicy, Decision, decide, limited
+from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
 from licensing.policies.offers import OFFER, taken
 from licensing.policies.standing import vouched_for
-
-
-class Answer(Struct, frozen=True, gc=False):
-    """A decision with everything that its reply shows.
-
-    Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
-    out (`gc=False`): thousands of them wait for their commit.
-    """
-
-    id: str | None  # None for a dry run, of which there is no record
-    decision: Decision
-    content_id: str
-    requester_id: str
-    requester_name: str | None
-    policy: CompiledPolicy | None
-    facts: Facts
-    created: str  # ISO 8601
-    rate_remaining: int | None = None
-    rate_reset: int | None = None  # Unix seconds
-    dry_run: bool = False
-    shared: "Shared | None" = None  # with the answers for other items; None once it has a count of its own
-
-
-def not_found(check: Check) -> NotFound:
-    name, value = check.selector
-    return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
 
 
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
@@ -126,22 +100,6 @@ def decide_check(
     )
 
 
-class Shared(Struct, eq=False, gc=False):
-    """A decision that holds for one item, or for all of a request's items that are alike in what decides."""
-
-    answer: Answer
-    case: Case
-    claim: Claim | None
-    charge: Charge | None
-
-    def for_item(self, item: Item, nanoseconds: int) -> tuple[Answer, Entry]:
-        """The answer for that item, with an id of its own, and its record; `nanoseconds` is the moment since 1970."""
-        # Events are partitioned by id, so one that is told of later still goes to its own month.
-        key = uuid7(nanoseconds=nanoseconds).bytes
-        answer = replace(self.answer, id=ids.encode("dec", key), content_id=item.id, shared=self)
-        return answer, Entry(key.hex(), item.key, self.case, self.claim, self.charge)
-
-
 # What decides of an item: its policy, type, tags, category, and whether it is archived.
 Likeness = tuple[str | None, str, frozenset[str], str | None, bool]
 
@@ -154,7 +112,7 @@ class DecisionBatch:
     """
 
     def __init__(
-        self, checks: Iterable[Check], found: Found, account: str, now: datetime, key: Sequence[str] = ()
+        self, checks: Sequence[Check], found: Found, account: str, now: datetime, key: Sequence[str] = ()
     ) -> None:
         """`account` is a UUID in hex, `key` what the caller's key is called by accounts.epochs."""
         self.also = list(key)  # what the decisions depend on, beside what their records name
@@ -162,10 +120,13 @@ class DecisionBatch:
         self.requesters = found.requesters
         nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
         self.answers: list[Answer | ApiError] = []
-        self.places: list[int] = []  # of the answers that have an entry
         self.entries: list[Entry] = []
+        self.shared: list[Shared] = []  # one for each entry
         self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
-        for check in checks:
+        self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
+        # Events are partitioned by id, so one that is told of later still goes to its own month.
+        texts, keys = ids.successive("dec", len(checks), nanoseconds)
+        for place, check in enumerate(checks):
             item = found.items.get(check.selector)
             if item is None:
                 self.answers.append(not_found(check))
@@ -177,12 +138,17 @@ class DecisionBatch:
             elif check.dry_run:
                 self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
             else:
-                self.also += item.urls
+                if item.urls:
+                    self.also += item.urls
                 shared = self.decide(check, item, found.requesters[check.requester_id])
-                answer, entry = shared.for_item(item, nanoseconds)
-                self.places.append(len(self.answers))
-                self.entries.append(entry)
-                self.answers.append(answer)
+                shared.places.append(place)
+                shared.case.ids.append(keys[place])
+                shared.case.contents.append(item.key)
+                self.answers.append(replace(shared.answer, id=texts[place], content_id=item.id, shared=shared))
+        if self.unwritten:
+            named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
+            naming = Naming(account, render_timestamp(now) or "", named)
+            self.entries = [replace(entry, naming=naming) for entry in self.entries]
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         """The decision for a check and an item like these, made once."""
@@ -190,14 +156,19 @@ class DecisionBatch:
             return self.decided(check, item, requester)
         kind = (item.policy_key, item.content_type, item.tags, item.category, item.archived)
         shared = self.alike.get(kind)
-        if shared is None:
+        # What is counted is counted in the order of the checks.
+        if shared is None or (shared.counts and shared is not self.shared[-1]):
             shared = self.alike[kind] = self.decided(check, item, requester)
         return shared
 
     def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         other = None if check.and_requester_id is None else self.requesters[check.and_requester_id]
-        if other is not None:
+        if not requester.is_written:
+            self.unwritten[check.requester_id] = requester
+        if other is not None and check.and_requester_id is not None:
             self.also += other.depends_on
+            if not other.is_written:
+                self.unwritten[check.and_requester_id] = other
         answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
         claim = None
@@ -208,6 +179,8 @@ class DecisionBatch:
             counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
             claim = Claim(self.account, counted.pk or 0, policy, fingerprint, begin, allowance)
         case = Case(
+            ids=[],
+            contents=[],
             account=self.account,
             epoch=self.epoch,
             requester=requester.pk or 0,
@@ -223,7 +196,9 @@ class DecisionBatch:
             observed=decision.observed,
             also=self.also,
         )
-        return Shared(answer, case, claim, charge_of(decision))
+        self.entries.append(Entry(case, claim, charge_of(decision)))
+        self.shared.append(shared := Shared(answer, case, counts=claim is not None))
+        return shared
 
     @property
     def claims(self) -> bool:
@@ -236,17 +211,22 @@ class DecisionBatch:
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
         """The answers with what became of the entries."""
-        for place, outcome in zip(self.places, outcomes, strict=True):
-            if outcome.remaining is None:
+        for shared, outcome in zip(self.shared, outcomes, strict=True):
+            if outcome.room is None:
                 continue
-            answer = self.answers[place]
-            if isinstance(answer, Answer):
-                self.answers[place] = answer = settle(answer, outcome)
-                if outcome.remaining == 0:
-                    counted = answer.facts.requester_id  # whom it was decided of
-                    name = answer.requester_name if counted == answer.requester_id else None
-                    note_limit(self.account, answer.policy, answer.decision.rule, answer.rate_reset, (counted, name))
+            for number, place in enumerate(shared.places):
+                answer = self.answers[place]
+                if isinstance(answer, Answer):
+                    self.answers[place] = answer = settle(answer, outcome.counted(number))
+                    if answer.rate_remaining == 0:
+                        self.note_limit(answer)
         return self.answers
+
+    def note_limit(self, answer: Answer) -> None:
+        """Tells of a rule's limit that this decision has used up."""
+        decided_of = answer.facts.requester_id
+        name = answer.requester_name if decided_of == answer.requester_id else None
+        note_limit(self.account, answer.policy, answer.decision.rule, answer.rate_reset, (decided_of, name))
 
 
 def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
@@ -262,7 +242,7 @@ def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     if answer.rate_reset is None or rule is None or rule.rate_limit is None:
         return answer
     left = rate_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
-    return settle(answer, Outcome(granted=left > 0, remaining=max(left - 1, 0)))
+    return settle(answer, Outcome(room=left).counted(0))
 
 
 def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, object]:
@@ -290,9 +270,3 @@ def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, object
     if known.requester_id != check.requester_id:
         facts["decidedAs"] = known.requester_id
     return facts
-
-
-def settle(answer: Answer, outcome: Outcome) -> Answer:
-    """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
-    decision = answer.decision if outcome.granted else limited(answer.decision)
-    return replace(answer, decision=decision, rate_remaining=outcome.remaining, shared=None)

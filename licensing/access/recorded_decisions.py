@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
-from licensing.access.decisions import Answer
+from licensing.access.answers import Answer
 from licensing.access.lookup import Revision, compiled_policies
 from licensing.access.subjects import facts_of_event
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of

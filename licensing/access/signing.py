@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.sealing import sealer
 from kit.http.errors import ServiceUnavailable
-from licensing.access.decisions import Answer
+from licensing.access.answers import Answer
 from licensing.access.key_pairs import Private, generate, jwk_of, opened
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey

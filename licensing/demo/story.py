@@ -1,7 +1,7 @@
 """What the demo account holds: an invented magazine, its policies, its items and those who ask for them."""
 
 import csv
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,20 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 {"action": "allow", "conditions": {"default": True}, "permissions": ["read"], "priority": 99},
             ],
             "defaultAction": "allow",
+            "tests": [
+                {
+                    "name": "Anybody reads",
+                    "requester": {"id": "reader_0417"},
+                    "permission": "read",
+                    "expect": {"allowed": True},
+                },
+                {
+                    "name": "Nobody mines text without a licence",
+                    "requester": {"id": "bot_gleaner"},
+                    "permission": "text_mining",
+                    "expect": {"allowed": False, "reason": "permission_not_granted"},
+                },
+            ],
         },
         LICENSED: {
             "name": "Licensed tiers",
@@ -62,6 +76,25 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 },
             ],
             "defaultAction": "deny",
+            "tests": [
+                {
+                    "name": "Commercial customers use it commercially",
+                    "requester": {"id": "org_fenwick", "licenses": [{"licenseType": "commercial"}]},
+                    "permission": "commercial_use",
+                    "expect": {"allowed": True, "matchedRule": 1},
+                },
+                {
+                    "name": "Researchers do not use it commercially",
+                    "requester": {"id": "uni_tidewater", "licenses": [{"licenseType": "academic"}]},
+                    "permission": "commercial_use",
+                    "expect": {"allowed": False, "reason": "permission_not_granted"},
+                },
+                {
+                    "name": "Whoever has no licence is told whom to ask",
+                    "requester": {"id": "reader_0417"},
+                    "expect": {"allowed": False, "reason": "no_license", "matchedRule": 3},
+                },
+            ],
         },
         EMBARGOED: {
             "name": "Under embargo",
@@ -87,6 +120,27 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 },
             ],
             "defaultAction": "deny",
+            "tests": [
+                {
+                    "name": "The press reads in advance",
+                    "requester": {"id": "press_brackwater", "licenseType": "press", "hasValidLicense": True},
+                    "permission": "read",
+                    "at": (embargo_ends - timedelta(days=1)).isoformat(),
+                    "expect": {"allowed": True},
+                },
+                {
+                    "name": "Enterprise customers wait for the end of the embargo",
+                    "requester": {"id": "org_larkspur", "licenses": [{"licenseType": "enterprise"}]},
+                    "at": (embargo_ends - timedelta(days=1)).isoformat(),
+                    "expect": {"allowed": False, "reason": "policy_denied", "matchedRule": 1},
+                },
+                {
+                    "name": "Then they read it",
+                    "requester": {"id": "org_larkspur", "licenses": [{"licenseType": "enterprise"}]},
+                    "at": embargo_ends.isoformat(),
+                    "expect": {"allowed": True, "matchedRule": 2},
+                },
+            ],
         },
     }
 
@@ -119,6 +173,23 @@ CUSTOMERS = (
     Customer("reader_0417", None, 5, 1, ("read",), "Mozilla/5.0"),
     Customer("reader_2203", None, 4, 1, ("read",), "Mozilla/5.0"),
 )
+
+
+# The front page's live check chooses from these; each with what it is. The first are chosen where nobody has.
+SHOWN_CUSTOMERS = {
+    "org_fenwick": "a law firm that pays for each access",
+    "org_larkspur": "an analyst with an enterprise licence",
+    "uni_tidewater": "a university",
+    "press_brackwater": "a newspaper, vouched for by the site",
+    "bot_gleaner": "a crawler whose licence has lapsed",
+    "reader_0417": "a reader without a licence",
+}
+SHOWN_ITEMS = {
+    SHOWN: "for customers with a licence",
+    "last-ferry": "open to everybody",
+    "harbour-budget": "first under embargo, then for a few",
+    "old-ropewalk": "archived",
+}
 
 
 class Term(NamedTuple):

@@ -25,7 +25,7 @@ from kit.http.errors import (
 from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
-from licensing.access.decisions import Answer
+from licensing.access.answers import Answer
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway

@@ -18,8 +18,9 @@ from kit.rest.money import Money
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
+from licensing.access.answers import Answer, not_found
 from licensing.access.bodies import Check
-from licensing.access.decisions import Answer, decide_check, not_found
+from licensing.access.decisions import decide_check
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup import find_items, find_requesters
 from licensing.access.rendering import present_charge

@@ -20,6 +20,7 @@ from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndp
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from operators.access.one_time_key import show_once
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import Lines, as_json, validated
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -80,8 +81,11 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     shows_secret = True
     form = WebhookForm
+    empty_state = EmptyState("An endpoint is told what changes and what is decided, as it happens.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
+    row_facts = {"health": "", "hears_of": ""}
+    groups = {"events": "What it hears of", "status": "State"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)

@@ -21,13 +21,14 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from kit.values.decimals import plain
+from kit.values.currencies import in_full
 from licensing.edge.observed import Observed, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -57,7 +58,7 @@ def observed_facts(report: Observed) -> list[tuple[str, str]]:
 
 
 def priced(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(f"{plain(amount)} {currency}" for currency, amount in sorted(sums.items()))
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 class SiteRule(TypedDict):
@@ -121,8 +122,11 @@ class WithRuleCount(Protocol):
 
 @admin.register(Site)
 class SiteAdmin(ServiceAdmin[Site, SiteFields]):
+    empty_state = EmptyState("A site gives the pages of a host their policies, for whoever comes to the edge.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
+    row_facts = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
+    groups = {"mode": "How it decides"}
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
@@ -135,11 +139,14 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        [(title, options), *others] = super().get_fieldsets(request, obj)
+        shown = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return [(title, options), *others]
-        shown = ["rules_in_words" if name == "rules" else name for name in options["fields"]]
-        return [(title, {**options, "fields": shown}), *others]
+            return shown
+        words = {"rules": "rules_in_words"}
+        return [
+            (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
+            for title, options in shown
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
         return ("identifier", "account", "changed", "rules_in_words") if obj else ()

@@ -20,6 +20,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.requests import kept
@@ -52,8 +53,10 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
+    empty_state = EmptyState("A licence opens to one requester what the rules of policies ask a licence for.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "term": ""}
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
@@ -75,7 +78,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
-    actions_detail = ("renew", "duplicate", "refund", "revoke")
+    actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",

@@ -20,17 +20,18 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.resources import find
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access as decide
-from licensing.access.decisions import Answer
+from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import example_of, told_outcome
+from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
-from operators.policies.rules_field import CLASSES
 from operators.policies.trial import NAMES, TrialForm, side_of, text
 
 NEEDED = ("licensing.view_policy", "licensing.view_content")
@@ -49,9 +50,9 @@ class PlaygroundForm(TrialForm):
     field_order = ("account", "item", "requester", "license_type", "valid", "permission", "ip", "at")
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
-        super().__init__(data, initial=dict(initial))
         self.scope = scope
         self.only = scope.sole_account()
+        super().__init__(data, initial, account_id=self.only)
         if self.only is None:
             self.fields["account"] = forms.ModelChoiceField(
                 scope.accounts().order_by("name"),
@@ -91,7 +92,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     scope = request_scope(request)
     past = recorded(request, scope)
     sent = request.POST if request.method == "POST" else None
-    given = fields_of(past) if past is not None else request.GET.dict()
+    given = fields_of(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
     form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
     context: dict[str, object] = {
         **site.each_context(request),
@@ -106,14 +107,14 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
-            policy = policy_of(answer)
+            policy = revision_of(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
                 kept = keep(request, form, answer, policy)
                 if kept is not None:
                     return kept
             context |= told(answer, policy)
-            context |= {"may_keep": may_keep, "classes": CLASSES}
+            context |= {"may_keep": may_keep}
             form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
     return TemplateResponse(request, "operators/policies/check_access.html", context)
 
@@ -151,15 +152,6 @@ def decided(form: PlaygroundForm) -> Answer:
     if isinstance(answer, ApiError):
         raise answer
     return answer
-
-
-def policy_of(answer: Answer) -> PolicyRevision | None:
-    """The version of the policy by which it was decided."""
-    compiled = answer.policy
-    if compiled is None or compiled.version is None:
-        return None
-    rows = PolicyRevision.objects.select_related("policy")
-    return rows.get(policy_id=compiled.id, version=compiled.version)
 
 
 def told(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from operators.policies.rule_order import Rule
+from licensing.policies.in_words import Rule
 from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_of, rule_of
 from operators.policies.rule_templates import templates
+
+TEMPLATE = "template"
 
 
 def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
@@ -17,7 +19,7 @@ def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """
     rows = list(rows)
     action, _, text = step.partition("-")
-    if action == "template":
+    if action == TEMPLATE:
         chosen = next((one for one in templates(timezone.now().date()) if one.name == text), None)
         return rows if chosen is None else with_rules(rows, chosen.rules)[:MAX_ROWS]
     if step == "add" and len(rows) < MAX_ROWS:

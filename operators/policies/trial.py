@@ -2,20 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
 
 from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from kit.values.amounts import from_millionths, plain
 from kit.values.timestamps import parse_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
-from licensing.access.decisions import Answer
-from licensing.access.rendering import present
-from licensing.policies.decision import Reason
-from operators.policies.rule_order import Rule
-from operators.policies.rules_in_words import describe
+from licensing.access.in_words import DecisionInWords, in_words
+from licensing.policies.in_words import Rule
+from operators.base.suggesting import SCRIPT, Kind, suggesting
 
 # The fields of a trial by the API's names.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item", "context": "ip"}
@@ -27,7 +24,17 @@ def text(label: str, help_text: str = "", *, required: bool = False) -> forms.Ch
     )
 
 
+SUGGESTED = {
+    "item": Kind.ITEM,
+    "requester": Kind.REQUESTER,
+    "license_type": Kind.LICENSE_TYPE,
+    "permission": Kind.PERMISSION,
+}
+
+
 class TrialForm(forms.Form):
+    """`account_id` is the one whose items and words are suggested; without one the form's own field says it."""
+
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
     requester = text("Requester", required=True)
     license_type = text(
@@ -42,6 +49,20 @@ class TrialForm(forms.Form):
     permission = text("Permission asked for")
     ip = text("Address")
     at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
+
+    def __init__(
+        self,
+        data: Mapping[str, object] | None = None,
+        initial: Mapping[str, object] | None = None,
+        *,
+        account_id: str | None = None,
+    ) -> None:
+        super().__init__(data, initial=dict(initial or {}))
+        self.fields |= suggesting(self.fields, SUGGESTED, account_id)
+
+    @property
+    def media(self) -> forms.Media:
+        return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
         given = self.cleaned_data["at"]
@@ -70,23 +91,9 @@ class TrialForm(forms.Form):
         )
 
 
-class Side(TypedDict):
+class Side(DecisionInWords):
     title: str
-    decision: Mapping[str, object]  # the decision object of the API
-    reason: str  # of a denial, in words
-    charge: str  # what it would cost; empty if nothing
-    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`
 
 
 def side_of(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
-    """The decision with its trace in words, by these rules."""
-    shown = present(answer, explain=True)
-    reason = answer.decision.observed or answer.decision.reason
-    price = answer.decision.price
-    return {
-        "title": title,
-        "decision": shown,
-        "reason": Reason(reason).words if reason else "",
-        "charge": f"{plain(from_millionths(price[0]))} {price[1]}" if price else "",
-        "steps": [{**step, "told": describe(rules[step["index"]])} for step in shown["trace"]],
-    }
+    return {"title": title, **in_words(answer, rules)}

@@ -2,15 +2,17 @@
 
 import csv
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analytics.models import LedgerEntry
 from operators.base.links import change_url, list_url
-from tests import factories
+from tests import factories, ledger
 from tests.admin.forms import confirmed, submit
 
 ADJUST = reverse("admin:analytics_ledgerentry_add")
@@ -65,9 +67,9 @@ def entries(account):
 @pytest.mark.parametrize(
     ("query", "total"),
     [
-        ({}, "15 EUR, 7 USD"),
-        ({"currency": "EUR"}, "15 EUR"),
-        ({"q": "org_b"}, "5 EUR, 7 USD"),
+        ({}, "15.00 EUR, 7.00 USD"),
+        ({"currency": "EUR"}, "15.00 EUR"),
+        ({"q": "org_b"}, "5.00 EUR, 7.00 USD"),
         ({"q": "x"}, "nothing"),
     ],
 )
@@ -75,6 +77,22 @@ def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
     html = admin.get(list_url(LedgerEntry, **query)).content.decode()
     told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
     assert f"Total of these entries: {total}." in " ".join(told.split())
+
+
+def test_the_ledger_is_listed_as_it_was_booked_the_newest_first(admin, account, api):
+    """Whatever the day that an entry counts on, and whatever its kind."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    later = timezone.now() + timedelta(days=9)
+    ledger.add(account, occurred_at=timezone.now() - timedelta(days=40))
+    factories.license(account, per_access="0.05", price_amount=Decimal(5), price_currency="EUR", starts_at=later)
+    factories.license(account, per_access="0.05")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    ledger.add(account, occurred_at=timezone.now() - timedelta(days=400))
+    rows = admin.get(list_url(LedgerEntry)).context["cl"]
+    assert rows.list_display.index("booked_at") <= 1
+    booked = [entry.created for entry in rows.result_list]
+    assert len(booked) == 4
+    assert booked == sorted(booked, reverse=True)
 
 
 def test_the_ledger_is_exported_as_it_is_filtered(admin, entries):

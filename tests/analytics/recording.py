@@ -35,6 +35,8 @@ def requester(account: Account, name: str) -> Requester:
 
 def as_entry(event: Event, epoch: int) -> Entry:
     case = Case(
+        ids=[ids.hex_of("dec", ids.new_id("dec"))],
+        contents=[ids.hex_of("cnt", event.content.pk)],
         account=ids.hex_of("acc", event.content.account_id),
         epoch=epoch,
         requester=event.requester.pk,
@@ -48,7 +50,7 @@ def as_entry(event: Event, epoch: int) -> Entry:
         created=render_timestamp(event.created) or "",
         rate_reset=None,
     )
-    return Entry(ids.hex_of("dec", ids.new_id("dec")), ids.hex_of("cnt", event.content.pk), case)
+    return Entry(case)
 
 
 def record_all(events: Sequence[Event]) -> None:

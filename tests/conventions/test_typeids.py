@@ -48,3 +48,17 @@ def test_a_valid_vector_is_read_and_written_as_published(prefix, text, uuid):
 @pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
 def test_an_invalid_vector_is_no_id(text):
     assert ids.decode("prefix", text) is None
+
+
+def test_ids_of_one_request_are_counted_up():
+    texts, keys = ids.successive("dec", 100, 1_700_000_000_123_456_789)
+    values = [int(key, 16) for key in keys]
+    assert values == list(range(values[0], values[0] + 100))
+    assert texts == [ids.encode("dec", bytes.fromhex(key)) for key in keys]
+    assert {value >> 80 for value in values} == {1_700_000_000_123}
+
+
+def test_as_many_as_can_be_counted_up_stay_of_one_moment():
+    texts, keys = ids.successive("dec", 1024, 1_700_000_000_123_456_789)
+    assert len(set(texts)) == len(set(keys)) == 1024
+    assert {text[:-2] for text in texts} == {texts[0][:-2]}

@@ -50,6 +50,19 @@ def test_a_batched_decision_is_what_a_check_alone_answers(api, batch, item):
     assert {**batched, "id": None, "created": None} == {**alone, "id": None, "created": None}
 
 
+def test_decisions_that_are_alike_are_each_what_a_check_alone_answers(api, batch, account, item):
+    items = [item.pk, factories.content(account, policy_id=item.policy_id).pk, item.pk]
+    marks = ['"quoted" \\\\', "Zoë 🐝", "one \\u2028 two"]
+    checks = [{"contentId": one, "correlationId": mark} for one, mark in zip(items, marks, strict=True)]
+    asked = {"requester": {"id": "org", "name": 'The "Zoë" \\ Company'}, "permission": "read", "explain": True}
+    reply = batch(checks, **asked)
+    for one, content, mark in zip(reply["data"], items, marks, strict=True):
+        alone = api.post("/v1/access/check", {"contentId": content, **asked})
+        own = {"id": one["id"], "created": one["created"]}
+        assert one == {**alone.body, **own, "correlationId": mark}
+        assert list(one) == [*alone.body, "correlationId"]
+
+
 def test_the_other_fields_are_defaults(batch, item):
     reply = batch(
         [{}, {"requester": "org_b"}, {"permission": "print"}, {"explain": False, "dryRun": False}],
@@ -116,6 +129,24 @@ def test_a_rules_limit_holds_within_a_batch(batch, account):
     reply = batch([{}] * 5, contentId=item.pk, requester="org")
     assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
     assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
+
+
+def test_a_rules_limit_counts_in_the_order_of_the_checks_whatever_their_items(batch, account):
+    policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 3, "period": "month"}})
+    article, video = (factories.content(account, policy_id=policy.pk, type=kind).pk for kind in ("article", "video"))
+    named = [article, video, article, video, article]
+    reply = batch([{"contentId": item} for item in named], requester="org")
+    assert [one["contentId"] for one in reply["data"]] == named
+    assert [one["rateLimit"]["remaining"] for one in reply["data"]] == [2, 1, 0, 0, 0]
+    assert [one["allowed"] for one in reply["data"]] == [True, True, True, False, False]
+
+
+def test_the_ids_of_a_batch_are_in_the_order_of_the_checks(batch, account, item):
+    other = factories.content(account, policy_id=item.policy_id, type="video")
+    made = [
+        one["id"] for one in batch([{"contentId": item.pk}, {"contentId": other.pk}] * 20, requester="org")["data"]
+    ]
+    assert made == sorted(set(made))
 
 
 def test_100_checks_are_taken(batch, item):

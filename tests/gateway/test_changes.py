@@ -17,8 +17,8 @@ from accounts.models import Account, EpochChange
 from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import Answer
 from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services

@@ -17,8 +17,9 @@ from accounts.models import Account, ApiKey, EpochChange
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import Answer, DecisionBatch
+from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.snapshot import Epochs
 from licensing.access.lookup import Found, find_items, find_requesters
 from licensing.content import services as content_services

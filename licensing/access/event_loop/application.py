@@ -27,8 +27,8 @@ from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
+from licensing.access.answers import Answer
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
-from licensing.access.decisions import Answer
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
@@ -286,7 +286,7 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """The outcomes as the metric of checks names them."""
+    """What checks came to, as their metric names it."""
     outcomes: list[str] = []
     for answer in answers:
         if isinstance(answer, ApiError):

@@ -67,7 +67,7 @@ class Callers:
     async def consume(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
         wanted = consume_of(grant, address, cost)
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
-        return limiter.consume(wanted) if self.limits is None else await self.limits.submit(wanted)
+        return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted)
 
     async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, Any]:
         """What Django need not do any more to admit a request to an endpoint that asks for a key: to read the grant,

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from django.http import HttpResponse
-from rest_framework.response import Response
-
 from analytics.recording.batch import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
@@ -63,7 +60,7 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
 def count_checks(outcomes: Iterable[str]) -> None:
-    """Counts checks by what they came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
+    """Counts what checks came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
     counts = checks.values
     for outcome in outcomes:
         counts[OUTCOME_AT[outcome]] += 1
@@ -79,23 +76,18 @@ def count_failed_commit() -> None:
     failures.values[0] += 1
 
 
-def count_commit(seconds: float, outcomes: Sequence[Sequence[Outcome]]) -> None:
+def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[int]) -> None:
+    """`sizes` are the numbers of decisions that the outcomes are of."""
     commits.observe(0, seconds)
-    batches.observe(0, sum(map(len, outcomes)))
-    for of_request in outcomes:
-        for outcome in of_request:
-            if outcome.stale:
-                (postponed if outcome.retry else stale).values[0] += 1
+    batches.observe(0, sum(sizes))
+    for outcome, size in zip(outcomes, sizes, strict=True):
+        if outcome.stale:
+            (postponed if outcome.retry else stale).values[0] += size
 
 
 # --- In threads ------------------------------------------------------------------------------------------------------
 
 
-def count_reply(response: HttpResponse) -> None:
-    """Counts Django's replies to checks, once committed. A replay is no new decision."""
-    if not isinstance(response, Response) or response.status_code not in (200, 404):
-        return
-    body = response.data
-    for decision in body.get("data", [body]):
-        outcome = ERROR if "error" in decision else DRY_RUN if decision["dryRun"] else decision["reason"] or ALLOWED
+def count_checks_in_thread(outcomes: Iterable[str]) -> None:
+    for outcome in outcomes:
         checks.add(checks.place(DJANGO, outcome))

@@ -91,7 +91,7 @@ class Retries:
         mine = self.running[name] = asyncio.get_running_loop().create_future()
         try:
             while True:
-                kept = await self.lookups.submit(name)
+                kept = await self.lookups.result_of(name)
                 if kept is not None:
                     return await self.replay(sender, kept, digest)
                 try:
@@ -106,12 +106,12 @@ class Retries:
 
     async def wait_for_turn(self, name: Name) -> None:
         """Returns when this process serves no other request with the key. Raises IdempotencyConflict."""
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                while (other := self.running.get(name)) is not None:
-                    await asyncio.wait([other])
-        except TimeoutError:
-            raise still_running() from None
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + WAIT_SECONDS
+        while (other := self.running.get(name)) is not None:
+            if loop.time() > deadline:
+                raise still_running()
+            await asyncio.wait([other], timeout=deadline - loop.time())
 
     async def replay(self, sender: Sender, kept: Kept, digest: bytes) -> "Once":
         if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
