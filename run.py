@@ -5,7 +5,7 @@ python3 run.py --empty            the same without the demo account
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey
     --leg sqlite|postgresql       on one of the two alone: SQLite, where tests are named (-k NAME, FILE::TEST)
-    --fast                        on SQLite, unless --leg says otherwise, few examples, no servers, browsers or foreign tools
+    --fast                        on SQLite, unless --leg says otherwise, without servers, browsers and foreign tools
 """
 
 import argparse
@@ -251,11 +251,9 @@ def test(arguments: list[str]) -> int:
     pytest += arguments
     given = {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
     servers = [str(PYTHON), "-m", "tests.services", "--no-fsync"]  # starts what is not given
-    legs = []
-    if only in (None, "sqlite"):
-        legs.append(leg("SQLite", pytest, {}))
-    if only in (None, "postgresql"):
-        legs.append(leg("PostgreSQL + Valkey", [*servers, *pytest], given))
+    ways: dict[str, tuple[str, list[str], dict[str, str]]] = {"sqlite": ("SQLite", pytest, {})}
+    ways["postgresql"] = ("PostgreSQL + Valkey", [*servers, *pytest], given)
+    legs = [leg(*way) for name, way in ways.items() if only in (None, name)]
     print("", *(line for _, line in legs), sep="\n")
     passed = all(success for success, _ in legs)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
