@@ -49,7 +49,7 @@ class Callers:
 
     def cached_grant(self, text: str) -> Grant | None:
         """The key's grant as of the newest epoch of its account that this process knows of."""
-        grant = self.snapshot.grant(keytext.digest(text))
+        grant = self.snapshot.grant(keytext.name_in_cache(text))
         looked_up[MISS if grant is None else HIT] += 1
         return grant
 
@@ -57,11 +57,11 @@ class Callers:
         """The key's grant as it is now. Raises InvalidApiKey; a malformed key costs no query."""
         check_well_formed(text)
         found = await self.keys.submit(text)
-        digest = keytext.digest(text)
+        name = keytext.name_in_cache(text)
         if isinstance(found, ApiError):
-            self.snapshot.drop_grant(digest)
+            self.snapshot.drop_grant(name)
             raise found
-        self.snapshot.put_grant(digest, found)
+        self.snapshot.put_grant(name, found)
         return found
 
     async def consume(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
