@@ -13,6 +13,7 @@ if nothing that it depends on is among them. Where one of them has no row, anyth
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 import orjson
 from django.db import connection, transaction
@@ -21,7 +22,12 @@ from django.utils import timezone
 from accounts.models import Account, EpochChange
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
+from kit.values import ids
 
+# Held by a write, until its end, and shared by statements that record decisions and requesters: these, which carry the
+# decisions of other accounts too, only try it.
+HELD = "hashtextextended({account}, 1)"
+HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
 EVERYTHING = None  # in the place of names
 MAX_MISSED = 1_000  # epochs, of which the changes are read; to forget everything costs less than to read more
 LIFETIME = timedelta(minutes=10)  # of what is known of a change
@@ -46,9 +52,13 @@ def hold(account_id: str) -> int:
     """Lock the account's epoch until the transaction ends, and return it.
 
     Writes that lock the same rows as checks do (requesters, revenue totals) call it first, so that all of them lock in
-    the same order.
+    the same order. Decisions of requesters that are new, or have a new name, wait for them.
     """
-    return Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
+    epoch = Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
+    if connection.vendor == "postgresql":
+        with prepared_cursor() as cursor:
+            cursor.execute(HOLD, [str(UUID(ids.hex_of("acc", account_id)))])
+    return epoch
 
 
 def bump(account_id: str, names: Collection[str] | None) -> None:

@@ -1,8 +1,8 @@
 """Operations on accounts and keys, for endpoints, commands and the admin."""
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
-from typing import Any, NamedTuple, NotRequired, Unpack
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,6 +26,10 @@ class NewKey(Bounds):
     type: str
     permissions: NotRequired[list[str] | None]
     seed: NotRequired[str | None]
+
+
+class Expiry(TypedDict, total=False):
+    expires_at: datetime | None
 
 
 def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
@@ -175,8 +179,12 @@ def rotate_api_key(
     granted_by: Grant | None = None,
     key_id: str | None = None,
     seed: str | None = None,
+    **given: Unpack[Expiry],
 ) -> tuple[ApiKey, str]:
-    """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway."""
+    """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway.
+
+    The new one expires when the old one would have, unless another expiry is given.
+    """
     # Both at once: two keys that rotate each other at the same moment must not wait for each other.
     old = lock_keys(key.pk, *([granted_by.key_id] if granted_by else []))[key.pk]
     now = timezone.now()
@@ -189,7 +197,7 @@ def rotate_api_key(
         type=old.type,
         permissions=old.permissions,
         allowed_ips=old.allowed_ips,
-        expires_at=old.expires_at,
+        expires_at=given.get("expires_at", old.expires_at),
         granted_by=granted_by,
         key_id=key_id,
         seed=seed,

@@ -35,6 +35,7 @@ class OperatorSite(UnfoldAdminSite):
 
         return [
             path("check-access/", self.admin_view(self.check_access), name="check_access"),
+            path("suggest/", self.admin_view(self.suggest), name="suggest"),
             path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
@@ -69,6 +70,12 @@ class OperatorSite(UnfoldAdminSite):
         from operators.policies.playground import check_access  # noqa: PLC0415
 
         return check_access(request, self)
+
+    def suggest(self, request: HttpRequest) -> HttpResponse:
+        # Imported here: it needs the models.
+        from operators.suggestions import suggest  # noqa: PLC0415
+
+        return suggest(request, self)
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

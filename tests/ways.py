@@ -15,7 +15,8 @@ from django.utils.datastructures import CaseInsensitiveMapping
 
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.application import CheckApplication
-from licensing.access.event_loop.blocking_calls import changes_now, find_grants_now, record_now
+from licensing.access.event_loop.blocking_calls import changes_now, find_grants_now, record_now, reserve_now
+from licensing.access.event_loop.numbers import Numbers
 from tests.client import ApiClient, Reply
 
 DJANGO, EVENT_LOOP = "django", "event loop"
@@ -96,6 +97,7 @@ def make_application() -> CheckApplication:
     # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.quick_lookups = None
+    made.gateway.numbers = Numbers(InThread("numbers", reserve_now))
     made.gateway.changes = MicroBatch(InThread("changes", changes_now))
     made.gateway.callers.limits = None
     made.gateway.callers.keys = MicroBatch(InThread("keys", find_grants_now))

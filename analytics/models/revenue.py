@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import Account
 from analytics.models.usage import MONTHS, OfContent, OfRequester, add_counts
 from kit.values.amounts import AmountField, TotalField, plain
+from kit.values.currencies import in_full
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
@@ -60,7 +61,7 @@ class LedgerEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{plain(self.amount)} {self.currency} ({self.type})"
+        return f"{in_full(self.amount, self.currency)} ({self.type})"
 
     def audited(self) -> dict[str, object]:
         return {

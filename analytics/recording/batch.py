@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
 from msgspec.structs import astuple
 
+from analytics.recording.naming import Naming
 from analytics.recording.statement import postgresql
 
 
@@ -27,7 +28,7 @@ class Case(Struct, eq=False, gc=False):
 
     Ids are UUIDs in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in
     its batch, `counter` the number of the counter that its decisions claim from, `claimed` the claims on that before
-    its own, and `reply` the number of the reply that it is recorded with.
+    its own, and `reply` and `naming` the numbers of the reply and the requesters that it is recorded with.
     """
 
     ids: list[str]
@@ -48,6 +49,7 @@ class Case(Struct, eq=False, gc=False):
     counter: int | None = None
     claimed: int = 0
     reply: int | None = None
+    naming: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
     also: Sequence[str] = ()  # by names of accounts.epochs, what it depends on beside items, policy and requester
@@ -77,6 +79,7 @@ class Reply(Struct, eq=False, gc=False):
     sealed: str
     created: str  # ISO 8601
     number: int = 0
+    naming: int | None = None
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -86,6 +89,7 @@ class Entry(Struct, frozen=True, gc=False):
     claim: Claim | None = None
     charge: Charge | None = None
     reply: Reply | None = None
+    naming: Naming | None = None
 
 
 class ChargeOfCase(Struct, gc=False):
@@ -133,7 +137,8 @@ encode = JsonEncoder().encode
 
 
 class LimitCounter(Struct, gc=False):
-    """All claims of a batch on one rule's limit for one requester."""
+    """All claims of a batch on one rule's limit for one requester; where they are recorded with requesters, the number
+    of that naming."""
 
     number: int
     account: str
@@ -143,6 +148,7 @@ class LimitCounter(Struct, gc=False):
     window_start: int
     allowance: int
     claimed: int = 0
+    naming: int | None = None
 
 
 def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
@@ -150,20 +156,23 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 
     A request is stored as a whole or not at all: the stored part of one would be decided and charged a second time
     when it is retried. All decisions of one request are of one account, one epoch and one moment. Of several
-    epochs of an account only the newest can be stored; the others must not hold it up.
+    epochs of an account only the newest can be stored; the others must not hold it up. What a request claims whose
+    requesters may turn out to be somebody else's is counted by itself.
     """
     epochs: dict[str, int] = {}
     for entries in many:
         if entries and (case := entries[0].case).epoch > epochs.get(case.account, -1):
             epochs[case.account] = case.epoch
-    windows: dict[tuple[int, str, str], int] = {}
+    windows: dict[tuple[int, str, str], tuple[int, Naming | None]] = {}
     outcomes: list[Outcome | None] = []
     for entries in many:
         refusal = None
         if entries and (case := entries[0].case).epoch < epochs[case.account]:
             refusal = STALE
-        elif claims := [entry.claim for entry in entries if entry.claim is not None]:
-            claimed = {(claim.requester, claim.policy, claim.rule): claim.window_start for claim in claims}
+        elif claims := [(entry.claim, entry.naming) for entry in entries if entry.claim is not None]:
+            claimed = {
+                (claim.requester, claim.policy, claim.rule): (claim.window_start, naming) for claim, naming in claims
+            }
             if any(windows.get(key, at) != at for key, at in claimed.items()):
                 refusal = RETRY
             else:
@@ -185,13 +194,16 @@ class Batch:
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         self.replies: dict[Reply, None] = {}  # in their order
+        self.namings: dict[Naming, None] = {}  # likewise
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
         case = entry.case
+        if entry.naming is not None:
+            case.naming = self.naming(entry.naming)
         if entry.claim is not None:
-            counter = self.counter(entry.claim)
+            counter = self.counter(entry.claim, case.naming)
             if counter.window_start != entry.claim.window_start:
                 self.left_out.add(case)
                 return
@@ -199,6 +211,7 @@ class Batch:
             counter.claimed += len(case.ids)
         elif entry.reply is not None:
             case.reply = self.reply(entry.reply)
+            entry.reply.naming = case.naming
         case.number = len(self.cases)
         self.cases.append(case)
         if entry.charge is not None:
@@ -210,7 +223,13 @@ class Batch:
             self.replies[reply] = None
         return reply.number
 
-    def counter(self, claim: Claim) -> LimitCounter:
+    def naming(self, naming: Naming) -> int:
+        if naming not in self.namings:
+            naming.number = len(self.namings)
+            self.namings[naming] = None
+        return naming.number
+
+    def counter(self, claim: Claim, naming: int | None) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
@@ -222,17 +241,20 @@ class Batch:
                 claim.rule,
                 claim.window_start,
                 claim.allowance,
+                naming=naming,
             )
         return counter
 
     def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
-        parts: list[list[Any]] = [self.cases, list(self.counters.values())]
+        parts: list[Sequence[Struct]] = [self.cases, list(self.counters.values())]
         if self.charges:
             parts.insert(0, self.charges)
+        if self.namings:
+            parts.append(list(self.namings))
         if self.replies:
             parts.append(list(self.replies))
-        statement = postgresql(charging=bool(self.charges), keeping=bool(self.replies))
+        statement = postgresql(charging=bool(self.charges), naming=bool(self.namings), keeping=bool(self.replies))
         return statement, [encode(part).decode() for part in parts]
 
     def outcomes(
@@ -241,9 +263,10 @@ class Batch:
         rooms: Mapping[int, int],
         behind: Collection[str],
         claimed: Collection[int] = (),
+        unnamed: Collection[int] = (),
     ) -> list[Outcome]:
         """The outcome of each entry, from the stale accounts, the room of each counter, the accounts that have reached
-        a newer epoch, and the numbers of the replies whose keys were free."""
+        a newer epoch, and the numbers of the replies whose keys were free and of the namings that were not written."""
         outcomes = []
         for entry in self.entries:
             case = entry.case
@@ -251,6 +274,8 @@ class Batch:
                 outcomes.append(RETRY)
             elif case.account in stale:
                 outcomes.append(STALE)
+            elif case.naming is not None and case.naming in unnamed:
+                outcomes.append(RETRY)
             elif case.reply is not None and case.reply not in claimed:
                 outcomes.append(TAKEN)
             elif case.counter is None:
@@ -261,8 +286,9 @@ class Batch:
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
         """The outcomes from PostgreSQL's row: JSON texts and a number, or the bytes of each."""
-        stale, rooms, claimed, behind = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4))
-        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed))
+        told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
+        stale, rooms, claimed, behind, unnamed = told
+        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed))
         written = [
             len(entry.case.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale
         ]

@@ -14,6 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, Case, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.naming import name_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
 
@@ -32,10 +33,17 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     missing = [case for case in cases if case.epoch != epochs[case.account]]
     behind = {case.account for case in missing}
     stale = {case.account for case in missing if not holds(cursor, case)}
-    rooms = {
-        counter.number: count(cursor, counter) for counter in batch.counters.values() if counter.account not in stale
+    unnamed = {
+        one.number
+        for one in batch.namings
+        if one.account in stale or not name_on_sqlite(cursor, one, as_django_writes(one.created))
     }
-    outcomes = batch.outcomes(stale, rooms, behind)
+    rooms = {
+        counter.number: count(cursor, counter)
+        for counter in batch.counters.values()
+        if counter.account not in stale and counter.naming not in unnamed
+    }
+    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed)
     stored = [
         Stored(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
@@ -66,8 +74,7 @@ class Stored:
                 self.allowed, self.reason = False, RATE_LIMIT_EXCEEDED
             else:
                 self.observed = RATE_LIMIT_EXCEEDED
-        # As Django writes it: a list's cursor and filters compare it as text.
-        self.created = case.created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
+        self.created = as_django_writes(case.created)
 
     @property
     def charge(self) -> Charge | None:
@@ -82,6 +89,11 @@ class Stored:
             *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
             *(self.remaining, case.rate_reset, self.created, self.observed),
         )
+
+
+def as_django_writes(created: str) -> str:
+    """The text of a time, which a list's cursor and filters compare."""
+    return created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
 
 def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None:

@@ -6,6 +6,8 @@ On PostgreSQL it is all one statement (`postgresql`); on SQLite, a statement eac
 
 from functools import cache
 
+from analytics.recording.naming import IS_NAMED, NAMINGS
+
 MAX_MISSED = 100  # epochs that are looked at; who has missed more reads what has changed first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
 
@@ -31,7 +33,8 @@ EVENT_COLUMNS = """id, account_id, content_id, requester_id, policy_id, policy_v
 CLAIMS = """
   SELECT requester, policy, rule, window_start, least(claimed, allowance), allowance, claimed,
     least(claimed, allowance)
-  FROM counter WHERE account NOT IN (SELECT account FROM stale) ORDER BY requester, policy, rule"""
+  FROM counter WHERE account NOT IN (SELECT account FROM stale) {is_named}
+  ORDER BY requester, policy, rule"""
 # The accounts of which facts may have changed since the epoch that they were read at: an epoch since then has no row
 # (accounts.epochs), or is of something that a decision was made on.
 STALE = f"""
@@ -72,11 +75,11 @@ CHARGED = f"""
 CLAIMED_KEYS = """
 , reply AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS reply (
-    number int, account uuid, key text, fingerprint text, sealed text, created timestamptz)
+    number int, account uuid, key text, fingerprint text, sealed text, created timestamptz, naming int)
 ), taken AS (
   INSERT INTO accounts_idempotencyrecord (account_id, key, fingerprint, status, reply, created)
   SELECT account, key, decode(fingerprint, 'hex'), 200, convert_to(sealed, 'UTF8'), created FROM reply
-  WHERE account NOT IN (SELECT account FROM stale)
+  WHERE account NOT IN (SELECT account FROM stale) {is_named}
     AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
   ORDER BY account, key
   ON CONFLICT DO NOTHING
@@ -87,37 +90,43 @@ CLAIMED_KEYS = """
 
 
 @cache
-def postgresql(*, charging: bool, keeping: bool = False) -> str:
-    """The statement for a batch that charges or does not, and that keeps replies for Idempotency-Keys or does not.
+def postgresql(*, charging: bool, naming: bool = False, keeping: bool = False) -> str:
+    """The statement for a batch that charges or does not, that writes requesters or does not, and that keeps replies
+    for Idempotency-Keys or does not.
 
     What it returns: the stale accounts, what became of the counters, the number of decisions stored, the replies kept,
-    and the accounts that have reached a newer epoch, stale or not. Its parameters: cases and counters as JSON arrays;
-    if charging, the charges come first, and if keeping, the replies come last. What claims a key must claim of no
-    counter: it may not be stored.
+    the accounts that have reached a newer epoch, stale or not, and the namings that were not written. Its parameters:
+    cases and counters as JSON arrays; if charging, the charges come first, and after all, if there are any, come the
+    namings and then the replies. What claims a key must claim of no counter: it may not be stored.
+    `entry` is no table of its own unless charges need it too: that is a tenth of the cost of a decision.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """
-    counted = COUNT.format(source=CLAIMS, base=BASE, least="least", greatest="greatest")
+    is_named = IS_NAMED if naming else ""
+    claims, claimed_keys = CLAIMS.format(is_named=is_named), CLAIMED_KEYS.format(is_named=is_named)
+    counted = COUNT.format(source=claims, base=BASE, least="least", greatest="greatest")
     return f"""
 WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS alike (
     number int, ids uuid[], contents uuid[], account uuid, epoch bigint, requester bigint, policy uuid,
     policy_version int, allowed boolean, reason text, rule_index smallint, permission text, facts jsonb,
-    created timestamptz, counter int, claimed int, reply int, rate_reset bigint, observed text, also text[])
-), entry AS MATERIALIZED (
+    created timestamptz, counter int, claimed int, reply int, naming int, rate_reset bigint, observed text,
+    also text[])
+), entry AS (
   SELECT one.id, account, one.content, requester, policy, policy_version, allowed, reason, rule_index, permission,
-    facts, created, counter, claimed + one.place AS ordinal, reply, rate_reset, observed, number
+    facts, created, counter, claimed + one.place AS ordinal, reply, naming, rate_reset, observed, number
   FROM alike, unnest(ids, contents) WITH ORDINALITY AS one (id, content, place)
 ), counter AS MATERIALIZED (
-  SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed
+  SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed, naming
   FROM json_to_recordset(%s::json) AS counter (
     number int, account uuid, requester bigint, policy uuid, rule text, window_start bigint, allowance bigint,
-    claimed bigint)
+    claimed bigint, naming int)
 ), behind AS MATERIALIZED (
   SELECT alike.*, account.epoch - alike.epoch AS missed
   FROM alike LEFT JOIN accounts_account account ON account.id = alike.account
   WHERE account.epoch IS DISTINCT FROM alike.epoch
 ), stale AS MATERIALIZED ({STALE}
-){CLAIMED_KEYS if keeping else ""}, counted AS ({counted}  RETURNING requester_id, policy_id, rule, used, granted
+){NAMINGS if naming else ""}{claimed_keys if keeping else ""}, counted AS ({counted}
+  RETURNING requester_id, policy_id, rule, used, granted
 ), settled AS (
   SELECT number, counter.allowance - counted.used + counted.granted AS room, counted.granted
   FROM counter JOIN counted
@@ -130,7 +139,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     rule_index, permission, facts, greatest(room - ordinal, 0), rate_reset, created,
     nullif(CASE WHEN ordinal > granted AND observed IS NOT NULL THEN '{RATE_LIMIT_EXCEEDED}' ELSE observed END, '')
   FROM entry LEFT JOIN settled ON settled.number = entry.counter
-  WHERE account NOT IN (SELECT account FROM stale)
+  WHERE account NOT IN (SELECT account FROM stale) {is_named}
     {"AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""}
   RETURNING id, account_id, content_id, requester_id, allowed, reason, created, observed
 ), pending_usage AS ({PENDING_ROW}){CHARGED if charging else ""}
@@ -138,5 +147,6 @@ SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        (SELECT json_agg(json_build_array(number, room)) FROM settled)::text,
        (SELECT count(*) FROM stored),
        {"(SELECT json_agg(number) FROM claimed)::text" if keeping else "NULL"},
-       (SELECT json_agg(DISTINCT replace(account::text, '-', '')) FROM behind)::text
+       (SELECT json_agg(DISTINCT replace(account::text, '-', '')) FROM behind)::text,
+       {"(SELECT json_agg(number) FROM unnamed)::text" if naming else "NULL"}
 """  # noqa: S608 - made of constants

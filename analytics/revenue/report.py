@@ -4,9 +4,9 @@ Every entry is converted at the rate of its own day. Nothing is rounded here: fi
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 from django.db.models import Min
@@ -14,7 +14,7 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import Span, Weights
-from analytics.revenue.sums import Sum, names, sums_by_tier, top_earners
+from analytics.revenue.sums import Key, Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
@@ -24,9 +24,29 @@ DAYS_OF_A_MONTH = 30
 
 
 @dataclass(frozen=True)
-class Earner:
-    """An item with its title, or a requester (by the caller's own id) with a name."""
+class Booked:
+    """What was booked in a window, and in the one of equal length just before; nothing is converted."""
 
+    sums: list[Sum]
+    former: list[Sum]
+
+    def by_currency(self) -> dict[str, tuple[Decimal, Decimal]]:
+        """The totals of both by currency, in the order of their codes."""
+        of = {
+            code: (Decimal(0), Decimal(0)) for code in sorted({code for _, _, code, _ in [*self.sums, *self.former]})
+        }
+        for _, _, code, amount in self.sums:
+            of[code] = (PRECISION.add(of[code][0], amount), of[code][1])
+        for _, _, code, amount in self.former:
+            of[code] = (of[code][0], PRECISION.add(of[code][1], amount))
+        return of
+
+
+@dataclass(frozen=True)
+class Earner:
+    """An item with its title, or a requester (by the caller's own id) with a name; `key` is its row's."""
+
+    key: Key
     id: str
     name: str | None
     revenue: Decimal
@@ -41,17 +61,22 @@ class RevenueReport:
     before: Decimal  # the total of the window of equal length just before
     projected_monthly: Decimal
     series: list[tuple[datetime, Decimal]]  # by the beginning of each bucket
+    by_day: Mapping[date, Decimal]  # without days of no entries
     by_license_type: dict[str, Decimal]  # the largest first
     by_requester: list[Earner]
     by_content: list[Earner]
 
     @property
     def change_percent(self) -> Decimal | None:
-        """The change from `before` to `total` in percent; None if `before` was 0."""
-        if not self.before:
-            return None
-        change = PRECISION.subtract(self.total, self.before)
-        return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(self.before))
+        return change_percent(self.total, self.before)
+
+
+def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
+    """The change from `before` to `total` in percent; None if `before` was 0."""
+    if not before:
+        return None
+    change = PRECISION.subtract(total, before)
+    return PRECISION.divide(PRECISION.multiply(change, Decimal(100)), PRECISION.abs(before))
 
 
 def first_entry(accounts: Sequence[str]) -> datetime | None:
@@ -62,23 +87,38 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
     return earliest
 
 
-def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: datetime) -> RevenueReport:
+def booked(accounts: Sequence[str], window: Window) -> Booked:
+    earliest = window.start - (window.end - window.start)
+    if window.start != midnight(window.start):
+        span, before = Span(window.start, window.end), Span(earliest, window.start)
+        return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+    sums = sums_by_tier(accounts, Span(earliest, window.end))  # of days, which are in either
+    first = window.start.date()
+    return Booked([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
+
+
+def revenue_report(
+    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: Booked | None = None
+) -> RevenueReport:
     """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
 
-    All figures come from one snapshot except the two top lists, which may include entries added a moment later.
+    `of` is what `booked` has found of them. All figures come from one snapshot except the two top lists, which may
+    include entries added a moment later.
     """
     span = Span(window.start, window.end)
-    before = Span(window.start - (window.end - window.start), window.start)
-    sums, former = sums_by_tier(accounts, span), sums_by_tier(accounts, before)
+    found = of or booked(accounts, window)
+    sums, former = found.sums, found.former
     rates = rates_for([*sums, *former], currency)
 
     series = dict.fromkeys(window.buckets(), Decimal(0))
     tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
+    days: defaultdict[date, Decimal] = defaultdict(Decimal)
     for tier, day, code, amount in sums:
         worth = rates.convert(amount, code, currency, day)
         bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
         series[bucket] = PRECISION.add(series[bucket], worth)
         tiers[tier] = PRECISION.add(tiers[tier], worth)
+        days[day] = PRECISION.add(days[day], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
     total = add(series.values())
@@ -90,18 +130,11 @@ def revenue_report(accounts: Sequence[str], window: Window, currency: str, now: 
         before=add(rates.convert(amount, code, currency, day) for _, day, code, amount in former),
         projected_monthly=projected(total, window, now),
         series=list(series.items()),
+        by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
         by_requester=top("requester", accounts, span, weights, currency),
         by_content=top("content", accounts, span, weights, currency),
     )
-
-
-def revenue_of_day(accounts: Sequence[str], day: datetime, currency: str) -> tuple[Decimal, Decimal]:
-    """What a UTC day (its midnight) and the one before it earned. Raises InvalidRequest where a rate is missing."""
-    sums = sums_by_tier(accounts, Span(day - DAY, day + DAY))
-    rates = rates_for(sums, currency)
-    worth = [(on, rates.convert(amount, code, currency, on)) for _, on, code, amount in sums]
-    return add(one for on, one in worth if on == day.date()), add(one for on, one in worth if on < day.date())
 
 
 def add(amounts: Iterable[Decimal]) -> Decimal:
@@ -123,7 +156,7 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
 def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
-    earners = [Earner(*shown[key], amount) for key, amount in earned.items() if key in shown]
+    earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda one: (-one.revenue, one.id))
 
 

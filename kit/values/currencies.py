@@ -25,8 +25,13 @@ def round_to_minor_unit(amount: Decimal, currency: str) -> Decimal:
     return amount.quantize(step, rounding=ROUND_HALF_EVEN, context=WIDE)
 
 
-def in_full(amount: Decimal, currency: str) -> str:
-    """The exact amount with the currency, with at least the places of its minor unit, as in `1,234.50 EUR`."""
+def in_places(amount: Decimal, currency: str) -> str:
+    """The exact amount with at least the places of the currency's minor unit, as in `1,234.50`."""
     exponent = amount.normalize(WIDE).as_tuple().exponent
     places = max(MINOR_UNITS.get(currency, 2), -exponent if isinstance(exponent, int) else 0)
-    return f"{amount:,.{places}f} {currency}"
+    return f"{amount:,.{places}f}"
+
+
+def in_full(amount: Decimal, currency: str) -> str:
+    """The same with the currency, as in `1,234.50 EUR`."""
+    return f"{in_places(amount, currency)} {currency}"

@@ -18,6 +18,7 @@ from uuid_utils import uuid7
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 FROM_CROCKFORD = str.maketrans(CROCKFORD, "0123456789abcdefghijklmnopqrstuv")  # what int() takes for digits of base 32
 PAIRS = [first + second for first in CROCKFORD for second in CROCKFORD]  # ten bits each
+TRIPLES = [f"{number:03x}" for number in range(4096)]  # hexadecimal digits, twelve bits each
 # 26 characters hold 130 bits, of which a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
@@ -62,14 +63,14 @@ def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], li
     They are counted up from one UUIDv7: they sort in their order, and each costs a fraction of one by itself.
     """
     drawn = uuid7(nanoseconds=nanoseconds).bytes
+    text, key = encode(prefix, drawn), drawn.hex()
     if count == 1:
-        return [encode(prefix, drawn)], [drawn.hex()]
-    last = int.from_bytes(drawn) & 1023  # what the last pair of digits stands for
-    first = min(last, 1024 - count)
-    base = int.from_bytes(drawn) - last + first
-    start = encode(prefix, drawn)[:-2]
-    texts = [start + pair for pair in PAIRS[first : first + count]]
-    return texts, [f"{value:032x}" for value in range(base, base + count)]
+        return [text], [key]
+    low = int(key[-3:], 16)  # ten bits, the last pair of the text's digits, and two bits of the pair before
+    first = min(low & 1023, 1024 - count)
+    texts = [text[:-2] + pair for pair in PAIRS[first : first + count]]
+    first += low & ~1023
+    return texts, [key[:-3] + digits for digits in TRIPLES[first : first + count]]
 
 
 def new_id(prefix: str) -> str:

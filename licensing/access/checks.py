@@ -3,7 +3,7 @@
 licensing.access.event_loop.gateway does the same with cached ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -17,8 +17,9 @@ from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
-from licensing.access.lookup import Found, Selector, current_epoch, find_items, find_requesters, keep_requesters
-from licensing.access.subjects import Item
+from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.requesters.numbers import reserve
 
 
 def check_access(
@@ -51,7 +52,7 @@ def recorded(
 
 
 class Stale(Exception):
-    """The account has changed since its facts were read."""
+    """The account has changed since its facts were read, or somebody else has created a requester."""
 
 
 def attempt(
@@ -61,26 +62,13 @@ def attempt(
     if caller is not None:
         caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
-    lasting = lasting_requesters(checks, items)
-    requesters = keep_requesters(account_id, lasting)
     every = {requester_id for check in checks for requester_id, _ in check.requesters}
-    requesters |= find_requesters(account_id, every - lasting.keys())
-    found, account, key = Found(epoch, items, requesters), ids.hex_of("acc", account_id), caller and caller.grant
+    found = Found(epoch, items, find_requesters(account_id, every))
+    if named := unwritten(checks, found):
+        found = numbered(found, named, reserve(unnumbered(named)))
+    account, key = ids.hex_of("acc", account_id), caller and caller.grant
     batch = DecisionBatch(checks, found, account, now, key.depends_on if key else ())
     outcomes = recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     return batch.settle(outcomes)
-
-
-def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
-    """Whom the decisions on these checks are to be recorded of, with the last name that was given to each.
-
-    Who asks for no item that exists, or only rehearses, leaves no trace.
-    """
-    named: dict[str, str | None] = {}
-    for check in checks:
-        if not check.dry_run and check.selector in items:
-            for requester_id, name in check.requesters:
-                named[requester_id] = name or named.get(requester_id)
-    return named

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from analytics.recording.batch import Case, Claim, Entry, Outcome, Reply
+from analytics.recording.naming import Named, Naming
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
@@ -122,6 +123,7 @@ class DecisionBatch:
         self.entries: list[Entry] = []
         self.shared: list[Shared] = []  # one for each entry
         self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
+        self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
         # Events are partitioned by id, so one that is told of later still goes to its own month.
         texts, keys = ids.successive("dec", len(checks), nanoseconds)
         for place, check in enumerate(checks):
@@ -143,6 +145,10 @@ class DecisionBatch:
                 shared.case.ids.append(keys[place])
                 shared.case.contents.append(item.key)
                 self.answers.append(replace(shared.answer, id=texts[place], content_id=item.id, shared=shared))
+        if self.unwritten:
+            named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
+            naming = Naming(account, render_timestamp(now) or "", named)
+            self.entries = [replace(entry, naming=naming) for entry in self.entries]
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         """The decision for a check and an item like these, made once."""
@@ -157,8 +163,12 @@ class DecisionBatch:
 
     def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         other = None if check.and_requester_id is None else self.requesters[check.and_requester_id]
-        if other is not None:
+        if not requester.is_written:
+            self.unwritten[check.requester_id] = requester
+        if other is not None and check.and_requester_id is not None:
             self.also += other.depends_on
+            if not other.is_written:
+                self.unwritten[check.and_requester_id] = other
         answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
         claim = None

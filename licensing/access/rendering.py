@@ -1,7 +1,9 @@
 """Rendering decisions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+from orjson import Fragment
 
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError
@@ -105,22 +107,45 @@ def present_batch(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
 ) -> dict[str, object]:
     """The list of a batch's decisions. What decisions have in common is rendered once."""
-    made: dict[Shared, dict[str, object]] = {}
+    made: dict[Shared, Template] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
-    data: list[dict[str, object]] = []
+    data: list[dict[str, object] | Fragment] = []
     for answer, check in zip(answers, checks, strict=True):
+        own: dict[str, object] = {} if check.correlation_id is None else {"correlationId": check.correlation_id}
         if isinstance(answer, ApiError):
-            shown: dict[str, object] = {"object": "access_decision", "allowed": False, "error": answer.as_dict()}
-        else:
-            common = made.get(answer.shared) if answer.shared is not None else None
-            if common is None:
-                common = present(answer, explain=check.explain, room=room)
-                if answer.shared is not None:
-                    made[answer.shared] = common
-            shown = {**common, "id": answer.id, "contentId": answer.content_id}
-            if check.sign and sign is not None:
-                shown["token"] = sign(answer)
-        if check.correlation_id is not None:
-            shown["correlationId"] = check.correlation_id
-        data.append(shown)
+            data.append({"object": "access_decision", "allowed": False, "error": answer.as_dict(), **own})
+            continue
+        if check.sign and sign is not None:
+            own = {"token": sign(answer), **own}
+        shared = answer.shared
+        if shared is None or len(shared.places) == 1:
+            data.append({**present(answer, explain=check.explain, room=room), **own})
+            continue
+        template = made.get(shared)
+        if template is None:
+            template = made[shared] = Template(present(answer, explain=check.explain, room=room))
+        data.append(template.of(answer, own))
     return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}
+
+
+class Template:
+    """A decision object as JSON, but for its id and its contentId."""
+
+    def __init__(self, shown: dict[str, object]) -> None:
+        fields = list(shown.items())
+        names = list(shown)
+        before, after = names.index("id"), names.index("contentId")
+        self.head = f'{members(fields[:before])}"id":"'
+        self.middle = f'",{members(fields[before + 1 : after])}"contentId":"'
+        self.tail = f'",{members(fields[after + 1 :])}'.removesuffix(",")
+
+    def of(self, answer: Answer, own: dict[str, object]) -> Fragment:
+        """The object of an answer, and the members that it has beside. Ids need no escapes."""
+        beside = f",{members(own.items())}".removesuffix(",") if own else ""
+        return Fragment(f"{{{self.head}{answer.id}{self.middle}{answer.content_id}{self.tail}{beside}}}")
+
+
+def members(fields: Iterable[tuple[str, object]]) -> str:
+    """The members of a JSON object, each with a comma after it."""
+    text = render_json(dict(fields)).decode()[1:-1]
+    return f"{text}," if text else ""

@@ -75,11 +75,15 @@ shared_description = lru_cache(maxsize=2_000)(describe)
 
 @dataclass(frozen=True, slots=True)
 class RequesterSnapshot:
-    """A requester as checks need it; `pk` is None for one that has never been recorded."""
+    """A requester as checks need it; `pk` is None for one that has never been recorded.
+
+    One that is not `is_written` is stored with the decision, as it is here: new, or with another name.
+    """
 
     pk: int | None
     name: str | None
     licenses: LicenseIndex | None = None
+    is_written: bool = True
 
     weight: ClassVar[int] = 1
 

@@ -22,7 +22,8 @@ from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import check_access
-from licensing.access.event_loop.metrics import count_reply
+from licensing.access.event_loop.application import outcomes_of
+from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.license_tokens import presented, verify_now
 from licensing.access.recorded_decisions import recorded_answers
@@ -40,8 +41,10 @@ class AccessViewSet(AccountViewSet):
     may_be_compressed = False  # it is not where they are served from the event loop
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        self.answers: list[Answer | ApiError] = []  # none in a replay, which is no new decision
         response = super().dispatch(request, *args, **kwargs)
-        count_reply(response)
+        if response.status_code in (200, 404):  # they are committed
+            count_checks_in_thread(outcomes_of(self.answers))
         return response
 
     def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
@@ -55,7 +58,8 @@ class AccessViewSet(AccountViewSet):
 
     def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
         caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
-        return check_access(self.account_id, checks, timezone.now(), caller)
+        self.answers = check_access(self.account_id, checks, timezone.now(), caller)
+        return self.answers
 
     def sign(self, checks: Sequence[Check]) -> Sign | None:
         """What signs their decisions, if any of them is to be signed. Raises ServiceUnavailable."""

@@ -1,7 +1,7 @@
 """What the demo account holds: an invented magazine, its policies, its items and those who ask for them."""
 
 import csv
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,20 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 {"action": "allow", "conditions": {"default": True}, "permissions": ["read"], "priority": 99},
             ],
             "defaultAction": "allow",
+            "tests": [
+                {
+                    "name": "Anybody reads",
+                    "requester": {"id": "reader_0417"},
+                    "permission": "read",
+                    "expect": {"allowed": True},
+                },
+                {
+                    "name": "Nobody mines text without a licence",
+                    "requester": {"id": "bot_gleaner"},
+                    "permission": "text_mining",
+                    "expect": {"allowed": False, "reason": "permission_not_granted"},
+                },
+            ],
         },
         LICENSED: {
             "name": "Licensed tiers",
@@ -62,6 +76,25 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 },
             ],
             "defaultAction": "deny",
+            "tests": [
+                {
+                    "name": "Commercial customers use it commercially",
+                    "requester": {"id": "org_fenwick", "licenses": [{"licenseType": "commercial"}]},
+                    "permission": "commercial_use",
+                    "expect": {"allowed": True, "matchedRule": 1},
+                },
+                {
+                    "name": "Researchers do not use it commercially",
+                    "requester": {"id": "uni_tidewater", "licenses": [{"licenseType": "academic"}]},
+                    "permission": "commercial_use",
+                    "expect": {"allowed": False, "reason": "permission_not_granted"},
+                },
+                {
+                    "name": "Whoever has no licence is told whom to ask",
+                    "requester": {"id": "reader_0417"},
+                    "expect": {"allowed": False, "reason": "no_license", "matchedRule": 3},
+                },
+            ],
         },
         EMBARGOED: {
             "name": "Under embargo",
@@ -87,6 +120,27 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                 },
             ],
             "defaultAction": "deny",
+            "tests": [
+                {
+                    "name": "The press reads in advance",
+                    "requester": {"id": "press_brackwater", "licenseType": "press", "hasValidLicense": True},
+                    "permission": "read",
+                    "at": (embargo_ends - timedelta(days=1)).isoformat(),
+                    "expect": {"allowed": True},
+                },
+                {
+                    "name": "Enterprise customers wait for the end of the embargo",
+                    "requester": {"id": "org_larkspur", "licenses": [{"licenseType": "enterprise"}]},
+                    "at": (embargo_ends - timedelta(days=1)).isoformat(),
+                    "expect": {"allowed": False, "reason": "policy_denied", "matchedRule": 1},
+                },
+                {
+                    "name": "Then they read it",
+                    "requester": {"id": "org_larkspur", "licenses": [{"licenseType": "enterprise"}]},
+                    "at": embargo_ends.isoformat(),
+                    "expect": {"allowed": True, "matchedRule": 2},
+                },
+            ],
         },
     }
 

@@ -36,6 +36,15 @@ class Reason(StrEnum):
         return reason
 
 
+# The denials that a licence, or a larger one, would have turned into accesses.
+UNMET_DEMAND = (
+    Reason.NO_LICENSE,
+    Reason.LICENSE_EXPIRED,
+    Reason.PERMISSION_NOT_GRANTED,
+    Reason.RATE_LIMIT_EXCEEDED,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
     """A revision of a policy, its rules in the order in which they are tried. A draft has neither id nor version."""

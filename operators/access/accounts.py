@@ -8,6 +8,7 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -15,12 +16,16 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts import services
 from accounts.key_states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
+from kit.rest.heavy import heavy
+from licensing.account_deletion import delete_account
+from operators.access.account_deletion import counts_of, why_kept
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.stale_forms import state_digest
@@ -41,6 +46,18 @@ class PlanForm(forms.Form):
     )
 
 
+class DeletionForm(forms.Form):
+    name = forms.CharField(
+        label="The account's name",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text="Type it, lest another account is deleted by a slip.",
+    )
+
+
+class DeletionFields(TypedDict):
+    name: str
+
+
 class AccountFields(TypedDict, total=False):
     id: str
     name: str
@@ -59,13 +76,14 @@ class PlanFields(TypedDict):
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     account_field = "pk"
+    empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
     fields = ("name", "identifier", "state", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
-    actions_detail = ("change_plan", "suspend", "resume")
+    actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
@@ -189,6 +207,45 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             title=f"Resume {account.name}?",
             effects=["Its keys work again from this moment on."],
             button="Resume it",
+            perform=perform,
+        )
+
+    def has_removing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """For superusers alone, as making one."""
+        return bool(request.user.is_superuser)
+
+    @heavy
+    @action(
+        description="Delete", icon="delete", permissions=["removing"], url_path="remove", variant=ActionVariant.DANGER
+    )
+    def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        account = self.found(request, object_id)
+        kept = why_kept(account)
+
+        def perform(fields: DeletionFields) -> HttpResponse:
+            if kept or fields["name"] != account.name:
+                raise ValidationError(kept or "The account's name is another one.")
+            delete_account(account)
+            self.message_user(request, f"The account {account.name} is deleted.")
+            return redirect("admin:accounts_account_changelist")
+
+        return confirm(
+            request,
+            self,
+            obj=account,
+            title=f"Delete {account.name}?",
+            facts=[("Working keys", f"{self.keys_of(account):,}"), *counts_of(account)],
+            effects=[kept]
+            if kept
+            else [
+                "All of this is deleted: its keys, items, policies, sites, customers, licences and decisions"
+                + (", and the ledger, for it is a demo." if account.is_demo else "."),
+                "Its entries in the audit log stay.",
+                "This cannot be undone. To stop it for a while, suspend it.",
+            ],
+            button="" if kept else "Delete it",
+            danger=True,
+            form=None if kept else DeletionForm,
             perform=perform,
         )
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django import forms
 from django.utils import timezone
@@ -106,8 +106,42 @@ def overlap_field(label: str) -> forms.TypedChoiceField:
 class RotationFields(TypedDict):
     ticket: str  # cleaned, the new key's id
     overlap_seconds: int
+    term: NotRequired[str]
 
 
 class RotationForm(forms.Form):
     ticket = TicketField()
     overlap_seconds = overlap_field("The old key ends")
+
+
+FRESH, SAME, NEVER = "fresh", "same", "never"
+
+
+def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
+    """When a key can expire that takes the place of one which expires: after as long a term, with it, or never."""
+    if key.expires_at is None:
+        return {}
+    return {FRESH: now + (key.expires_at - key.created_at), SAME: key.expires_at, NEVER: None}
+
+
+def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
+    """The form, with a choice of the new key's expiry where the old one has one."""
+    ends = ends_of(key, now)
+    if not ends:
+        return RotationForm
+    choices = [
+        (FRESH, f"on {ends[FRESH]:%Y-%m-%d %H:%M} UTC, after as long a term as this one had"),
+        (SAME, f"on {ends[SAME]:%Y-%m-%d %H:%M} UTC, as this one"),
+        (NEVER, "never"),
+    ]
+
+    class OfTerm(RotationForm):
+        term = forms.ChoiceField(
+            choices=choices,
+            initial=FRESH,
+            required=False,  # the form was opened before the key had an expiry, as one that is sent twice
+            widget=UnfoldAdminSelectWidget,
+            label="The new key expires",
+        )
+
+    return OfTerm

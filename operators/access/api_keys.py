@@ -25,12 +25,14 @@ from operators.access.api_key_forms import (
     KeyForm,
     NewKeyForm,
     RotationFields,
-    RotationForm,
     changed,
     checked,
+    ends_of,
+    rotation_form,
 )
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
@@ -67,6 +69,7 @@ IN_WORDS = {"allowed_ips": "addresses", "expires_at": "expires"}
 @admin.register(ApiKey)
 class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     shows_secret = True
+    empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
     search_fields = ("name", "prefix")
@@ -140,13 +143,15 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
         key = self.found(request, object_id)
         if again := key_shown_again(request, self):
             return again
+        now = timezone.now()
 
         def perform(fields: RotationFields) -> HttpResponse:
             overlap, new_id = fields["overlap_seconds"], fields["ticket"]
+            given: services.Expiry = {"expires_at": ends_of(key, now)[fields["term"]]} if fields.get("term") else {}
             try:
                 with transaction.atomic():
                     new, text = services.rotate_api_key(
-                        key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request)
+                        key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request), **given
                     )
             except (IntegrityError, ApiError):  # the same form, sent twice at the same moment
                 if again := key_shown_again(request, self):
@@ -161,16 +166,11 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
-                "A new key is made, with the same name, permissions, addresses and expiry.",
+                "A new key is made, with the same name, permissions and addresses.",
                 f"The old one, {key.prefix}…, works until the end that you choose. Then it is refused.",
-                *(
-                    [f"The new key too expires on {self.expires(key)} UTC, as this one does."]
-                    if key.expires_at
-                    else []
-                ),
             ],
             button="Make the new key",
-            form=RotationForm,
+            form=rotation_form(key, now),
             perform=perform,
         )
 

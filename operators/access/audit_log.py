@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
+from operators.base.empty_state import EmptyState
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
@@ -87,6 +88,7 @@ class KindFilter(OptionsFilter[AuditEntry]):
 
 @admin.register(AuditEntry)
 class AuditLogAdmin(ScopedAdmin[AuditEntry]):
+    empty_state = EmptyState("Whatever operators, keys and commands change is written here.")
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
     list_filter = (

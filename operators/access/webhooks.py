@@ -20,6 +20,7 @@ from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndp
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from operators.access.one_time_key import show_once
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import Lines, as_json, validated
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -80,6 +81,7 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     shows_secret = True
     form = WebhookForm
+    empty_state = EmptyState("An endpoint is told what changes and what is decided, as it happens.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
     search_fields = ("url", "description")

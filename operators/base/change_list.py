@@ -1,5 +1,7 @@
 """Lists of the admin: bounded, and sorted by a column where that is cheap."""
 
+from collections.abc import Mapping
+
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR
 from django.db import DataError
@@ -17,6 +19,8 @@ class BoundedChangeList(ChangeList):
     """
 
     too_many_to_sort = False
+    empty_state: Mapping[str, str] | None = None  # of a list with nothing in it
+    is_narrowed = False  # to the chosen account
 
     @property
     def is_sorted(self) -> bool:

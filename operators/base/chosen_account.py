@@ -11,7 +11,6 @@ from django.db.models import F, Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
-from django.views.decorators.http import require_POST
 from msgspec import Struct
 
 from accounts.models import Account
@@ -94,8 +93,10 @@ def switch_of(request: HttpRequest) -> Switch:
     return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
 
 
-@require_POST
 def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    """Chooses the account by a POST; a GET, as after a login, chooses nothing."""
+    if request.method != "POST":
+        return redirect("admin:index")
     choose(request, find_account(request.POST.get("account", ""), request_scope(request)))
     return redirect(f"admin:{list_of(request.POST.get('next', ''), site)}")
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 
 from operators.base.frame import page
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin, ModelT
+from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the cleaned data of the form, as a TypedDict
@@ -37,7 +37,8 @@ def confirm(
     data of `form`, if there is one. What a service refuses is shown on the page.
     """
     back = change_url(obj)
-    bound = (form or forms.Form)(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
+    reopened = derived(form or forms.Form, ReopenedForm)
+    bound = reopened(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
     if request.method == "POST" and bound.is_valid():
         try:
             done = perform(cast(FieldsT, bound.cleaned_data))

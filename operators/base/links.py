@@ -2,7 +2,6 @@
 
 from urllib.parse import urlencode
 
-from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
@@ -11,7 +10,7 @@ from django.utils.safestring import SafeString
 
 def change_url(obj: Model) -> str:
     """The page of an object."""
-    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[quote(obj.pk)])
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[obj.pk])
 
 
 def list_url(model: type[Model], **filters: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest
 from django.db import IntegrityError
@@ -26,6 +26,7 @@ from accounts.models import Account
 from operators.base import tickets
 from operators.base.change_list import BoundedChangeList
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
+from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
@@ -60,6 +61,7 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be left empty: the service fills them in
+    empty_state: ClassVar[EmptyState]  # of the list
 
     ordering: ClassVar[tuple[str, ...]] = (
         "-pk",
@@ -95,7 +97,12 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
         shown = (getattr(response, "context_data", None) or {}).get("cl")
-        if isinstance(shown, BoundedChangeList) and shown.too_many_to_sort:
+        if not isinstance(shown, BoundedChangeList):
+            return response
+        if not shown.result_list:
+            shown.empty_state = self.empty_state.shown(request)
+            shown.is_narrowed = self.model is not Account and listed_id(request) is not None
+        if shown.too_many_to_sort:
             told = (
                 f"More than {BoundedPaginator.MOST:,} match: the newest come first. Narrow the filters to sort them."
             )
@@ -272,7 +279,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
         text = f"The form was sent twice, and made this {self.opts.verbose_name} once."
         self.message_user(request, text, messages.WARNING)
-        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", quote(pk))
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", pk)
 
     def get_form(
         self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object

@@ -1,7 +1,7 @@
 """Files that operators upload, kept between one page and the next: under DATA_DIR, for a day at most.
 
-A file has a name that nobody can guess, and only the session that uploaded it finds it. What is known of it lies
-beside it as JSON. Every process of a machine sees the same files; machines do not share them.
+A file has a name that nobody can guess, and only the operator who uploaded it finds it, after another login too. What
+is known of it lies beside it as JSON. Every process of a machine sees the same files; machines do not share them.
 """
 
 import fcntl
@@ -12,13 +12,14 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Generic, TypeVar, cast
 
 from django.conf import settings
 from django.http import HttpRequest
+
+from operators.base.requests import signed_in
 
 AboutT = TypeVar("AboutT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600
@@ -36,21 +37,15 @@ def temporary_file() -> BinaryIO:
     return cast(BinaryIO, TemporaryFile(dir=directory()))
 
 
-def owner_of(request: HttpRequest) -> str:
-    """A digest of the operator and the session, of no use to anybody who reads the file."""
-    told = f"{request.user.pk} {request.session.session_key}"
-    return sha256(told.encode()).hexdigest()
-
-
 class Upload(Generic[AboutT]):
     """One file. `about` is what is known of it; `save` keeps that."""
 
-    def __init__(self, token: str, owner: str, about: AboutT) -> None:
+    def __init__(self, token: str, owner: int, about: AboutT) -> None:
         self.token, self.owner, self.about = token, owner, about
 
     @classmethod
     def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: AboutT) -> "Upload[AboutT]":
-        upload = cls(secrets.token_urlsafe(32), owner_of(request), about)
+        upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, about)
         with upload.written("data") as file:
             for chunk in chunks:
                 file.write(chunk)
@@ -59,7 +54,7 @@ class Upload(Generic[AboutT]):
 
     @classmethod
     def find(cls, request: HttpRequest, token: str) -> "Upload[AboutT] | None":
-        """The file that this session kept under the token; None for another's, and for one too old."""
+        """The file that this operator kept under the token; None for another's, and for one too old."""
         if not IS_TOKEN(token):
             return None
         path = directory() / f"{token}.json"
@@ -70,7 +65,7 @@ class Upload(Generic[AboutT]):
         except FileNotFoundError:
             return None
         owner = about.pop("owner")
-        return cls(token, owner, about) if secrets.compare_digest(owner, owner_of(request)) else None
+        return cls(token, owner, about) if owner == request.user.pk else None
 
     def path(self, part: str) -> Path:
         return directory() / f"{self.token}.{part}"

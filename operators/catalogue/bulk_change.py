@@ -1,6 +1,6 @@
 """A change to any number of items, carried out in steps, and undone in steps.
 
-The ids of the items, and the former value of each that changed, are kept for a day in an Upload, for the session that
+The ids of the items, and the former value of each that changed, are kept for a day in an Upload, for the operator who
 chose them. An interrupted change goes on where it stopped.
 """
 

@@ -16,6 +16,7 @@ from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ServiceAdmin
@@ -56,6 +57,12 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     one = "content"
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
+    empty_state = EmptyState(
+        "Items are what is licensed. Add one, or bring many in a file.",
+        "Import a file",
+        "licensing_content_import_items",
+        ("licensing.add_content",),
+    )
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
     list_filter = (

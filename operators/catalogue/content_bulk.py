@@ -24,7 +24,7 @@ from kit.rest.heavy import heavy
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
 from operators.base.frame import page
-from operators.base.mixins import AdminMixin
+from operators.base.mixins import EDIT, AdminMixin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.catalogue.bulk_change import BulkChange
@@ -144,7 +144,8 @@ class BulkChanges(AdminMixin[Content]):
         names = ("action", "index", "select_across")
         initial: dict[str, object] = {name: request.POST.get(name, "") for name in names}
         initial |= {ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME), "concerned": chosen.digest}
-        answered = "concerned" in request.POST and not anew
+        initial["policy"] = request.POST.get("policy", "")
+        answered = "concerned" in request.POST and EDIT not in request.POST and not anew
         made = form(request.POST if answered else None, initial=initial)
         policy = made.fields.get("policy")
         if isinstance(policy, forms.ChoiceField):
@@ -169,7 +170,7 @@ class BulkChanges(AdminMixin[Content]):
         kept = [
             "Each leaves an entry in the audit log.",
             "Many items are changed in steps, with a page that shows the progress.",
-            "It can be undone for a day, in this session.",
+            "It can be undone for a day, by you.",
         ]
         return page(
             request,

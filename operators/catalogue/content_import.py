@@ -21,13 +21,13 @@ from licensing.imports.rows import GZIP_MAGIC
 from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page
 from operators.base.links import list_url
-from operators.base.mixins import AdminMixin
+from operators.base.mixins import EDIT, AdminMixin
 from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
 CHOSEN = "import_plan"  # in the session: the plan chosen last, for the corrected file
-GONE = "This import has expired: a file is kept for a day, for the session that uploaded it. Upload it again."
+GONE = "This import has expired: a file is kept for a day, for the operator who uploaded it. Upload it again."
 
 
 class About(TypedDict):
@@ -94,7 +94,7 @@ class ContentImport(AdminMixin[Content]):
             messages.error(request, GONE)
             return redirect("admin:licensing_content_import_items")
         columns = upload.about["columns"]
-        posted = request.POST if "preview" in request.POST else None
+        posted = request.POST if {"preview", EDIT} & request.POST.keys() else None
         form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.initial_of(plan))
         if upload.about["state"] == "preview" and request.method == "POST":
             if "import" in request.POST:

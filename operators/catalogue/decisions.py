@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
 from unfold.decorators import action, display
 from unfold.views import ChangeList
 
@@ -20,23 +19,25 @@ from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values import ids
-from kit.values.amounts import from_millionths, plain
+from kit.values.amounts import from_millionths
 from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
-from licensing.policies.decision import Reason
+from licensing.policies.decision import UNMET_DEMAND, Reason
+from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
-from operators.base.links import change_url
-from operators.base.model_admin import BoundedChangeList, ScopedAdmin
+from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
+from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundButton
-from operators.policies.playground import may_try
+from operators.policies.playground import NEEDED, may_try
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
 OBSERVED = "observed"
+UNMET = "unmet_demand"
 FACTS = {
     "url": "Page asked for",
     "pattern": "Pattern of the site",
@@ -91,6 +92,7 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
     options = {
         **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
         OBSERVED: "allowed, only observed",
+        UNMET: "denied, might have paid",
         **{one.value: f"denied: {one.value}" for one in Reason},
     }
 
@@ -98,6 +100,8 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
         newest = bounded_scan(queryset)
         if value == OBSERVED:
             return newest.filter(observed__isnull=False)
+        if value == UNMET:
+            return newest.filter(reason__in=UNMET_DEMAND)
         return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
 
@@ -129,7 +133,13 @@ class Presented(Protocol):
 
 
 @admin.register(AccessEvent)
-class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAdmin[AccessEvent]):
+class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEvent]):
+    empty_state = EmptyState(
+        "A decision is recorded whenever a program asks: POST /v1/access/check, or a server at the edge.",
+        "Try a check",
+        "check_access",
+        NEEDED,
+    )
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
     list_filter = (
@@ -152,8 +162,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     )  # fmt: skip
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
-        "identifier", "when", "decided", "account", "item", "asker", "asked_for", "facts_in_words", "granted", "told",
-        "licence", "rate", "charged", "by_policy", "traced",
+        "identifier", "account", "asked_for", "granted", "licence", "rate", "facts_in_words",
     )  # fmt: skip
 
     def get_search_results(
@@ -192,7 +201,7 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
         event = super().get_object(request, object_id, from_field)
         if event is not None:
             [answer] = recorded_answers([event])
-            vars(event).update(shown=present(answer, explain=True), price=answer.decision.price)
+            vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
         return event
 
     def booked(self, event: Any) -> tuple[Decimal, str] | None:
@@ -228,29 +237,6 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
 
     # --- One of them -------------------------------------------------------------------------------------------------
 
-    @display(description="Decision")
-    def decided(self, event: AccessEvent) -> str:
-        if event.observed:
-            return f"Allowed, for it is only observed. Enforced it would be denied: {Reason(event.observed).words}"
-        return f"Denied: {Reason(event.reason).words}" if event.reason else "Allowed"
-
-    @display(description="Item")
-    def item(self, event: AccessEvent) -> str:
-        if event.content.deleted_at and "url" in event.facts:  # a page that is no item
-            return str(event.content)
-        if event.content.deleted_at:
-            return f"{event.content} ({event.content_id}), deleted since"
-        return format_html(
-            '<a class="text-link" href="{}">{}</a> ({})', change_url(event.content), event.content, event.content_id
-        )
-
-    @display(description="Requester")
-    def asker(self, event: AccessEvent) -> str:
-        requester = event.requester
-        return format_html(
-            '<a class="text-link" href="{}">{}</a> ({})', change_url(requester), requester, requester.requester_id
-        )
-
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": told_facts(event.facts)})
@@ -258,10 +244,6 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
     @display(description="Permissions granted")
     def granted(self, event: Presented) -> str:
         return ", ".join(event.shown["permissions"]) or "none"
-
-    @display(description="Message")
-    def told(self, event: Presented) -> str:
-        return event.shown["message"] or "none"
 
     @display(description="Licence behind it")
     def licence(self, event: Presented) -> str:
@@ -279,22 +261,3 @@ class DecisionAdmin(RefundButton[AccessEvent], ListExport[AccessEvent], ScopedAd
             return "none"
         article = "an" if rate["period"] == "hour" else "a"
         return f"{rate['requests']:,} {article} {rate['period']}; {rate['remaining']:,} were left after it"
-
-    @display(description="Charge")
-    def charged(self, event: Presented) -> str:
-        return f"{plain(from_millionths(event.price[0]))} {event.price[1]}" if event.price else "none"
-
-    @display(description="Policy")
-    def by_policy(self, event: AccessEvent) -> str:
-        if event.policy is None:
-            return "none"
-        named = f"{event.policy.name}, as of version {event.policy_version}"
-        if event.policy.deleted_at:
-            return f"{named} (deleted since)"
-        return format_html('<a class="text-link" href="{}">{}</a>', change_url(event.policy), named)
-
-    @display(description="Rule by rule")
-    def traced(self, event: Presented) -> str:
-        return render_to_string(
-            "operators/catalogue/decision_trace.html", {"steps": event.shown["trace"], "event": event}
-        )

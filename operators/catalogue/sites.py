@@ -21,13 +21,14 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from kit.values.decimals import plain
+from kit.values.currencies import in_full
 from licensing.edge.observed import Observed, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
 from operators.base.model_admin import ServiceAdmin
@@ -57,7 +58,7 @@ def observed_facts(report: Observed) -> list[tuple[str, str]]:
 
 
 def priced(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(f"{plain(amount)} {currency}" for currency, amount in sorted(sums.items()))
+    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 class SiteRule(TypedDict):
@@ -121,6 +122,7 @@ class WithRuleCount(Protocol):
 
 @admin.register(Site)
 class SiteAdmin(ServiceAdmin[Site, SiteFields]):
+    empty_state = EmptyState("A site gives the pages of a host their policies, for whoever comes to the edge.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))

@@ -12,6 +12,7 @@ from analytics.windows import DAY, PERIODS
 from licensing.edge.crawlers import Table, current_table
 from licensing.visits.counting import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
+from operators.base.empty_state import EmptyState
 from operators.base.links import change_url, list_url
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, read_choice
 from operators.overview.figures import days_of, window_of
@@ -24,6 +25,14 @@ CLASSES = {
     "archive": "Archive",
     OTHER: "Others",
 }
+
+
+NOBODY = EmptyState(
+    "Who visits a site is told here once a server at the edge asks for it. It begins with a site.",
+    "Add a site",
+    "licensing_site_add",
+    ("licensing.add_site",),
+)
 
 
 class Cell(Struct, frozen=True):
@@ -63,6 +72,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "choice": choice,
         "periods": [(period, LABELS[period]) for period in PERIODS],
         "most_accounts": MOST_ACCOUNTS,
+        "empty_state": NOBODY.shown(request),
         "crawlers": told_table(current_table.get()),
     }
     if choice.accounts:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -21,13 +21,16 @@ from analytics.models import LedgerEntry
 from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
+from kit.values.currencies import in_full
 from operators.base.asking import AskingAdmin, Question
+from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.links import change_url
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
+from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.customers.refunds import RefundButton
 
 NAMES = {
@@ -87,7 +90,18 @@ class AdjustmentFields(TypedDict, total=False):
 
 
 @admin.register(LedgerEntry)
-class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmin[LedgerEntry, AdjustmentFields]):
+class LedgerAdmin(
+    SuggestingAdmin[LedgerEntry],
+    RefundButton[LedgerEntry],
+    ListExport[LedgerEntry],
+    AskingAdmin[LedgerEntry, AdjustmentFields],
+):
+    empty_state = EmptyState(
+        "Entries come from licences with a price, accesses that are charged, and adjustments.",
+        "Issue a licence",
+        "licensing_license_add",
+        ("licensing.add_license",),
+    )
     list_display = (
         "booked_at",
         "when",
@@ -125,6 +139,12 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
         "identifier", "account", "type", "sum", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
+    suggested: ClassVar = {
+        "of_license": Kind.LICENSE,
+        "of_requester": Kind.REQUESTER,
+        "of_content": Kind.ITEM,
+        "license_type": Kind.LICENSE_TYPE,
+    }
     api_names = {
         "licenseId": "of_license",
         "decisionId": "of_decision",
@@ -195,7 +215,7 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
-                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {plain(abs(saved.amount))} {saved.currency} "
+                f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at:%Y-%m-%d}.",
                 "The ledger keeps every entry: a mistake can only be balanced by another entry.",
             ],
@@ -214,7 +234,7 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
 
     @display(description="Amount", ordering="amount")
     def sum(self, entry: LedgerEntry) -> str:
-        return f"{plain(entry.amount)} {entry.currency}"
+        return in_full(entry.amount, entry.currency)
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
@@ -224,7 +244,7 @@ class LedgerAdmin(RefundButton[LedgerEntry], ListExport[LedgerEntry], AskingAdmi
 
 def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
     added = entries.order_by().values("currency").annotate(total=Sum("amount")).order_by("currency")
-    return [f"{plain(row['total'])} {row['currency']}" for row in added]
+    return [in_full(row["total"], row["currency"]) for row in added]
 
 
 def links(objects: Iterable[Model | None]) -> str:

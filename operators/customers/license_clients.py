@@ -1,6 +1,6 @@
 """Clients of the licence server: created, rotated and revoked here. A secret is shown once, on the page after that."""
 
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin
@@ -17,10 +17,12 @@ from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
 from operators.access.one_time_key import show_once
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import validated
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
+from operators.base.suggesting import Kind, SuggestingAdmin
 
 STATE_COLOURS = {"active": "success", "revoked": "default"}
 
@@ -70,9 +72,11 @@ def checked(fields: ClientFields) -> dict[str, Any]:
 
 
 @admin.register(LicenseClient)
-class LicenseClientAdmin(ServiceAdmin[LicenseClient, ClientFields]):
+class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseClient, ClientFields]):
+    suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
     shows_secret = True
     form = ClientForm
+    empty_state = EmptyState("A client gets tokens from the licence server, which a requester shows at the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))

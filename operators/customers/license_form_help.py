@@ -1,61 +1,53 @@
 """Suggestions for the fields of a licence's form, and a preview of what saving it would do."""
 
-from copy import deepcopy
 from typing import ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_GET, require_POST
-from msgspec.structs import asdict
+from django.views.decorators.http import require_POST
 
+from accounts.models import Account
 from licensing.licenses.models import License
 from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
+from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.license_preview import preview
 from operators.customers.license_question import known_types
-from operators.customers.license_suggestions import LONGEST, SUGGESTED, account_of
-
-MOST_ACCOUNTS = 200  # whose licence types are offered
 
 
-def accounts_of(request: HttpRequest, held: License | None) -> list[str]:
-    """The accounts whose licence types are suggested: the licence's own, or those that a new one can belong to."""
-    if held is not None:
-        return [held.account_id]
-    return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])
+def account_of(request: HttpRequest, account_id: str) -> Account | None:
+    """The account of that id, if the operator may see it."""
+    return request_scope(request).accounts().filter(pk=account_id).first() if account_id else None
 
 
-class LicenseFormHelp(ScopedAdmin[License]):
+class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
     change_form_after_template = "operators/customers/license_form.html"
+    suggested: ClassVar = {
+        "requester_own_id": Kind.CUSTOMER,
+        "content_ids": Kind.ITEM,
+        "tags": Kind.TAG,
+        "policy_ids": Kind.POLICY,
+    }
 
     class Media:
-        js: ClassVar = ("operators/suggest.js", "operators/preview.js")
+        js: ClassVar = ("operators/preview.js",)
 
     def get_urls(self) -> list[URLPattern]:
-        views = {"suggest": require_GET(self.suggest), "preview": require_POST(self.preview)}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(view), name=f"licensing_license_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        view = self.admin_site.admin_view(require_POST(self.preview))
+        return [path("preview/", view, name="licensing_license_preview"), *super().get_urls()]
 
     def get_form(
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         if "license_type" in form.base_fields:
-            form.base_fields["license_type"].widget = SuggestingInput(lambda: known_types(accounts_of(request, obj)))
-        told = {"data-suggest": reverse("admin:licensing_license_suggest")}
-        if obj is not None:
-            told["data-account"] = obj.account_id
-        for name in SUGGESTED.keys() & form.base_fields.keys():
-            field = deepcopy(form.base_fields[name])  # the class of the form has it too
-            field.widget.attrs |= told
-            form.base_fields[name] = field
+            form.base_fields["license_type"].widget = SuggestingInput(
+                lambda: known_types([obj.account_id] if obj is not None else offered_ids(request))
+            )
         return form
 
     def render_change_form(
@@ -72,24 +64,10 @@ class LicenseFormHelp(ScopedAdmin[License]):
             context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{held}"
         return super().render_change_form(request, context, add, change, form_url, obj)
 
-    def check_may_write(self, request: HttpRequest) -> None:
-        if not (self.has_add_permission(request) or self.has_change_permission(request)):
-            raise PermissionDenied
-
-    def suggest(self, request: HttpRequest) -> JsonResponse:
-        self.check_may_write(request)
-        account = account_of(request, request.GET.get("account", ""))
-        suggesting = SUGGESTED.get(request.GET.get("field", ""))
-        term = request.GET.get("term", "").strip()[:LONGEST]
-        if account is None or suggesting is None or "\0" in term:
-            return JsonResponse({"suggestions": []})
-        return JsonResponse(
-            {"suggestions": [asdict(one) for one in suggesting(self.admin_site, request, account, term)]}
-        )
-
     def preview(self, request: HttpRequest) -> HttpResponse:
         """What saving the submitted form would do, as a piece of the page; nothing while no account is chosen."""
-        self.check_may_write(request)
+        if not (self.has_add_permission(request) or self.has_change_permission(request)):
+            raise PermissionDenied
         held = self.found(request, request.GET["license"]) if "license" in request.GET else None
         account = held.account if held is not None else account_of(request, request.POST.get("account", ""))
         if account is None:

@@ -20,6 +20,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from operators.base.asking import AskingAdmin, Question
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url, list_url
 from operators.base.requests import kept
@@ -52,6 +53,7 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
+    empty_state = EmptyState("A licence opens to one requester what the rules of policies ask a licence for.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
     list_filter = (

@@ -5,6 +5,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.db.models import Model, QuerySet
+from django.forms import Media
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -23,7 +24,7 @@ from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.customers.terms import money, scope, term
-from operators.overview.charts import Chart, draw, share
+from operators.overview.charts import CHART_FILES, decisions_chart, share
 from operators.overview.figures import BarRow, days_of
 from operators.policies.playground import may_try
 
@@ -50,8 +51,9 @@ class OfOne(ScopedAdmin[ModelT]):
     no_licenses: ClassVar[str]
     change_form_outer_before_template = "operators/customers/of_one.html"
 
-    class Media:
-        css: ClassVar = {"all": ("operators/overview.css",)}
+    @property
+    def media(self) -> Media:
+        return super().media + CHART_FILES
 
     def licenses_of(self, obj: ModelT) -> QuerySet[License]:
         """Its licences, the most important first."""
@@ -90,8 +92,7 @@ class OfOne(ScopedAdmin[ModelT]):
             listed = {**of_it, **days_of("created", window)}
             shown |= {
                 "usage": usage,
-                "chart": chart_of(usage),
-                "highest": f"{max(day.requests for day in usage.days):,}",
+                "chart": decisions_chart("day", [(day.date, day.requests, day.allowed) for day in usage.days]),
                 "reasons": reasons(usage, listed),
                 "all_decisions": list_url(AccessEvent, **listed),
             }
@@ -140,20 +141,6 @@ class OfOne(ScopedAdmin[ModelT]):
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
     """Leads to a form of the object's account."""
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
-
-
-def chart_of(usage: UsageOfOne) -> Chart | None:
-    return draw(
-        [
-            (f"{day.date}: {day.requests:,} decisions", (("plain", day.requests),))
-            if day.allowed is None
-            else (
-                f"{day.date}: {day.allowed:,} allowed, {day.denied:,} denied",
-                (("allowed", day.allowed), ("denied", day.denied or 0)),
-            )
-            for day in usage.days
-        ]
-    )
 
 
 def reasons(usage: UsageOfOne, listed: dict[str, str]) -> list[BarRow]:

@@ -9,6 +9,7 @@ from unfold.decorators import display
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.links import list_url, with_copy_button
 from operators.base.searching import find_requesters
@@ -22,6 +23,12 @@ class RequesterAdmin(OfOne[Requester]):
     one = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
+    empty_state = EmptyState(
+        "A requester comes into being by asking for access, or by a licence.",
+        "Issue a licence",
+        "licensing_license_add",
+        ("licensing.add_license",),
+    )
     list_display = ("requester_id", "name", "account", "first_seen")
     list_select_related = ("account",)
     list_filter = (("account", RelatedFilter),)

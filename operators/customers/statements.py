@@ -22,7 +22,8 @@ from analytics.statements.serializers import StatementLineSerializer, StatementS
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.values import ids
-from kit.values.amounts import plain
+from kit.values.currencies import in_full, in_places
+from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter
 from operators.base.links import change_url
@@ -61,6 +62,12 @@ class StatusFilter(OptionsFilter[Statement]):
 
 @admin.register(Statement)
 class StatementAdmin(ListExport[Statement]):
+    empty_state = EmptyState(
+        "A statement adds up what a requester was charged in a month. The first comes with the first entry.",
+        "Open the ledger",
+        "analytics_ledgerentry_changelist",
+        ("analytics.view_ledgerentry",),
+    )
     list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
     list_select_related = ("account", "requester")
     list_filter = (
@@ -175,7 +182,7 @@ class StatementAdmin(ListExport[Statement]):
 
 
 def sum_of(amount: Decimal, statement: Statement) -> str:
-    return f"{plain(amount)} {statement.currency}"
+    return in_full(amount, statement.currency)
 
 
 def shown(statement: Statement) -> dict[str, object]:
@@ -184,9 +191,9 @@ def shown(statement: Statement) -> dict[str, object]:
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
-        "lines": [{"line": line, "amount": plain(line.amount)} for line in lines],
+        "lines": [{"line": line, "amount": in_places(line.amount, statement.currency)} for line in lines],
         "more": max(0, statement.lines - MOST_LINES),
-        **{name: plain(getattr(statement, name)) for name in figures},
+        **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
     }
 
 

@@ -1,62 +1,74 @@
-"""Bar charts as SVG that the server draws: nothing runs in the browser, and every figure is in a table beside it.
+"""Charts: tables of figures, which a script draws (operators/static/operators/charts.js). Without it there
+is the table.
 
-A chart stretches to the width that there is; its words stand beside it in HTML, so that they keep their size.
+`share` is for the bars beside figures in lists.
 """
 
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 
+from django.forms import Media
 from msgspec import Struct
 
-WIDTH, HEIGHT = 10, 100  # of one bar with the space around it, and of the chart
+# What a page with charts takes.
+CHART_FILES = Media(
+    css={"all": ["operators/overview.css", "uplot/uPlot.min.css"]},
+    js=["uplot/uPlot.iife.min.js", "operators/charts.js"],
+)
 Number = int | Decimal
 
 
-class Part(Struct, frozen=True):
-    """A rectangle of a bar; `kind` is its class in the stylesheet."""
+class Column(Struct, frozen=True):
+    """`kind` is its colour in the stylesheet; empty for one that is not drawn, such as a total."""
 
-    kind: str
-    y: str
-    height: str
+    name: str
+    kind: str = ""
 
 
-class Bar(Struct, frozen=True):
-    left: int
-    parts: tuple[Part, ...]
-    told: str
+class Row(Struct, frozen=True):
+    """The figures of a day, or of the week that begins with it, as they are shown."""
+
+    date: date
+    figures: Sequence[str]
+
+    @property
+    def tick(self) -> str:
+        return f"{self.date.day} {self.date:%b}"
 
 
 class Chart(Struct, frozen=True):
-    bars: tuple[Bar, ...]
-    width: int
-    zero: str  # where the line of 0 is
+    """Bars, each stacked of the columns that are drawn."""
 
-
-def draw(bars: Sequence[tuple[str, Sequence[tuple[str, Number]]]]) -> Chart | None:
-    """The chart of bars, each with its text and its stacked parts (kind, value); None if all are 0.
-
-    A bar of several parts has no negative ones.
-    """
-    heights = [sum(Decimal(value) for _, value in parts) for _, parts in bars]
-    top, bottom = max([Decimal(0), *heights]), min([Decimal(0), *heights])
-    if top == bottom:
-        return None
-    scale = Decimal(HEIGHT) / (top - bottom)
-    drawn = []
-    for index, (told, parts) in enumerate(bars):
-        stacked, base = [], Decimal(0)
-        for kind, value in parts:
-            end = base + value
-            stacked.append(Part(kind, places((top - max(base, end)) * scale), places(abs(end - base) * scale)))
-            base = end
-        drawn.append(Bar(index * WIDTH, tuple(part for part in stacked if part.height != "0.00"), told))
-    return Chart(tuple(drawn), len(drawn) * WIDTH, places(top * scale))
-
-
-def places(number: Decimal) -> str:
-    return f"{number:.2f}"
+    what: str  # as in "Decisions by day"
+    unit: str
+    group_by: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
 
 
 def share(value: Number, largest: Number) -> str:
     """The length in per cent of a bar beside a figure."""
-    return places(max(Decimal(value) * 100 / Decimal(largest), Decimal(0))) if largest else "0"
+    return f"{max(Decimal(value) * 100 / Decimal(largest), Decimal(0)):.2f}" if largest else "0"
+
+
+def decisions_chart(group_by: str, rows: Sequence[tuple[date, int, int | None]]) -> Chart | None:
+    """Of days (or weeks) with the decisions on each, and how many were allowed, None where that is not known.
+
+    None if there were no decisions.
+    """
+    if not any(requests for _, requests, _ in rows):
+        return None
+    columns = [Column("Allowed", "allowed"), Column("Denied", "denied"), Column("Total")]
+    unknown = any(allowed is None for _, _, allowed in rows)
+    if unknown:
+        columns.insert(2, Column("Allowed or denied", "plain"))
+    return Chart("Decisions", "Decisions", group_by, columns, [decisions_row(*row, unknown=unknown) for row in rows])
+
+
+def decisions_row(day: date, requests: int, allowed: int | None, *, unknown: bool) -> Row:
+    total = f"{requests:,}"
+    if allowed is None:
+        return Row(day, ("–", "–", total, total))
+    told = (f"{allowed:,}", f"{requests - allowed:,}")
+    return Row(day, (*told, "–", total) if unknown else (*told, total))

@@ -1,21 +1,21 @@
 """The overview's figures: those of the API's reports, formatted for a page."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
-from typing import TypedDict
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from msgspec import Struct
 
-from analytics.models import AccessEvent, LedgerEntry, TierRevenue
-from analytics.revenue.report import Earner, RevenueReport, revenue_of_day, revenue_report
+from analytics.models import AccessEvent, LedgerEntry
+from analytics.revenue.report import Booked, Earner, change_percent, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
 from analytics.usage.report import usage_report
-from analytics.windows import MICROSECOND, USAGE, Window, midnight
+from analytics.windows import DAY, MICROSECOND, USAGE, Window, midnight
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
@@ -23,7 +23,7 @@ from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.links import list_url
-from operators.overview.charts import Chart, draw, share
+from operators.overview.charts import Chart, Column, Row, decisions_chart, share
 from operators.overview.choice import Choice
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
@@ -40,34 +40,14 @@ class BarRow(Struct, frozen=True):
     figure_link: str = ""  # to a list of what the figure counts
 
 
-class Bucket(TypedDict):
-    date: str
-    requests: int
-    allowed: int
-    denied: int
-
-
 @dataclass(frozen=True)
 class UsageFigures:
     summary: Mapping[str, int]
+    denials: Mapping[str, int]  # by reason
     chart: Chart | None
-    series: list[Bucket]
     reasons: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
-    group_by: str
-
-    @property
-    def first(self) -> str:
-        return str(self.series[0]["date"])
-
-    @property
-    def last(self) -> str:
-        return str(self.series[-1]["date"])
-
-    @property
-    def highest(self) -> str:
-        return f"{max(bucket['requests'] for bucket in self.series):,}"
 
 
 @dataclass(frozen=True)
@@ -79,19 +59,9 @@ class RevenueFigures:
     today: str
     yesterday: str
     chart: Chart | None
-    series: list[tuple[str, str]]
-    highest: str
     tiers: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
-
-    @property
-    def first(self) -> str:
-        return self.series[0][0]
-
-    @property
-    def last(self) -> str:
-        return self.series[-1][0]
 
 
 @dataclass(frozen=True)
@@ -110,17 +80,13 @@ def window_of(choice: Choice, now: datetime) -> Window:
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     report = usage_report(choice.account_ids, window)
     shown = {**choice.account_filter, **days_of("created", window)}
-    bars = [
-        (
-            f"{bucket['date']}: {bucket['allowed']:,} allowed, {bucket['denied']:,} denied",
-            (("allowed", bucket["allowed"]), ("denied", bucket["denied"])),
-        )
-        for bucket in report["timeSeries"]
+    days = [
+        (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
     ]
     return UsageFigures(
         summary=report["summary"],
-        chart=draw(bars),
-        series=report["timeSeries"],
+        denials={row["reason"]: row["count"] for row in report["byDenialReason"]},
+        chart=decisions_chart(window.group_by, days),
         reasons=[
             BarRow(
                 Reason(row["reason"]).words,
@@ -137,7 +103,6 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
         requesters=top(
             choice, shown, [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]], Requester
         ),
-        group_by=window.group_by,
     )
 
 
@@ -155,63 +120,67 @@ def top(
 ) -> list[BarRow]:
     """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first."""
     largest = rows[0][2] if rows else 0
-    link = Links(choice, model, [api_id for api_id, _, _ in rows], AccessEvent, shown)
-    return [link.row(api_id, name, f"{requests:,}", share(requests, largest)) for api_id, name, requests in rows]
+    filters = filters_by_id(choice, model, [api_id for api_id, _, _ in rows])
+    return [
+        ranked_row(
+            choice,
+            model,
+            (api_id, name),
+            f"{requests:,}",
+            share(requests, largest),
+            list_url(AccessEvent, **shown, **filters[api_id]) if api_id in filters else "",
+        )
+        for api_id, name, requests in rows
+    ]
 
 
-class Links:
-    """Rows about items or requesters, with links to them and to their decisions or entries."""
-
-    def __init__(
-        self,
-        choice: Choice,
-        model: type[Content | Requester],
-        api_ids: Sequence[str],
-        listed: type[AccessEvent | LedgerEntry],
-        shown: dict[str, str],
-    ) -> None:
-        self.choice, self.model, self.listed, self.shown = choice, model, listed, shown
-        self.filters: dict[str, list[dict[str, str]]] = {}
-        if model is Requester:  # several accounts may have a requester with the same id
-            found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
-            for pk, requester_id in found.values_list("pk", "requester_id"):
-                self.filters.setdefault(requester_id, []).append({"requester__id__exact": str(pk)})
-        elif listed is AccessEvent:
-            self.filters = {api_id: [{"content__id__exact": api_id}] for api_id in api_ids}
-
-    def row(self, api_id: str, name: str | None, figure: str, part: str) -> BarRow:
-        """With a requester's id beside the name: unlike an item's, the caller has chosen it."""
-        filters = self.filters.get(api_id, [])
-        figure_link = list_url(self.listed, **self.shown, **filters[0]) if len(filters) == 1 else ""
-        link = list_url(self.model, q=api_id, **self.choice.account_filter)
-        return BarRow(name or api_id, figure, part, link, api_id if self.model is Requester else "", figure_link)
+def filters_by_id(
+    choice: Choice, model: type[Content | Requester], api_ids: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """The filters of the list of decisions by ids; without requesters whose id several of the accounts have."""
+    if model is Content:
+        return {api_id: {"content__id__exact": api_id} for api_id in api_ids}
+    found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
+    rows = list(found.values_list("pk", "requester_id"))
+    times = Counter(api_id for _, api_id in rows)
+    return {api_id: {"requester__id__exact": str(pk)} for pk, api_id in rows if times[api_id] == 1}
 
 
-def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFigures | MissingRate:
+def ranked_row(
+    choice: Choice,
+    model: type[Content | Requester],
+    of: tuple[str, str | None],
+    figure: str,
+    part: str,
+    figure_link: str,
+) -> BarRow:
+    """`of` are id and name. A requester's id stands beside the name: unlike an item's, the caller has chosen it."""
+    api_id, name = of
+    link = list_url(model, q=api_id, **choice.account_filter)
+    return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
+
+
+def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked) -> RevenueFigures | MissingRate:
     try:
-        report = revenue_report(choice.account_ids, window, choice.currency, now)
-        if window.group_by == "day":
-            (_, yesterday), (_, today) = report.series[-2:]
-        else:
-            today, yesterday = revenue_of_day(choice.account_ids, midnight(now), choice.currency)
+        report = revenue_report(choice.account_ids, window, choice.currency, now, found)
     except InvalidRequest as error:
-        return missing_rate(choice, window, error.message)
+        return missing_rate(choice, found, error.message)
 
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
 
-    labels = [(str(window.label(bucket)), amount) for bucket, amount in report.series]
-    bars = [(f"{label}: {shown(amount)} {choice.currency}", [("revenue", amount)]) for label, amount in labels]
+    today = midnight(now).date()
+    rows = [Row(bucket.date(), (shown(amount),)) for bucket, amount in report.series]
+    columns = [Column(choice.currency, "revenue")]
+    is_drawn = any(amount for _, amount in report.series)
     return RevenueFigures(
         total=shown(report.total),
-        change=change_of(report),
+        change=told_change(report.total, report.before),
         before=shown(report.before),
         projected=shown(report.projected_monthly),
-        today=shown(today),
-        yesterday=shown(yesterday),
-        chart=draw(bars),
-        series=[(label, shown(amount)) for label, amount in labels],
-        highest=shown(max(amount for _, amount in labels)),
+        today=shown(report.by_day.get(today, Decimal(0))),
+        yesterday=shown(report.by_day.get(today - DAY, Decimal(0))),
+        chart=Chart("Revenue", choice.currency, window.group_by, columns, rows) if is_drawn else None,
         tiers=[
             BarRow(tier or "no licence type", shown(amount), share(amount, max(report.by_license_type.values())))
             for tier, amount in report.by_license_type.items()
@@ -221,8 +190,9 @@ def revenue_figures(choice: Choice, window: Window, now: datetime) -> RevenueFig
     )
 
 
-def change_of(report: RevenueReport) -> str:
-    change = report.change_percent
+def told_change(total: Decimal, before: Decimal) -> str:
+    """In per cent, with its sign; empty where there was nothing before."""
+    change = change_percent(total, before)
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
@@ -235,18 +205,22 @@ def earners(
 ) -> list[BarRow]:
     largest = ranked[0].revenue if ranked else Decimal(0)
     filters = {**choice.account_filter, **days_of("occurred_at", window)}
-    link = Links(choice, model, [one.id for one in ranked], LedgerEntry, filters)
-    return [link.row(one.id, one.name, shown(one.revenue), share(one.revenue, largest)) for one in ranked]
+    return [
+        ranked_row(
+            choice,
+            model,
+            (one.id, one.name),
+            shown(one.revenue),
+            share(one.revenue, largest),
+            list_url(LedgerEntry, **filters, requester__id__exact=str(one.key)) if model is Requester else "",
+        )
+        for one in ranked
+    ]
 
 
-def missing_rate(choice: Choice, window: Window, message: str) -> MissingRate:
+def missing_rate(choice: Choice, found: Booked, message: str) -> MissingRate:
     """Suggests the currency of the bookings if there is just one: it needs no rates."""
-    booked = TierRevenue.objects.filter(
-        account_id__in=choice.account_ids,
-        day__gte=(window.start - (window.end - window.start)).date(),
-        day__lt=window.end.date(),
-    )
-    codes = list(booked.values_list("currency", flat=True).distinct().order_by()[:2])
+    codes = list(found.by_currency())
     if len(codes) != 1:
         return MissingRate(message, "", "")
     return MissingRate(message, codes[0], f"{reverse('admin:index')}?{urlencode(choice.query(currency=codes[0]))}")

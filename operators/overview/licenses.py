@@ -110,7 +110,6 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
         "more_ending": len(ending) > MOST_ROWS,
         "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
         "tries_checks": may_try(request),
-        "issues_licenses": request.user.has_perm("licensing.add_license"),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)

@@ -1,5 +1,6 @@
 """The overview as a page, with the parts that the operator may see."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -14,15 +15,17 @@ from accounts.limits.limiter import limiter
 from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey
 from accounts.webhooks.models import WebhookEndpoint
+from analytics.revenue.report import booked
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, PERIODS, Window
-from kit.values.currencies import CURRENCIES
+from operators.base.currencies import booked_and_rated
 from operators.base.links import change_url, list_url
-from operators.overview.charts import share
+from operators.overview.charts import CHART_FILES, share
 from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
 from operators.overview.first_steps import first_steps
+from operators.overview.headline import earned, notices, refused
 from operators.overview.licenses import licenses_to_look_after
 
 MOST_ROWS = 10
@@ -61,13 +64,17 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         "webhooks": user.has_perm("accounts.view_webhookendpoint"),
         "licenses": user.has_perm("licensing.view_license"),
     }
+    used, rated = booked_and_rated(choice.account_ids, now.date()) if sees["revenue"] else ([], [])
+    if used and "currency" not in request.GET:
+        choice.currency = used[0]
     context |= {
         "choice": choice,
         "periods": [(period, LABELS[period]) for period in PERIODS],
-        "currencies": CURRENCIES if choice.currency in CURRENCIES else [choice.currency, *CURRENCIES],
+        "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
         "most_accounts": MOST_ACCOUNTS,
         "sees": sees,
         "now": now,
+        "chart_files": CHART_FILES,
     }
     if not choice.accounts:
         if not choice.problems:
@@ -84,15 +91,20 @@ def figures(
     request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
 ) -> dict[str, object]:
     """The parts that the member of staff sees."""
-    context: dict[str, object] = {}
+    context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
     days: dict[str, Days] = {}
+    denials: Mapping[str, int] = {}
     if sees["usage"]:
         usage = usage_figures(choice, window)
+        denials = usage.denials
         days = today_and_yesterday(choice.account_ids, now)
         context |= {"usage": usage, "today": today_figures(list(days.values()), now)}
         context["steps"] = None if usage.chart else first_steps(request, choice)
+        context["refused"] = refused(request, choice, window, denials)
     if sees["revenue"]:
-        revenue = revenue_figures(choice, window, now)
+        found = booked(choice.account_ids, window)
+        context["earned"] = earned(choice, window, found)
+        revenue = revenue_figures(choice, window, now, found)
         context["missing_rate" if isinstance(revenue, MissingRate) else "revenue"] = revenue
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
@@ -101,8 +113,13 @@ def figures(
     if sees["webhooks"]:
         context["webhooks"] = webhooks_to_look_after(choice)
     if sees["accounts"]:
-        context |= {"running": running(choice, days), "counted": limiter.state()}
-    return context
+        rows = running(choice, days)
+        context |= {
+            "running": rows,
+            "near_limits": [row for row in rows if row.use.is_near],
+            "counted": limiter.state(),
+        }
+    return {**context, "notices": notices(request, choice, window, context, denials)}
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:

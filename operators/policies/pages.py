@@ -25,6 +25,7 @@ from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
 from operators.base.asking import CONFIRMED, carried, pressed
 from operators.base.confirmation import confirm
+from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
 from operators.base.frame import page
@@ -65,6 +66,7 @@ class WithItems(Protocol):
 
 @admin.register(Policy)
 class PolicyAdmin(PolicyVersions, PolicySimulator):
+    empty_state = EmptyState("A policy’s rules say who may access what. Templates give a first one.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
     list_filter = (

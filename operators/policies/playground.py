@@ -27,6 +27,7 @@ from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import example_of, told_outcome
+from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
@@ -49,9 +50,9 @@ class PlaygroundForm(TrialForm):
     field_order = ("account", "item", "requester", "license_type", "valid", "permission", "ip", "at")
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
-        super().__init__(data, initial=dict(initial))
         self.scope = scope
         self.only = scope.sole_account()
+        super().__init__(data, initial, account_id=self.only)
         if self.only is None:
             self.fields["account"] = forms.ModelChoiceField(
                 scope.accounts().order_by("name"),
@@ -91,7 +92,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     scope = request_scope(request)
     past = recorded(request, scope)
     sent = request.POST if request.method == "POST" else None
-    given = fields_of(past) if past is not None else request.GET.dict()
+    given = fields_of(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
     form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
     context: dict[str, object] = {
         **site.each_context(request),

@@ -8,6 +8,8 @@ from operators.policies.rule_order import Rule
 from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_of, rule_of
 from operators.policies.rule_templates import templates
 
+TEMPLATE = "template"
+
 
 def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """The rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3`, `down-3`; else as they are.
@@ -17,7 +19,7 @@ def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """
     rows = list(rows)
     action, _, text = step.partition("-")
-    if action == "template":
+    if action == TEMPLATE:
         chosen = next((one for one in templates(timezone.now().date()) if one.name == text), None)
         return rows if chosen is None else with_rules(rows, chosen.rules)[:MAX_ROWS]
     if step == "add" and len(rows) < MAX_ROWS:

@@ -22,7 +22,7 @@ from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import Rule, evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
-from operators.policies.rule_steps import edited
+from operators.policies.rule_steps import TEMPLATE, edited
 from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
 
@@ -53,11 +53,14 @@ class RulesWidget(CompositeWidget):
     def __init__(self) -> None:
         super().__init__()
         self.errors: dict[tuple[int | None, str], str] = {}
+        self.uses_templates = False  # as the last step did, so another one may follow
 
     def value_of(self, data: QueryDict) -> RulesValue:
         if "rules-json" in data:
             return None, str(data["rules-json"])
-        return in_order(edited(rows_of(data), data.get(EDIT, ""))), None
+        step = data.get(EDIT, "")
+        self.uses_templates = step.startswith(TEMPLATE)
+        return in_order(edited(rows_of(data), step)), None
 
     def get_context(
         self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
@@ -71,6 +74,7 @@ class RulesWidget(CompositeWidget):
             "classes": CLASSES,
             "most": MAX_RULES,
             "templates": templates(timezone.now().date()),
+            "uses_templates": self.uses_templates,
             "is_sent": isinstance(value, tuple),
         }
         return context

@@ -19,7 +19,7 @@ from analytics.windows import ALL, PERIODS
 from kit.http.errors import ApiError, NotFound, ValidationFailed
 from kit.rest.heavy import heavy
 from kit.rest.resources import find
-from kit.values.amounts import plain
+from kit.values.currencies import in_full
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
@@ -104,7 +104,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
         is_new = policy._state.adding
         doing = request.POST.get("do")
         sent = request.POST.dict()
-        trial = TrialForm(request.POST if doing == "trial" else None, initial=sent)
+        trial = TrialForm(request.POST if doing == "trial" else None, sent, account_id=policy.account_id)
         asked = request.POST if doing == "replay" else None
         replay = ReplayOfNewForm(policy.account_id, asked, sent) if is_new else ReplayForm(asked, initial=sent)
         may_replay = request.user.has_perm("analytics.view_accessevent")
@@ -134,9 +134,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
             decided_by: Policy = replay.cleaned_data.get("replaced") or policy
             found = simulate(decided_by, draft_of(policy, {**fields}), start, end)
             context["result"] = present_simulation(decided_by, found)
-            context["at_stake"] = [
-                f"{plain(amount)} {currency}" for currency, amount in sorted(found.at_stake.items())
-            ]
+            context["at_stake"] = [in_full(amount, currency) for currency, amount in sorted(found.at_stake.items())]
         title = f"Simulator: {policy.name or 'a new policy'}"
         original = None if is_new else policy
         return page(

@@ -14,6 +14,7 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
+from operators.base.suggesting import SCRIPT, Kind, suggesting
 from operators.policies.rule_order import Rule
 from operators.policies.rules_in_words import describe
 
@@ -27,7 +28,17 @@ def text(label: str, help_text: str = "", *, required: bool = False) -> forms.Ch
     )
 
 
+SUGGESTED = {
+    "item": Kind.ITEM,
+    "requester": Kind.REQUESTER,
+    "license_type": Kind.LICENSE_TYPE,
+    "permission": Kind.PERMISSION,
+}
+
+
 class TrialForm(forms.Form):
+    """`account_id` is the one whose items and words are suggested; without one the form's own field says it."""
+
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
     requester = text("Requester", required=True)
     license_type = text(
@@ -42,6 +53,20 @@ class TrialForm(forms.Form):
     permission = text("Permission asked for")
     ip = text("Address")
     at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
+
+    def __init__(
+        self,
+        data: Mapping[str, object] | None = None,
+        initial: Mapping[str, object] | None = None,
+        *,
+        account_id: str | None = None,
+    ) -> None:
+        super().__init__(data, initial=dict(initial or {}))
+        self.fields |= suggesting(self.fields, SUGGESTED, account_id)
+
+    @property
+    def media(self) -> forms.Media:
+        return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
         given = self.cleaned_data["at"]

@@ -96,6 +96,13 @@ def test_an_address_fills_the_form_in(admin, account, item):
     assert (values["item"], values["requester"]) == ([item.pk], ["org_a"])
 
 
+def test_the_chosen_account_is_filled_in(admin, account, other_account, item):
+    admin.get(reverse("admin:index"), {"account": account.pk})
+    values = form_values(admin.get(PAGE).content.decode())
+    assert values["account"] == [account.pk]
+    assert "Allowed" in html_of(submit(admin, PAGE, **ASKED))
+
+
 # --- Of several accounts ---------------------------------------------------------------------------------------------
 
 

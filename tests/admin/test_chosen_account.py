@@ -98,6 +98,16 @@ def test_a_form_begins_with_the_chosen_account(admin, both):
     assert form["account"] == [both[1].pk]
 
 
+FORMS = ("accounts_apikey", "accounts_webhookendpoint", "analytics_ledgerentry", "licensing_content")
+FORMS_TOO = ("licensing_policy", "licensing_license", "licensing_site", "licensing_licenseclient")
+
+
+@pytest.mark.parametrize("page", [*(f"{model}_add" for model in FORMS + FORMS_TOO), "licensing_content_import_items"])
+def test_a_superuser_is_not_asked_for_the_account_where_there_is_one(admin, account, page):
+    html = admin.get(reverse(f"admin:{page}")).content.decode()
+    assert form_values(html)["account"] == [account.pk]
+
+
 def test_the_page_of_another_accounts_object_stays_open(admin, both):
     switch(admin, both[1])
     assert admin.get(change_url(License.objects.get(account=both[0]))).status_code == 200
@@ -159,4 +169,5 @@ def test_of_many_accounts_those_used_last_are_offered_and_the_chosen_one_is_name
 
 
 def test_a_switch_is_no_link(admin, both):
-    assert admin.get(SWITCH, {"account": both[0].pk}).status_code == 405
+    assert admin.get(SWITCH, {"account": both[0].pk}).headers["Location"] == INDEX
+    assert "account" not in str(admin.session.get(chosen_account.KEY))

@@ -146,6 +146,27 @@ def test_nobody_else_finds_a_change(admin, account, items, small_steps, sign_in)
     assert statuses() == ["active", "archived", "archived"]
 
 
+def test_after_another_login_a_change_goes_on_and_is_undone(admin, items, small_steps, sign_in):
+    shown = confirm(admin, ask(admin, "archive", items))
+    again = sign_in(admin.get("/admin/").wsgi_request.user)
+    address = shown.request["PATH_INFO"]
+    again.post(address)
+    assert statuses() == ["archived"] * 3
+    again.post(address, {"undo": "1"})
+    again.post(address)
+    assert statuses() == ["active"] * 3
+
+
+def test_a_page_that_asks_is_shown_again_after_a_login_with_what_was_chosen(admin, account, items):
+    policy = factories.policy(account)
+    asked = ask(admin, "assign_policy", items)
+    values = form_values(asked.content.decode())
+    again = admin.post(asked.request["PATH_INFO"], {**values, "policy": policy.pk, "_edit": "back"})
+    assert form_values(again.content.decode())["policy"] == [policy.pk]
+    assert "Choose one" in again.content.decode()
+    assert not Content.objects.filter(policy=policy).exists()
+
+
 @pytest.mark.parametrize(
     ("filters", "found"),
     [

@@ -263,12 +263,28 @@ def test_what_was_left_lying_goes_after_a_day(admin, bring):
     assert files() == []
 
 
-def test_only_who_brought_a_file_finds_it_and_only_in_that_session(admin, account, bring, sign_in, staff):
+def test_only_who_brought_a_file_finds_it(admin, account, bring, sign_in, staff):
     address = bring()
-    for client in (sign_in(staff(is_superuser=True)), sign_in(admin.get("/admin/").wsgi_request.user)):
-        assert client.get(address).headers["Location"] == START
-        assert client.post(address, {"import": "1"}).headers["Location"] == START
-        assert client.get(f"{address}bad-rows.csv").status_code == 404
+    client = sign_in(staff(is_superuser=True))
+    assert client.get(address).headers["Location"] == START
+    assert client.post(address, {"import": "1"}).headers["Location"] == START
+    assert client.get(f"{address}bad-rows.csv").status_code == 404
+    assert not Content.objects.exists()
+
+
+def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
+    address = bring()
+    again = sign_in(admin.get("/admin/").wsgi_request.user)
+    assert again.get(address).status_code == 200
+    again.post(address, {"import": "1"})
+    assert Content.objects.exists()
+
+
+def test_columns_chosen_before_a_login_are_chosen_after_it(admin, account, bring):
+    address = bring("externalId,name\nm-1,Markets\n")
+    values = form_values(admin.get(address).content.decode())
+    html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
+    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
     assert not Content.objects.exists()
 
 

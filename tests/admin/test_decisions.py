@@ -1,5 +1,9 @@
 """A decision is found by its id and shown as it was recorded."""
 
+import re
+from decimal import Decimal
+from html import unescape
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -7,7 +11,7 @@ from django.utils import timezone
 from analytics.models import AccessEvent
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
-from operators.base.links import list_url
+from operators.base.links import change_url, list_url
 from operators.catalogue.decisions import bounded_scan
 from tests import factories
 
@@ -96,12 +100,79 @@ def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decid
     decision = decide(permission="commercial_use", context={"ip": "203.0.113.9"})
     policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
     told = page(admin, decision)
-    assert "Denied: the requester had no valid licence" in told
+    assert '"verdict-title">Denied<' in told
+    assert "The requester had no valid licence." in told
     assert "as of version 1" in told
-    assert "<code>licenseType</code> wants commercial, enterprise; it was nothing" in told
-    assert "matched, and decided" in told
+    assert "Does not match: licenseType wants commercial, enterprise, saw nothing." in told
+    assert "Decides." in told
     assert "A valid licence is required." in told
     assert "203.0.113.9" in told
+
+
+def verdict(client, decision):
+    """What the page leads with, as text, and the links in it."""
+    html = re.search(r'<section class="verdict .*?</section>', page(client, decision)).group()
+    links = {unescape(text): unescape(link) for link, text in re.findall(r'<a [^>]*href="([^"]*)">([^<]*)</a>', html)}
+    return " ".join(unescape(re.sub("<[^>]+>", " ", html)).split()), links
+
+
+def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, decide):
+    decision = decide(permission="commercial_use")
+    made = AccessEvent.objects.get(pk=decision)
+    told, links = verdict(admin, decision)
+    assert told == (
+        "Denied The requester had no valid licence. Who org_acme"
+        f" What commercial_use of The item ({decide.item.pk}) When {made.created:%Y-%m-%d %H:%M:%S} UTC"
+        " Rule Rule 1 : Deny always. Says: “A valid licence is required.”"
+        f" Policy {decide.policy.name}, as of version 1 Charge Nothing"
+    )
+    assert links == {
+        "org_acme": change_url(made.requester),
+        "The item": change_url(decide.item),
+        "Rule 1": f"{change_url(decide.policy)}#rules",
+        f"{decide.policy.name}, as of version 1": f"{change_url(decide.policy)}#rules",
+    }
+
+
+def test_the_rules_of_then_are_a_click_away_whatever_they_are_now(admin, decide):
+    decision = decide()
+    policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
+    told, links = verdict(admin, decision)
+    assert "Rule 1 : Deny always." in told
+    versions = admin.get(links[f"{decide.policy.name}, as of version 1"]).content.decode()
+    assert re.findall(r"<h2>Version (\d+)", versions) == ["1"]
+
+
+def test_an_allowed_decision_leads_to_its_rule_and_to_the_entry_of_its_charge(admin, decide, account):
+    factories.license(account, per_access="0.05")
+    told, links = verdict(admin, decide())
+    assert told.startswith("Allowed Rule 0 allows it, by a licence of type commercial. Who")
+    [entry] = admin.get(links["0.05 USD"]).context["cl"].result_list
+    assert entry.amount == Decimal("0.05")
+
+
+def test_a_decision_without_a_rule_says_what_decided(admin, account, api, decide):
+    bare = factories.content(account, title="Bare")
+    told, _ = verdict(admin, api.post("/v1/access/check", {"contentId": bare.pk, "requester": "org_a"}).body["id"])
+    assert told.startswith("Denied The item had no policy.")
+    assert "Rule None decided it. Policy None" in told
+    policy_services.update_policy(decide.policy, {"mode": "disabled"})
+    told, _ = verdict(admin, decide())
+    assert told.startswith("Allowed The policy or the site was disabled, so nothing was evaluated.")
+    policy_services.update_policy(decide.policy, {"mode": "observe"})
+    told, _ = verdict(admin, decide())
+    assert told.startswith("Allowed, only observed Enforced it would be denied: the requester had no valid licence.")
+
+
+def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):
+    wanting = decide()
+    factories.license(account)
+    decide()
+    policy_services.update_policy(decide.policy, {"rules": [{**factories.ALLOW_ALL, "permissions": ["display"]}]})
+    short = decide(permission="ai_training")
+    policy_services.update_policy(decide.policy, {"rules": [factories.DENY_ALL]})
+    decide()
+    assert found(admin, outcome="unmet_demand") == [short, wanting]
 
 
 def test_an_allowed_decision_tells_its_licence_and_its_charge(admin, decide, account):
@@ -110,6 +181,13 @@ def test_an_allowed_decision_tells_its_licence_and_its_charge(admin, decide, acc
     assert held.pk in told
     assert "held by the service" in told
     assert "0.05 USD" in told
+
+
+def test_the_limit_of_a_rule_is_told_in_plain_words(admin, api, account):
+    limited = {**factories.ALLOW_ALL, "rateLimit": {"requests": 5, "period": "hour"}}
+    item = factories.content(account, policy_id=factories.policy(account, limited).pk)
+    decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})["id"]
+    assert "5 an hour" in page(admin, decision)
 
 
 def test_a_decision_on_an_item_that_is_gone_is_still_shown(admin, decide):

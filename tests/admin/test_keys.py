@@ -167,6 +167,22 @@ def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
     assert timedelta(minutes=59) < key.expires_at - timezone.now() <= timedelta(hours=1)
 
 
+@pytest.mark.parametrize(("term", "days"), [("fresh", 90), ("same", 1), ("never", None)])
+def test_a_key_that_ends_tomorrow_is_followed_by_one_that_lasts_as_chosen(admin, account, term, days):
+    key, _ = factories.api_key(account)
+    now = timezone.now()
+    made, ends = now - timedelta(days=89), now + timedelta(days=1)
+    ApiKey.objects.update(created_at=made, expires_at=ends)
+    address = reverse("admin:accounts_apikey_rotate", args=[key.pk])
+    assert form_values(admin.get(address).content.decode())["term"] == ["fresh"]
+    shown_key(submit(admin, address, term=term))
+    new = ApiKey.objects.order_by("-pk")[0]
+    if days is None:
+        assert new.expires_at is None
+    else:
+        assert abs(new.expires_at - (now + timedelta(days=days))) < timedelta(minutes=1)
+
+
 def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, account):
     key, _ = factories.api_key(account)
     act(admin, key, "revoke")

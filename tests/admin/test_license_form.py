@@ -13,15 +13,8 @@ from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
 
-SUGGEST = reverse("admin:licensing_license_suggest")
 PREVIEW = reverse("admin:licensing_license_preview")
 ADD = reverse("admin:licensing_license_add")
-
-
-def suggested(client, account, field, term):
-    reply = client.get(SUGGEST, {"account": account.pk, "field": field, "term": term})
-    assert reply.status_code == 200
-    return {one["value"]: one["label"] for one in reply.json()["suggestions"]}
 
 
 def told(client, **fields):
@@ -43,61 +36,29 @@ def things(account, other_account):
     return made
 
 
-@pytest.mark.parametrize("term", ["herr", "h-1", "Herring quo"])
-def test_items_are_suggested_by_title_or_external_id(admin, account, things, term):
-    assert suggested(admin, account, "content_ids", term) == {things["item"].pk: "Herring quota · h-1"}
-
-
-def test_policies_are_suggested_by_name(admin, account, things):
-    assert suggested(admin, account, "policy_ids", "herr") == {things["policy"].pk: "Herring only"}
-
-
-def test_requesters_are_suggested_and_an_unknown_one_is_offered_as_a_new_customer(admin, account, things):
-    found = suggested(admin, account, "requester_own_id", "org_herr")
-    assert found == {"org_herring": "Herring & Sons · org_herring", "org_herr": "New customer: org_herr"}
-    assert suggested(admin, account, "requester_own_id", "org_herring") == {
-        "org_herring": "Herring & Sons · org_herring"
-    }
-
-
-@pytest.mark.parametrize(("term", "tag"), [("sea", "Sea Fish"), ("fish", "Sea Fish"), ("only", "only-licensed")])
-def test_tags_are_suggested_that_items_and_licences_have(admin, account, things, term, tag):
-    assert suggested(admin, account, "tags", term) == {tag: tag}
-
-
-def test_tags_of_another_account_are_not_suggested(admin, account, things):
-    assert list(suggested(admin, account, "tags", "news")) == ["news"]
-
-
-@pytest.mark.parametrize("field", ["content_ids", "policy_ids", "requester_own_id", "tags"])
-@pytest.mark.parametrize("term", ["", "\0", "x" * 5000, "%", "nobody"])
-def test_any_term_is_answered(admin, account, things, field, term):
-    suggested(admin, account, field, term)
-
-
-def test_of_no_account_or_one_that_one_may_not_see_nothing_is_suggested(sign_in, account, other_account, things):
-    client = sign_in(create_operator("eve", role="Editor", accounts=[other_account])[0])
-    for field in ("content_ids", "policy_ids", "requester_own_id", "tags"):
-        assert suggested(client, account, field, "herring") == {}
-    assert client.get(SUGGEST, {"field": "tags", "term": "news"}).json() == {"suggestions": []}
-
-
-def test_who_may_not_see_items_is_not_suggested_any(sign_in, staff, account, things):
-    client = sign_in(staff("licensing.add_license", accounts=[account]))
-    assert suggested(client, account, "content_ids", "herring") == {}
-
-
-def test_who_issues_no_licences_may_ask_for_neither(sign_in, account):
+def test_who_issues_no_licences_is_told_nothing_of_them(sign_in, account):
     client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
-    assert client.get(SUGGEST, {"account": account.pk, "field": "tags"}).status_code == 403
     assert client.post(PREVIEW, {"account": account.pk}).status_code == 403
 
 
-def test_the_fields_name_where_to_ask(admin, account, things):
-    assert f'data-suggest="{SUGGEST}"' in admin.get(ADD).content.decode()
+def test_the_fields_name_what_they_suggest(admin, account, things):
+    html = admin.get(ADD).content.decode()
+    for kind in ("customer", "item", "tag", "policy"):
+        assert f'data-suggest="{reverse("admin:suggest")}?kind={kind}"' in html
     html = admin.get(change_url(things["license"])).content.decode()
     assert f'data-account="{account.pk}"' in html
     assert "data-account" not in admin.get(ADD).content.decode()  # nothing of one page is left on another
+
+
+@pytest.mark.parametrize("page", ["licensing_license", "analytics_ledgerentry"])
+def test_the_currencies_that_were_booked_are_offered_first(admin, account, page):
+    for currency in ("GBP", "EUR", "EUR"):
+        factories.license(account, f"org_{currency}", price_amount=Decimal(1), price_currency=currency)
+    fields = admin.get(reverse(f"admin:{page}_add")).context["adminform"].form.fields
+    field = fields.get("price_currency") or fields["currency"]
+    [_, (title, booked), (_, others)] = field.choices
+    assert (title, {code for code, _ in booked}) == ("Booked before", {"EUR", "GBP"})
+    assert ("EUR" in dict(others), "USD" in dict(others)) == (False, True)
 
 
 def test_the_preview_says_what_a_licence_covers_and_what_is_booked_now(admin, account, things):

@@ -15,7 +15,7 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from operators.staff.services import create_operator
-from tests import factories
+from tests import factories, ledger
 from tests.admin.forms import form_values, submit
 
 ADD = reverse("admin:licensing_license_add")
@@ -223,7 +223,7 @@ def test_a_requesters_page_has_their_licences_and_latest_decisions(admin, accoun
     held, decision = factories.license(account), check()
     page = admin.get(change_url(held.requester)).content.decode()
     assert change_url(held) in page
-    assert decision["id"].replace("_", "_5F") in page
+    assert f"/{decision['id']}/change/" in page
 
 
 def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
@@ -266,9 +266,9 @@ def entries(account):
 @pytest.mark.parametrize(
     ("query", "total"),
     [
-        ({}, "15 EUR, 7 USD"),
-        ({"currency": "EUR"}, "15 EUR"),
-        ({"q": "org_b"}, "5 EUR, 7 USD"),
+        ({}, "15.00 EUR, 7.00 USD"),
+        ({"currency": "EUR"}, "15.00 EUR"),
+        ({"q": "org_b"}, "5.00 EUR, 7.00 USD"),
         ({"q": "x"}, "nothing"),
     ],
 )
@@ -276,6 +276,22 @@ def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
     html = admin.get(list_url(LedgerEntry, **query)).content.decode()
     told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
     assert f"Total of these entries: {total}." in " ".join(told.split())
+
+
+def test_the_ledger_is_listed_as_it_was_booked_the_newest_first(admin, account, api):
+    """Whatever the day that an entry counts on, and whatever its kind."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    later = timezone.now() + timedelta(days=9)
+    ledger.add(account, occurred_at=timezone.now() - timedelta(days=40))
+    factories.license(account, per_access="0.05", price_amount=Decimal(5), price_currency="EUR", starts_at=later)
+    factories.license(account, per_access="0.05")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    ledger.add(account, occurred_at=timezone.now() - timedelta(days=400))
+    rows = admin.get(list_url(LedgerEntry)).context["cl"]
+    assert rows.list_display.index("booked_at") <= 1
+    booked = [entry.created for entry in rows.result_list]
+    assert len(booked) == 4
+    assert booked == sorted(booked, reverse=True)
 
 
 def test_the_ledger_is_exported_as_it_is_filtered(admin, entries):

@@ -58,6 +58,12 @@ def test_more_than_can_be_paged_through_stay_newest_first_and_say_so(admin, acco
     assert "Narrow the filters" not in reply.content.decode()
 
 
+def test_a_search_that_finds_nothing_says_so_in_plain_words(admin, licenses):
+    html = admin.get(LIST, {"q": "nobody"}).content.decode()
+    assert "yielded" not in html
+    assert "Nothing matches" in html
+
+
 # --- Saved filters ---------------------------------------------------------------------------------------------------
 
 

@@ -156,6 +156,29 @@ def test_another_currency_is_what_the_api_converts_to(admin, api, busy):
     assert number(page(admin, currency="GBP"), "revenue-total") == report["summary"]["total"] == 19.04
 
 
+def offered(reply):
+    options = re.search(r'<select id="choice-currency"[^>]*>(.*?)</select>', reply.content.decode(), re.S).group(1)
+    return re.findall(r"<option(?: selected)?>([A-Z]{3})", options)
+
+
+def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin, account, clock):  # noqa: F811
+    for currency, days in (("GBP", [1]), ("EUR", [1, 2])):
+        for day in days:
+            ledger.add(account, "5", currency=currency, occurred_at=clock.now - timedelta(days=day))
+    assert offered(page(admin)) == ["EUR", "GBP"]
+    ExchangeRate.objects.create(currency="USD", day="2026-03-03", rate="1.25")
+    ExchangeRate.objects.create(currency="JPY", day="2025-03-03", rate="150")  # no longer
+    assert offered(page(admin)) == ["EUR", "GBP", "USD"]
+    assert offered(page(admin, currency="CHF")) == ["EUR", "GBP", "USD", "CHF"]
+
+
+def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, clock):  # noqa: F811
+    ledger.add(account, "5", currency="GBP", occurred_at=clock.now - timedelta(days=1))
+    shown = page(admin)
+    assert "Revenue in GBP" in strip_tags(shown.content.decode())
+    assert figure(shown, "revenue-total") == "5.00"
+
+
 def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     shown = page(admin, currency="GBP", period="7d")
     text = shown.content.decode()
@@ -199,15 +222,15 @@ def test_what_is_not_known_is_said_and_the_default_shown(admin, busy, query):
 @pytest.mark.parametrize(
     ("permission", "seen"),
     [
-        ("analytics.view_accessevent", "usage-title"),
-        ("analytics.view_ledgerentry", "revenue-title"),
-        ("accounts.view_apikey", "keys-title"),
-        ("accounts.view_account", "running-title"),
+        ("analytics.view_accessevent", ["refused-title", "hand-title", "usage-title"]),
+        ("analytics.view_ledgerentry", ["earned-title", "hand-title", "revenue-title"]),
+        ("accounts.view_apikey", ["hand-title", "keys-title"]),
+        ("accounts.view_account", ["hand-title", "running-title"]),
     ],
 )
 def test_a_part_is_for_those_who_may_see_what_it_is_made_of(staff, sign_in, account, busy, permission, seen):
     html = page(sign_in(staff(permission, accounts=[account]))).content.decode()
-    assert re.findall(r'<h2 id="([a-z-]+)"', html) == [seen]
+    assert re.findall(r'<h2 id="([a-z-]+)"', html) == seen
 
 
 def test_a_new_installation_is_told_what_to_do_next(admin, db):
@@ -293,8 +316,18 @@ def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_q
         page(admin)
 
 
-def test_an_amount_given_back_draws_below_the_line(admin, account):
+def test_a_chart_is_a_table_with_the_days_figures(admin, busy):
+    tables = re.findall(
+        r'<figure class="bar-chart" data-unit="(\w+)">(.*?)</figure>', page(admin).content.decode(), re.S
+    )
+    told = {unit: [strip_tags(row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.S)] for unit, html in tables}
+    assert told["Decisions"][0] == "DayAllowedDeniedTotal"
+    assert told["Decisions"][-2:] == ["2026-03-03303", "2026-03-04415"]
+    assert told["USD"][-2:] == ["2026-03-0320.50", "2026-03-049.25"]
+
+
+def test_an_amount_given_back_is_less_than_nothing(admin, account):
     ledger.add(account, "-5")
     shown = page(admin)
     assert figure(shown, "revenue-total") == "-5.00"
-    assert '<rect class="revenue"' in shown.content.decode()
+    assert '<td class="number">-5.00</td>' in shown.content.decode()

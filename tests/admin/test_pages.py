@@ -7,6 +7,8 @@ from django.contrib import admin as django_admin
 from django.test import Client
 from django.urls import reverse
 
+from licensing.content.models import Content
+from operators.base.links import change_url, list_url
 from operators.base.paging import BoundedPaginator
 from tests import factories
 
@@ -56,6 +58,20 @@ def test_signing_in_at_the_login_pages_own_address_leads_to_the_overview(staff):
     fields = {"username": user.username, "password": "kite-lamp-57-orbit"}
     reply = Client().post(reverse("admin:login"), fields)
     assert (reply.status_code, reply.headers["Location"]) == (302, reverse("admin:index"))
+
+
+def test_addresses_have_ids_as_they_are(admin, account):
+    item = factories.content(account)
+    html = admin.get(list_url(Content)).content.decode()
+    assert f"/content/{item.pk}/change/" in html
+    assert "_5F" not in html + admin.get(change_url(item)).content.decode()
+
+
+@pytest.mark.parametrize("number", ["22222222222222222222222222", "01m7x3q0e8f9g2h4j6k8m0n2p4"])
+def test_a_page_is_found_whatever_its_id_begins_with(admin, account, number):
+    Content.objects.filter(pk=factories.content(account).pk).update(id=f"cnt_{number}")
+    for written in (f"cnt_{number}", f"cnt_5F{number}"):  # as it was written in addresses before
+        assert admin.get(f"/admin/licensing/content/{written}/change/").status_code == 200
 
 
 def test_who_is_not_signed_in_is_asked_to(db):

@@ -5,13 +5,12 @@ from decimal import Decimal
 
 import pytest
 from django.contrib import admin as django_admin
-from django.contrib.admin.utils import quote
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AccessEvent, LedgerEntry, Statement
+from analytics.models import AccessEvent, ExchangeRate, LedgerEntry, Statement
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
@@ -42,10 +41,13 @@ def more(account, api, number):
 
 
 def look_after(account, api):
-    """A licence that ends soon, of a customer who is denied."""
+    """A licence that ends soon, of a customer who is denied, somebody without any, and rates to convert by."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, "org_x", license_type="other", expires_at=timezone.now() + timedelta(days=9))
-    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_x"})
+    for requester in ("org_x", "org_keen"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+    for currency in ("USD", "CHF"):
+        ExchangeRate.objects.create(currency=currency, day=timezone.now().date() - timedelta(days=1), rate="1.25")
 
 
 def address(model, page, *args):
@@ -70,7 +72,7 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(admin, account, a
 @pytest.mark.parametrize("model", SHOWN)
 def test_a_page_of_one_and_its_actions_take_fewer_than_25(admin, account, api, model):
     more(account, api, 7)
-    newest = quote(model.objects.order_by("-pk")[0].pk)
+    newest = model.objects.order_by("-pk")[0].pk
     actions = [name for name in django_admin.site._registry[model].actions_detail if name not in ELSEWHERE]
     for page in ["change", *actions]:
         assert queries(admin, address(model, page, newest)) < 25
@@ -86,4 +88,7 @@ def test_the_overview_takes_fewer_than_25_for_everybody(sign_in, account, other_
     look_after(account, api)
     who = {"superuser": True} if role is None else {"role": role, "accounts": [account, other_account]}
     client = sign_in(create_operator("eve", **who)[0])
+    html = client.get(reverse("admin:index") + query.format(account=account.pk)).content.decode()
+    assert "Who was refused most" in html
+    assert "revenue-total" in html
     assert queries(client, reverse("admin:index") + query.format(account=account.pk)) < 25

@@ -38,3 +38,25 @@ def test_operators_and_roles_are_shown_again_too(admin):
     assert reopened(admin, change_url(group), name="Newer")["name"] == ["Newer"]
     assert not User.objects.filter(email="new@example.org").exists()
     assert not Group.objects.filter(name="Newer").exists()
+
+
+def test_a_question_with_fields_is_asked_again_with_what_was_entered(admin, account):
+    address = reverse("admin:accounts_account_change_plan", args=[account.pk])
+    fields = {"plan": "enterprise", "requests_per_minute": "7", "requests_per_day": ""}
+    shown = reopened(admin, address, **fields)
+    assert [shown[name] for name in fields] == [["enterprise"], ["7"], [""]]
+    account.refresh_from_db()
+    assert account.requests_per_minute == 100_000
+
+
+def test_a_key_that_was_to_be_rotated_is_asked_about_again_and_is_not_rotated(admin, account):
+    key, _ = factories.api_key(account)
+    shown = reopened(admin, reverse("admin:accounts_apikey_rotate", args=[key.pk]), overlap_seconds="604800")
+    assert shown["overlap_seconds"] == ["604800"]
+    assert account.api_keys.count() == 1
+
+
+def test_a_check_and_a_simulation_are_shown_again(admin, account):
+    policy = factories.policy(account)
+    for name, args in (("check_access", []), ("licensing_policy_simulator", [policy.pk])):
+        assert reopened(admin, reverse(f"admin:{name}", args=args), requester="org_a")["requester"] == ["org_a"]

@@ -1,5 +1,6 @@
 """The rule editor begins with templates, duplicates rules, and says each as a sentence; without scripts too."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -65,6 +66,29 @@ def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
     reply = admin.post(ADD, {**values, "_save": "Save"})
     assert reply.status_code == 302
     assert told(Policy.objects.get().rules) == ["allow hasValidLicense", "deny default"]
+
+
+def offered_first(html):
+    """Whether templates stand before the rules, and whether they are folded away below them."""
+    before, _, after = html.partition("data-rules-list")
+    return 'value="template-paywall"' in before, bool(
+        re.search(r"<details[^>]*>\s*<summary>Add from a template", after)
+    )
+
+
+def test_templates_come_first_where_there_are_no_rules_and_are_folded_away_below_those_that_there_are(admin, account):
+    assert offered_first(html_of(admin.get(ADD))) == (True, False)
+    policy = factories.policy(account)
+    html = html_of(admin.get(change_url(policy)))
+    assert offered_first(html) == (False, True)
+    assert html.count('value="template-paywall"') == 1
+
+
+def test_templates_stay_open_while_one_adds_from_them(admin, account):
+    policy = factories.policy(account)
+    unfolded = re.compile(r"<details[^>]* open>\s*<summary>Add from a template")
+    assert unfolded.search(press(admin, policy, "template-embargo"))
+    assert not unfolded.search(press(admin, policy, "copy-0"))
 
 
 def test_a_template_that_there_is_not_changes_nothing(admin, account):

@@ -32,8 +32,8 @@ def test_staff_of_one_account_see_its_keys_alone(staff, sign_in, account, two_ke
 
 def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account):
     accounts = page(sign_in(staff(*VIEW, accounts=[account])), ACCOUNTS)
-    assert account.pk in accounts.replace("_5F", "_")
-    assert other_account.pk not in accounts.replace("_5F", "_")
+    assert account.pk in accounts
+    assert other_account.pk not in accounts
 
 
 def test_another_accounts_page_is_not_found_by_its_address(staff, sign_in, account, two_keys):
@@ -77,7 +77,7 @@ def test_staff_who_left_are_signed_out_of_everything(staff, sign_in, account):
 def test_an_account_that_is_made_later_belongs_to_no_ones_short_list(staff, sign_in, account):
     user = staff(*VIEW, accounts=list(Account.objects.all()))
     later = factories.account(name="Later")
-    assert later.pk not in page(sign_in(user), ACCOUNTS).replace("_5F", "_")
+    assert later.pk not in page(sign_in(user), ACCOUNTS)
 
 
 BY_ACCOUNT = [

@@ -34,7 +34,7 @@ def page(client, path):
 
 def test_the_list_shows_balances_and_what_is_closed(admin, booked):
     html = page(admin, LIST)
-    for said in ("2026-01", "2026-02", "100.1 USD", "70.1 USD", "open", "closed"):
+    for said in ("2026-01", "2026-02", "100.10 USD", "70.10 USD", "open", "closed"):
         assert said in html
 
 
@@ -47,14 +47,14 @@ def test_the_list_is_filtered(admin, booked, query, number):
 
 def test_a_statement_has_its_figures_and_its_lines(admin, booked):
     html = page(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
-    for said in ("it never changes", "0.1 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.1 USD"):
+    for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html
 
 
 def test_a_statement_prints_on_a_page_of_its_own(admin, booked):
     one = Statement.objects.get(closed_at=None)
     html = page(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
-    for said in ("Statement for February 2026", "open: not final", "Refund", "-30", "70.1 USD", "statement.css"):
+    for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
         assert said in html
     assert "<script" not in html
 

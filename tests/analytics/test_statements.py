@@ -1,5 +1,6 @@
 """Statements against the ledger: whatever was booked and whenever months were closed, they add up to it exactly."""
 
+import os
 import random
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -24,22 +25,30 @@ from analytics.models import (
 )
 from analytics.statements.checking import differences
 from analytics.statements.closing import close_due
-from licensing.demo.removal import remove_demo
+from kit.values import ids
+from licensing.account_deletion import delete_account
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.examples import examples
 
+# A thousand and more take minutes: STATEMENT_HISTORIES=2000.
+HISTORIES = int(os.environ.get("STATEMENT_HISTORIES") or examples(75))
 BEGIN = datetime(2025, 11, 7, tzinfo=UTC)
 EDGES = [datetime(2026, month, 1, tzinfo=UTC) + timedelta(microseconds=n) for month in (1, 2, 3) for n in (-1, 0, 1)]
 
 
 class World:
-    """Entries of two accounts, made up by a random generator, booked one after the other with closings in between."""
+    """Entries of two accounts, made up by a random generator, booked one after the other with closings in between.
+
+    Refunds and other corrections are booked up to 400 days after what they are about, so in months after closed ones.
+    """
 
     def __init__(self, seed, size):
         self.chance = random.Random(seed)
         self.accounts = [factories.account(), factories.account(name="Other")]
         self.orgs = {one.pk: [None, *(ledger.requester(one, f"org {n}") for n in range(3))] for one in self.accounts}
         self.items = {one.pk: [None, factories.content(one), factories.content(one)] for one in self.accounts}
+        self.licenses = [None, ids.new_id("lic"), ids.new_id("lic")]
         self.closed = {}
         moments = sorted(self.moment() for _ in range(size))
         for moment in moments:
@@ -66,6 +75,7 @@ class World:
             amount=Decimal(digits).scaleb(-6),
             currency=self.chance.choice(["EUR", "USD", "JPY"]),
             occurred_at=booked if kind == "usage" else booked - late,
+            license_id=self.chance.choice(self.licenses),
             license_type=self.chance.choice([None, "commercial", "Ä"]),
             content=self.chance.choice(self.items[account.pk]),
             requester=self.chance.choice(self.orgs[account.pk]),
@@ -121,7 +131,7 @@ def check_against_ledger():
 
 
 @pytest.mark.parametrize("size", [40])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_statements_equal_the_ledger_for_every_requester_month_and_currency(db, size, seed):
     with transaction.atomic():
@@ -229,7 +239,7 @@ def test_a_demo_goes_with_its_statements(db):
     account = factories.account(is_demo=True)
     ledger.add(account, created=datetime(2026, 1, 5, tzinfo=UTC))
     close_due(datetime(2026, 2, 5, tzinfo=UTC))
-    remove_demo(account)
+    delete_account(account)
     assert (Statement.objects.count(), ClosedLine.objects.count()) == (0, 0)
 
 

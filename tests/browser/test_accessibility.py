@@ -17,7 +17,9 @@ NO_PAGES = {
     *("licensing_license_renew", "licensing_license_duplicate"),
     *("licensing_policy_words", "licensing_policy_draft"),  # of a form that was never saved: with that job
     "analytics_accessevent_again",  # which leads to check_access
-    *("licensing_license_suggest", "licensing_license_preview", "switch_account"),  # data
+    "suggest",
+    "licensing_license_preview",
+    "switch_account",  # data
     *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
     *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
     *("licensing_content_import", "licensing_content_bad_rows"),  # of a file that somebody brought: with that job

@@ -71,6 +71,29 @@ def test_a_licence_issued_turns_a_check_from_denied_to_allowed_and_revoked_back(
     assert check(api, item)["allowed"] is False
 
 
+def test_any_number_of_items_is_changed_with_progress_and_undone(admin, account, api):
+    for chunk in range(4):
+        rows = [{"title": f"Item {chunk} {number}"} for number in range(1_000)]
+        assert api.post("/v1/content/bulk", json={"items": rows}).status_code == 200
+    admin.goto(f"/admin/licensing/content/?account__id__exact={account.id}")
+    admin.locator("#action-toggle").check()
+    admin.get_by_role("link", name="Select all 4,000").click()
+    admin.locator("select[name=action]").select_option("archive")
+    admin.get_by_role("button", name="Run").click()
+    admin.get_by_role("button", name="Archive 4,000 items").click()
+    progress = admin.locator("#bulk-progress")
+    progress.or_(admin.get_by_text("4,000 items changed.")).first.wait_for()
+    admin.get_by_text("4,000 items changed.").first.wait_for()
+    assert api.get("/v1/content?status=archived&limit=1").json()["totalCount"] == 4_000
+    undo = admin.get_by_role("link", name="Undo …")
+    if undo.count():
+        undo.first.click()
+    assert serious_problems(admin) == []
+    admin.get_by_role("button", name="Undo it").click()
+    admin.get_by_text("4,000 items changed back.").wait_for()
+    assert api.get("/v1/content?status=active&limit=1").json()["totalCount"] == 4_000
+
+
 def test_a_decision_is_found_by_its_id(admin, api, item):
     decision = check(api, item)
     admin.get_by_role("link", name="Decisions").first.click()

@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from tests.browser.conftest import choose
+from tests.browser.conftest import choose, serious_problems
 
 
 @pytest.fixture
@@ -48,3 +48,56 @@ def test_a_form_that_was_saved_is_not_shown_again(admin, account, sign_in_again)
     sign_in_again()
     admin.get_by_role("button", name="Save", exact=True).wait_for()
     assert admin.get_by_label("Title").input_value() == ""
+
+
+def test_a_question_with_a_choice_survives_it_too(admin, account, sign_in_again):
+    admin.goto(f"/admin/accounts/account/{account.id}/plan/")
+    admin.get_by_label("Requests per minute").fill("77")
+    end_session(admin)
+    admin.get_by_role("button", name="Change the plan").click()
+    sign_in_again()
+    admin.get_by_role("button", name="Change the plan").wait_for()
+    assert admin.get_by_label("Requests per minute").input_value() == "77"
+    admin.get_by_role("button", name="Change the plan").click()
+    admin.get_by_text("77 a minute").first.wait_for()
+
+
+def test_what_was_chosen_in_a_list_survives_it_too(admin, deployment, account, sign_in_again):
+    with deployment.client(account.key) as api:
+        item = api.post("/v1/content", json={"title": "Kept"}).json()
+        policy = api.post("/v1/policies", json={"name": "Chosen"}).json()
+    admin.goto(f"/admin/licensing/content/?account__id__exact={account.id}")
+    admin.locator("input.action-select").first.check()
+    admin.locator("select[name=action]").select_option("assign_policy")
+    admin.get_by_role("button", name="Run").click()
+    admin.get_by_label("Policy").select_option(policy["id"])
+    end_session(admin)
+    admin.get_by_role("button", name="Assign a policy to 1 item").click()
+    sign_in_again()
+    admin.get_by_role("button", name="Assign a policy to 1 item").wait_for()
+    assert admin.get_by_label("Policy").input_value() == policy["id"]
+    admin.get_by_role("button", name="Assign a policy to 1 item").click()
+    admin.get_by_text("1 item changed.").wait_for()
+    with deployment.client(account.key) as api:
+        assert api.get(f"/v1/content/{item['id']}").json()["policyId"] == policy["id"]
+
+
+def test_a_file_that_was_chosen_stays_chosen_while_one_signs_in_elsewhere(admin, account, operator):
+    admin.goto("/admin/licensing/content/import/")
+    choose(admin, "account", account.name)
+    text = b"externalId,title\nsun,Sunset\n"
+    admin.locator("input[type=file]").set_input_files({"name": "items.csv", "mimeType": "text/csv", "buffer": text})
+    end_session(admin)
+    admin.get_by_role("button", name="Show what it would do").click()
+    admin.get_by_text("Your session has ended.").wait_for()
+    assert serious_problems(admin) == []
+    with admin.expect_popup() as opened:
+        admin.get_by_role("link", name="Sign in in another tab").click()
+    elsewhere = opened.value
+    elsewhere.get_by_label("Username").fill(operator.username)
+    elsewhere.get_by_label("Password").fill(operator.password)
+    elsewhere.get_by_role("button", name="Log in").click()
+    elsewhere.get_by_role("button", name="Show what it would do").wait_for()
+    admin.get_by_role("button", name="Show what it would do").click()
+    admin.get_by_text("Nothing is written yet.").wait_for()
+    assert admin.locator("#import-created").inner_text() == "1"

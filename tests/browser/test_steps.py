@@ -34,6 +34,14 @@ class Steps:
         self.taken += 1
         field.fill(text)
 
+    def tick(self, label):
+        self.taken += 1
+        self.page.get_by_label(label).check()
+
+    def see(self, locator):
+        """Not a step: it waits for what a job ends with."""
+        locator.first.wait_for()
+
     def press(self, key):
         self.taken += 1
         self.page.keyboard.press(key)

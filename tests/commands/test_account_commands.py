@@ -108,11 +108,11 @@ def test_a_key_is_created_with_all_its_grants(account):
         (["--account", "x"], "x"),
         (["--name", ""], "name"),
         (["--type", "private"], "type"),
-        (["--permission", "content:delete"], "permissions[0]"),
-        (["--type", "public", "--permission", "content:write"], "permissions[0]"),
-        (["--allowed-ip", "10.0.0.1/8"], "allowedIps[0]"),
-        (["--expires-at", "tomorrow"], "expiresAt"),
-        (["--expires-at", "2099-01-31T12:00:00"], "expiresAt"),
+        (["--permission", "content:delete"], "--permission (permissions[0]): "),
+        (["--type", "public", "--permission", "content:write"], "--permission (permissions[0]): "),
+        (["--allowed-ip", "10.0.0.1/8"], "--allowed-ip (allowedIps[0]): "),
+        (["--expires-at", "tomorrow"], "--expires-at (expiresAt): "),
+        (["--expires-at", "2099-01-31T12:00:00"], "--expires-at (expiresAt): "),
     ],
 )
 def test_a_key_that_cannot_be_is_refused_and_says_why(account, changes, named):

@@ -200,6 +200,20 @@ def test_only_months_of_which_there_is_something_are_gone_through(account, event
     assert {day.year for day in TierRevenue.objects.values_list("day", flat=True)} == {1900, 2025, 2026, 2999}
 
 
+def test_months_that_agree_are_told_from_those_that_differ(account, events):
+    model = HourlyUsage
+    row = model.objects.order_by("hour").first()
+    model.objects.filter(pk=row.pk).update(requests=99)
+    out, progress = StringIO(), StringIO()
+    with pytest.raises(SystemExit):
+        call_command("rebuild_usage", "--check", stdout=out, stderr=progress)
+    told = dict(line.split(": ", 1) for line in progress.getvalue().splitlines() if line[:4].isdigit())
+    differ = {place: words for place, words in told.items() if words != "agrees"}
+    assert differ == {f"{row.hour:%Y-%m} of {account.pk}": "1 row of hourlyusage differ"}
+    assert len(told) > 1
+    assert out.getvalue().strip() == "1 row differs: 1 of hourlyusage"
+
+
 @pytest.mark.parametrize("model", [ContentYear, *(model for model, _ in OF_YEARS)])
 def test_a_year_of_which_there_is_nothing_but_totals_is_gone_through(events, model):
     row = model.objects.order_by("pk")[0]

@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 import shlex
 from decimal import Decimal
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from django.utils import timezone
 
 from accounts.models import Account, ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry
+from licensing.access.examples import CHECK
+from licensing.account_deletion import in_order_of_deletion
 from licensing.content.models import Content
 from licensing.demo import account as demo_account
-from licensing.demo.removal import in_order_of_deletion
 from licensing.policies.decision import Reason
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
@@ -72,6 +75,29 @@ def test_its_account_has_something_of_everything() -> None:
     assert api.get("/v1/policies")["totalCount"] == 3
     assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
+
+
+def test_the_example_of_a_check_in_the_reference_is_allowed_with_its_key() -> None:
+    assert CHECK["externalId"] == demo_account.SHOWN
+    reply = ApiClient(seed()["key"]).post("/v1/access/check", CHECK)
+    assert (reply.status, reply["allowed"]) == (200, True)
+
+
+def test_the_example_of_the_front_page_is_of_the_demo() -> None:
+    html = unescape(Client().get("/").content.decode())
+    [body] = re.findall(r"-d '(\{[^']*\})'", html)
+    reply = ApiClient(seed()["key"]).post("/v1/access/check", json.loads(body))
+    assert (reply.status, "trace" in reply.body) == (200, True)
+
+
+def test_its_policies_have_examples_which_guard_them() -> None:
+    api = ApiClient(seed()["key"])
+    policies = api.get("/v1/policies")["data"]
+    assert [len(policy["tests"]) >= 2 for policy in policies] == [True] * 3
+    for policy in policies:
+        reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "defaultAction": "deny"})
+        assert (reply.status, reply.error["param"]) == (422, "tests[0]")
+    call_command("test_policies", stdout=io.StringIO())
 
 
 def test_its_keys_are_as_old_as_they_are_and_its_requesters_as_their_first_decision() -> None:

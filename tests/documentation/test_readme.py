@@ -86,6 +86,13 @@ def test_the_story_goes_as_it_is_told(shell: Any):
     assert report["summary"]["total"] == 0.05
 
 
+def test_the_story_can_be_told_again(shell: Any):
+    shell(story())
+    _, denied, _, allowed, item, _, charged, _ = shell(story())
+    assert (denied["allowed"], allowed["allowed"], charged["charge"]["amount"]) == (False, True, 0.05)
+    assert item["stats"]["totalRequests"] >= 4
+
+
 def test_the_readme_tells_of_every_setting():
     settings = (ROOT / "config" / "settings.py").read_text()
     read = set(re.findall(r'\benv(?:_\w+)?\("([A-Z_]+)"', settings))

@@ -50,6 +50,19 @@ def test_a_batched_decision_is_what_a_check_alone_answers(api, batch, item):
     assert {**batched, "id": None, "created": None} == {**alone, "id": None, "created": None}
 
 
+def test_decisions_that_are_alike_are_each_what_a_check_alone_answers(api, batch, account, item):
+    items = [item.pk, factories.content(account, policy_id=item.policy_id).pk, item.pk]
+    marks = ['"quoted" \\\\', "Zoë 🐝", "one \\u2028 two"]
+    checks = [{"contentId": one, "correlationId": mark} for one, mark in zip(items, marks, strict=True)]
+    asked = {"requester": {"id": "org", "name": 'The "Zoë" \\ Company'}, "permission": "read", "explain": True}
+    reply = batch(checks, **asked)
+    for one, content, mark in zip(reply["data"], items, marks, strict=True):
+        alone = api.post("/v1/access/check", {"contentId": content, **asked})
+        own = {"id": one["id"], "created": one["created"]}
+        assert one == {**alone.body, **own, "correlationId": mark}
+        assert list(one) == [*alone.body, "correlationId"]
+
+
 def test_the_other_fields_are_defaults(batch, item):
     reply = batch(
         [{}, {"requester": "org_b"}, {"permission": "print"}, {"explain": False, "dryRun": False}],

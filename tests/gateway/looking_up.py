@@ -5,6 +5,7 @@ from collections.abc import Callable
 from threading import Thread
 
 from licensing.access.event_loop.lookup import AsyncLookup
+from licensing.access.event_loop.numbers import AsyncNumbers
 from licensing.access.lookup import Found, Wanted
 
 
@@ -38,6 +39,7 @@ def found_while(change: Callable[[], None], wanted: Wanted) -> list[Found | None
     return found
 
 
-def close(lookup: AsyncLookup) -> None:
-    for session in lookup.sessions.idle:
-        session.close()
+def close(*many: AsyncLookup | AsyncNumbers) -> None:
+    for one in many:
+        for session in one.sessions.idle:
+            session.close()

@@ -1,11 +1,12 @@
 """Requesters that are looked up on the event loop (licensing.access.event_loop.lookup) are those that a thread finds.
 
-Who has licences that are not compiled is left to a thread, and so is writing who is new or has a new name.
+Who has licences that are not compiled is left to a thread.
 """
 
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -152,7 +153,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
             try:
                 return await gateway.look_up(account.pk, [check])
             finally:
-                close(gateway.quick_lookups.call.__self__)
+                close(gateway.quick_lookups.call.__self__, gateway.numbers.reserve.__self__)
 
         return lambda item, **fields: asyncio.run(find(Check(("contentId", item.pk), "org_acme", **fields)))
 
@@ -168,19 +169,22 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert (found.requesters["org_acme"].pk, found.items["contentId", item.pk].id) == (known.pk, item.pk)
         assert threads.used == 0
 
-    def test_somebody_new_is_written_by_the_first_check_and_found_without_a_thread_by_the_next(
+    def test_somebody_new_gets_a_number_without_a_thread_and_is_not_written_before_the_record(
         account, item, look_up, threads
     ):
-        first, second = look_up(item), look_up(item)
-        assert first == second
-        assert first.requesters["org_acme"].pk == Requester.objects.get(account=account).pk
-        assert threads.used == 1
+        first, second = (look_up(item, requester_name="Acme").requesters["org_acme"] for _ in range(2))
+        assert first == RequesterSnapshot(first.pk, "Acme", is_written=False)
+        assert second == replace(first, pk=second.pk)
+        assert len({first.pk, second.pk, make(account).pk}) == 3
+        assert threads.used == 0
 
-    def test_a_new_name_is_written_by_the_first_check_that_gives_it(account, item, look_up, threads):
-        make(account, name="Acme")
-        assert look_up(item, requester_name="Ajax").requesters["org_acme"].name == "Ajax"
-        assert look_up(item).requesters["org_acme"].name == "Ajax"
-        assert threads.used == 1
+    def test_a_new_name_takes_no_thread_and_is_not_written_before_the_record(account, item, look_up, threads):
+        known = make(account, name="Acme")
+        assert look_up(item, requester_name="Ajax").requesters["org_acme"] == RequesterSnapshot(
+            known.pk, "Ajax", is_written=False
+        )
+        assert look_up(item).requesters["org_acme"] == RequesterSnapshot(known.pk, "Acme")
+        assert threads.used == 0
 
     def test_a_licence_that_was_issued_or_revoked_is_compiled_by_one_check_for_all_that_follow(
         account, item, look_up, threads

@@ -60,7 +60,8 @@ class Command(ServiceCommand):
         if not total:
             sentence = "Everything agrees with the decisions and the ledger."
         else:
-            sentence = f"{total:,} rows {'differ' if check else 'corrected'}: " + ", ".join(
+            verb = ("differs" if total == 1 else "differ") if check else "corrected"
+            sentence = f"{rows_of(total)} {verb}: " + ", ".join(
                 f"{count:,} of {name}" for name, count in sorted(rows.items())
             )
         return sentence, {
@@ -75,10 +76,14 @@ class Command(ServiceCommand):
             self.tell()
             self.reached, self.found_here = place, []
         if step.rows:
-            self.found_here.append(f"{step.rows:,} rows of {step.rollup}")
+            self.found_here.append(f"{rows_of(step.rows)} of {step.rollup}")
 
     def tell(self) -> None:
         """A line about the month of an account that is done."""
         if self.reached:
             told = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
             self.stderr.write(f"{self.reached}: {told}")
+
+
+def rows_of(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"

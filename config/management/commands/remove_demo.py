@@ -4,8 +4,9 @@ from django.core.management.base import CommandParser
 
 from accounts.models import Account
 from kit.commands import ServiceCommand
+from kit.http.errors import ValidationFailed
 from kit.rest.resources import find
-from licensing.demo.removal import remove_demo
+from licensing.account_deletion import delete_account
 
 
 class Command(ServiceCommand):
@@ -17,7 +18,9 @@ class Command(ServiceCommand):
 
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         account = find(Account.objects.all(), options["id"])
-        removed = remove_demo(account)
+        if not account.is_demo:
+            raise ValidationFailed(f"{account.pk} is not a demo account.", param="id")
+        removed = delete_account(account)
         return f"Removed {account.pk} ({account.name}) and {removed:,} rows of it.", {
             "id": account.pk,
             "object": "account",

@@ -283,7 +283,7 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """The outcomes as the metric of checks names them."""
+    """What checks came to, as their metric names it."""
     outcomes: list[str] = []
     for answer in answers:
         if isinstance(answer, ApiError):

@@ -29,6 +29,7 @@ from licensing.access.lookup import (
 )
 from licensing.access.signing import Signer, current_signer
 from licensing.access.subjects import RequesterSnapshot
+from licensing.requesters.numbers import reserve
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]
 Since = tuple[str, int]  # an account's id and an epoch
@@ -87,6 +88,12 @@ def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapsh
             of_account[requester_id] = name or of_account.get(requester_id)
     kept = {account_id: keep_requesters(account_id, named) for account_id, named in together.items()}
     return [{requester_id: kept[account_id][requester_id] for requester_id in named} for account_id, named in many]
+
+
+@on_own_connection
+def reserve_now(counts: Sequence[int]) -> list[int]:
+    """As many numbers for requesters as these come to."""
+    return reserve(sum(counts))
 
 
 @on_own_connection

@@ -6,7 +6,8 @@ was decided on facts that still hold; a decision on others is made again.
 """
 
 from asyncio import Future, wait
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from time import perf_counter
@@ -22,7 +23,6 @@ from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.checks import lasting_requesters
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.blocking_calls import (
     Named,
@@ -34,16 +34,19 @@ from licensing.access.event_loop.blocking_calls import (
     look_up_now,
     parse_now,
     record_now,
+    reserve_now,
 )
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.changes import AsyncChanges
 from licensing.access.event_loop.license_keys import LicenseKeys
 from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
+from licensing.access.event_loop.numbers import AsyncNumbers, Numbers
 from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
 from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.lookup import Found, Wanted
+from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.access.subjects import RequesterSnapshot
 
 Keep = Callable[[Sequence[Answer | ApiError]], Reply]
@@ -75,6 +78,7 @@ class Gateway:
         self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
             InThread("requesters", keep_requesters_now)
         )
+        self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
         self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("slow path", check_now), max_items=20, max_waiting=1_000
         )
@@ -109,8 +113,9 @@ class Gateway:
         sender.grant.check(now)  # it may have expired since its head came
         account_id = sender.grant.account_id
         if not [check for check in checks if check.dry_run]:
+            in_record = True  # new requesters are written there
             for _ in range(MAX_ATTEMPTS):
-                found = await self.look_up(account_id, checks)
+                found = await self.look_up(account_id, checks, in_record)
                 if not self.snapshot.vouches(sender.grant, found.epoch):
                     await admit(sender)
                     if not self.snapshot.vouches(sender.grant, found.epoch):
@@ -126,11 +131,13 @@ class Gateway:
                 if outcomes[0].behind:
                     self.snapshot.note(account_id, found.epoch + 1)
                 if not stale:
+                    self.remember(account_id, found.epoch, batch.unwritten)
                     return batch.settle(outcomes)
                 if any(outcome.taken for outcome in stale):
                     raise Taken
                 if not all(outcome.retry for outcome in stale):
                     self.snapshot.note(account_id, found.epoch + 1)
+                in_record = not (batch.unwritten and stale[0].retry)
         if keep is not None:
             raise LeftToDjango
         # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
@@ -173,7 +180,7 @@ class Gateway:
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
 
-    async def look_up(self, account_id: str, checks: Sequence[Check]) -> Found:
+    async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> Found:
         """From the snapshot, and what is missing by a look-up, which may be of a newer epoch.
 
         What is newer than it is said to be does no harm: if it has changed since, the decision is not recorded.
@@ -204,21 +211,23 @@ class Gateway:
         if cached.items or cached.requesters:
             epoch = min(cached.epoch, found.epoch)
             found = Found(epoch, cached.items | found.items, cached.requesters | found.requesters)
-        return await self.keep(account_id, checks, found)
+        return await self.name(account_id, checks, found, in_record)
 
-    async def keep(self, account_id: str, checks: Sequence[Check], found: Found) -> Found:
-        """Writes the requesters that are new or have a new name."""
-        new = {
-            requester_id: name
-            for requester_id, name in lasting_requesters(checks, found.items).items()
-            if (known := found.requesters[requester_id]).pk is None or known.is_renamed_by(name)
-        }
-        if not new:
+    async def name(self, account_id: str, checks: Sequence[Check], found: Found, in_record: bool) -> Found:
+        """Who is new or has a new name, as the record is to write them, or if it could not, as a thread has."""
+        named = unwritten(checks, found)
+        if not named:
             return found
-        kept = await self.requesters.submit((account_id, new))
-        for requester_id, requester in kept.items():
-            self.snapshot.put(account_id, found.epoch, requester_id, requester)
+        if in_record:
+            return numbered(found, named, await self.numbers.take(unnumbered(named)))
+        names = {requester_id: requester.name for requester_id, requester in named.items()}
+        kept = await self.requesters.submit((account_id, names))
+        self.remember(account_id, found.epoch, kept)
         return Found(found.epoch, found.items, found.requesters | kept)
+
+    def remember(self, account_id: str, epoch: int, written: Mapping[str, RequesterSnapshot]) -> None:
+        for requester_id, requester in written.items():
+            self.snapshot.put(account_id, epoch, requester_id, replace(requester, is_written=True))
 
     async def read(self, wanted: Wanted) -> Found:
         """Reads from the database, and keeps it."""

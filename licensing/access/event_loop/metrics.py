@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from django.http import HttpResponse
-from rest_framework.response import Response
-
 from analytics.recording.batch import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
@@ -63,7 +60,7 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
 def count_checks(outcomes: Iterable[str]) -> None:
-    """Counts checks by what they came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
+    """Counts what checks came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
     counts = checks.values
     for outcome in outcomes:
         counts[OUTCOME_AT[outcome]] += 1
@@ -91,11 +88,6 @@ def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[in
 # --- In threads ------------------------------------------------------------------------------------------------------
 
 
-def count_reply(response: HttpResponse) -> None:
-    """Counts Django's replies to checks, once committed. A replay is no new decision."""
-    if not isinstance(response, Response) or response.status_code not in (200, 404):
-        return
-    body = response.data
-    for decision in body.get("data", [body]):
-        outcome = ERROR if "error" in decision else DRY_RUN if decision["dryRun"] else decision["reason"] or ALLOWED
+def count_checks_in_thread(outcomes: Iterable[str]) -> None:
+    for outcome in outcomes:
         checks.add(checks.place(DJANGO, outcome))

@@ -1,6 +1,7 @@
-/* Keeps forms in the tab. A submitted form is kept until the server has taken it, for the case that the session has
-   ended: after the login it is shown again as it was, and not saved by itself. Of a form with [data-rules] every change
-   is kept until it is saved, and offered when its page is opened again. Files, and forms with a password, are not kept. */
+/* Keeps forms in the tab. A submitted form whose id ends with `_form` is kept until the server has taken it, for the case
+   that the session has ended: after the login it is shown again as it was, and not saved by itself (`_edit` is `back`).
+   Of a form with [data-rules] every change is kept until it is saved, and offered when its page is opened again. A form
+   with a file is not sent before the session is known to last. Forms with a password are not kept. */
 "use strict";
 
 (() => {
@@ -25,12 +26,14 @@
     return JSON.parse(sessionStorage.getItem(key) || "null");
   }
 
+  const token_of = (page) => page.querySelector("[name=csrfmiddlewaretoken]")?.value;
+
   // Shows the form of this page with these values, rather than saving it.
   function reopen(values, shown) {
     const form = document.createElement("form");
     form.method = "post";
     form.hidden = true;
-    const token = shown.querySelector("[name=csrfmiddlewaretoken]").value;
+    const token = token_of(shown);
     for (const [name, value] of [...values, ["csrfmiddlewaretoken", token], ["_edit", "back"]]) {
       const field = document.createElement("textarea"); // unlike an input it keeps line ends
       field.name = name;
@@ -54,11 +57,11 @@
     if (document.getElementById("login-form")) return;
     const values = kept(sent);
     for (const name of Object.keys(sessionStorage)) if (name.startsWith("form:")) sessionStorage.removeItem(name);
-    const shown = document.querySelector("form[id$=_form][method=post]");
+    const shown = document.querySelector("form[id$=_form][method=post]"); // none where only a POST leads to the form
     const from = document.referrer ? new URL(document.referrer) : null;
     const afterLogin = from && from.origin === location.origin && from.pathname.endsWith("/login/");
-    if (values && shown && !passwords(shown) && afterLogin) {
-      reopen(values, shown);
+    if (values && afterLogin && token_of(document)) {
+      reopen(values, document);
       return;
     }
     work(shown);
@@ -105,5 +108,50 @@
       }),
     );
     shown.before(bar);
+  }
+
+  // --- Files: what was chosen stays chosen, while one signs in elsewhere ---
+  const chosen = (form) => [...form.querySelectorAll("[type=file]")].some((field) => field.files.length);
+
+  // Before any other listener, which would take the form for sent.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!chosen(form) || form.method !== "post") return;
+    if (form.dataset.signedIn) {
+      delete form.dataset.signedIn;
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const token = await token_of_session();
+    form.parentElement.querySelector(".session-ended")?.remove();
+    if (token === null) {
+      form.before(session_ended());
+      return;
+    }
+    if (token) form.querySelector("[name=csrfmiddlewaretoken]").value = token; // each login has another
+    form.dataset.signedIn = "1";
+    form.requestSubmit(event.submitter);
+  }, true);
+
+  // The token of this page as it would be now; null where the session has ended, empty where nobody answers.
+  async function token_of_session() {
+    try {
+      const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (new URL(reply.url).pathname.endsWith("/login/")) return null;
+      return token_of(new DOMParser().parseFromString(await reply.text(), "text/html")) || "";
+    } catch {
+      return "";
+    }
+  }
+
+  function session_ended() {
+    const bar = document.createElement("div");
+    bar.className = "unsaved-work session-ended";
+    bar.setAttribute("role", "alert");
+    const link = Object.assign(document.createElement("a"), { href: location.href, target: "_blank", textContent: "Sign in in another tab" });
+    link.className = "text-link";
+    bar.append("Your session has ended. ", link, ", and press the button again: the file is still chosen.");
+    return bar;
   }
 })();

@@ -58,10 +58,12 @@
     async function ask() {
       const number = ++asked;
       const account = field.dataset.account || field.form.elements.account?.value || "";
-      const query = new URLSearchParams({ field: field.name, account, term: box.value.trim() });
+      const address = new URL(field.dataset.suggest, location.href);
+      address.searchParams.set("account", account);
+      address.searchParams.set("term", box.value.trim());
       let reply;
       try {
-        reply = await (await fetch(`${field.dataset.suggest}?${query}`)).json();
+        reply = await (await fetch(address)).json();
       } catch {
         return; // signed out, or the server is gone: what is typed counts all the same
       }

@@ -1,4 +1,4 @@
-"""Removing demo accounts, with all that is theirs but their entries in the audit log."""
+"""Deleting accounts, with all that is theirs but their entries in the audit log."""
 
 from django.apps import apps
 from django.db import transaction
@@ -6,18 +6,24 @@ from django.db.models import ForeignKey, Model
 
 from accounts import audit, epochs
 from accounts.models import Account, AuditEntry
+from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
 
 
+def keeps_ledger(account: Account) -> bool:
+    """Whether its ledger keeps it from being deleted: that of any account but a demo."""
+    return not account.is_demo and LedgerEntry.objects.filter(account=account).exists()
+
+
 @transaction.atomic
-def remove_demo(account: Account) -> int:
-    """Deletes a demo account and its rows; returns how many. Raises ValidationFailed for any other account.
+def delete_account(account: Account) -> int:
+    """Deletes an account and its rows; returns how many. Raises ValidationFailed for one that has to keep its ledger.
 
     The database itself refuses to delete the ledger of an account that is no demo.
     """
     epochs.hold(account.pk)
-    if not account.is_demo:
-        raise ValidationFailed(f"{account.pk} is not a demo account. Suspend it instead.", param="id")
+    if keeps_ledger(account):
+        raise ValidationFailed(f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id")
     removed = 0
     for model, way in in_order_of_deletion():
         rows = model._base_manager.filter(**{way: account.pk})

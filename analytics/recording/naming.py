@@ -1,0 +1,70 @@
+"""Requesters that a record writes: those that are new, and those that have been given another name.
+
+They are written in the transaction of the decisions, which are stored only if their requesters are theirs: a crash
+leaves both or neither. Where somebody else has just created a requester, or writes to the account at this moment
+(accounts.epochs.hold), the request is decided again.
+"""
+
+from django.db.backends.utils import CursorWrapper
+from msgspec import Struct
+
+from accounts.epochs import HELD
+
+
+class Named(Struct, gc=False):
+    """A requester's number, the caller's own id of him, and the name that he was given, if any."""
+
+    requester: int
+    requester_id: str
+    name: str | None
+
+
+class Naming(Struct, eq=False, gc=False):
+    """The requesters that a request names so first.
+
+    `account` is a UUID in hex. `number` is its position in the batch.
+    """
+
+    account: str
+    created: str  # ISO 8601
+    requesters: list[Named]
+    number: int = 0
+
+
+NAME = """
+  INSERT INTO licensing_requester AS known (id, account_id, requester_id, name, created)
+  {source}
+  ON CONFLICT (account_id, requester_id) DO UPDATE SET name = coalesce(excluded.name, known.name)
+  WHERE known.id = excluded.id
+  RETURNING id"""
+# Of several requests of a batch that name somebody new, the first creates him; of several names the last stays.
+IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
+  FROM naming WHERE account IN (SELECT id FROM unheld)
+  ORDER BY account, requester_id, requester, number DESC"""
+# `unnamed` are the namings of which nothing may be stored. All requesters come before the counters and keys, of which
+# those of a naming depend on it.
+NAMINGS = f"""
+, naming AS MATERIALIZED (
+  SELECT number, account, requester, requester_id, name, created
+  FROM json_to_recordset(%s::json) AS naming (number int, account uuid, created timestamptz, requesters json),
+    json_to_recordset(requesters) AS one (requester bigint, requester_id text COLLATE "C", name text)
+), shared AS MATERIALIZED (
+  SELECT account FROM (SELECT DISTINCT account FROM naming WHERE account NOT IN (SELECT account FROM stale)) AS one
+  WHERE pg_try_advisory_xact_lock_shared({HELD.format(account="account::text")})
+), unheld AS MATERIALIZED (
+  SELECT id FROM accounts_account WHERE id IN (SELECT account FROM shared) ORDER BY id FOR KEY SHARE SKIP LOCKED
+), named AS ({NAME.format(source=IN_ORDER)}
+), unnamed AS MATERIALIZED (
+  SELECT DISTINCT number FROM naming WHERE requester NOT IN (SELECT id FROM named)
+)"""  # noqa: S608 - made of constants
+IS_NAMED = "AND (naming IS NULL OR naming NOT IN (SELECT number FROM unnamed))"
+
+
+def name_on_sqlite(cursor: CursorWrapper, naming: Naming, created: str) -> bool:
+    """Writes them; False if somebody else has created one of them. `created` is as Django writes a time."""
+    statement = NAME.format(source="VALUES (%s, %s, %s, %s, %s)")
+    account = bytes.fromhex(naming.account)
+    return all(
+        cursor.execute(statement, [one.requester, account, one.requester_id, one.name, created]).fetchone()
+        for one in naming.requesters
+    )

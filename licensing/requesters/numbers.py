@@ -1,0 +1,24 @@
+"""Numbers of requesters whose rows are not there yet: a check is decided before its record writes who asks."""
+
+from django.db import connection, transaction
+
+from kit.storage.sqlite_turns import turn_to_write
+
+POSTGRESQL = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id')) FROM generate_series(1, %s::int)"
+# Where SQLite keeps the highest number that a row of the table has had.
+SQLITE = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = 'licensing_requester' RETURNING seq"
+FIRST_ON_SQLITE = "INSERT INTO sqlite_sequence (name, seq) VALUES ('licensing_requester', %s)"
+
+
+def reserve(count: int) -> list[int]:
+    """So many numbers that no other requester is given. One that is not used is never given again."""
+    with turn_to_write(), transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(POSTGRESQL, [count])
+            return [number for (number,) in cursor.fetchall()]
+        cursor.execute(SQLITE, [count])
+        row = cursor.fetchone()
+        if row is None:
+            cursor.execute(FIRST_ON_SQLITE, [count])
+        last = count if row is None else row[0]
+    return list(range(last - count + 1, last + 1))

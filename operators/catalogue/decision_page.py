@@ -1,0 +1,123 @@
+"""The page of a decision, led by its verdict: whether, why, who, what, when, by which rule, and the charge."""
+
+from collections.abc import Sequence
+
+from django.forms import Media
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from msgspec import Struct
+
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.access.answers import Answer
+from licensing.policies.decision import Reason, mode_of
+from licensing.policies.models import PolicyRevision
+from licensing.policies.modes import Mode
+from operators.base.links import change_url, list_url
+from operators.base.model_admin import ScopedAdmin
+from operators.policies.rule_order import Rule
+from operators.policies.rules_in_words import describe
+from operators.policies.trial import Side, side_of
+
+
+class Named(Struct, frozen=True):
+    """Something with its id, and its page if there still is one."""
+
+    name: str
+    id: str
+    link: str = ""
+
+
+class Verdict(Struct, frozen=True):
+    kind: str  # allowed, observed, denied
+    title: str
+    why: str
+    requester: Named
+    item: Named
+    policy: Named | None  # `id` is its version
+    rule: str  # as "Rule 2"; empty where none matched
+    sentence: str  # what it says
+    side: Side
+    entry: str  # the list with the entry of its charge; empty for operators who may not see it
+
+
+class DecisionPage(ScopedAdmin[AccessEvent]):
+    """An admin whose `get_object` adds the answer that was given."""
+
+    change_form_outer_before_template = "operators/catalogue/decision.html"
+
+    @property
+    def media(self) -> Media:
+        return super().media + Media(css={"all": ["operators/policy.css"]})
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: AccessEvent | None = None,
+    ) -> HttpResponse:
+        if obj is not None:
+            context["verdict"] = verdict_of(
+                obj, vars(obj)["answer"], request.user.has_perm("analytics.view_ledgerentry")
+            )
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+
+def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
+    rules = rules_of(event)
+    side = side_of("Rule by rule", answer, rules)
+    rule = answer.decision.rule
+    requester, item = event.requester, event.content
+    is_page = bool(item.deleted_at) and "url" in event.facts  # that is no item
+    return Verdict(
+        kind="observed" if event.observed else "allowed" if event.allowed else "denied",
+        title="Allowed, only observed" if event.observed else "Allowed" if event.allowed else "Denied",
+        why=why(event, answer),
+        requester=Named(str(requester), requester.requester_id, change_url(requester)),
+        item=Named(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
+        policy=policy_of(event),
+        rule=f"Rule {rule.index}" if rule is not None else "",
+        sentence=describe(rules[rule.index]) if rule is not None else "",
+        side=side,
+        entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
+    )
+
+
+def rules_of(event: AccessEvent) -> Sequence[Rule]:
+    """Those of the policy as it was then."""
+    if event.policy_version is None:
+        return []
+    revision = PolicyRevision.objects.filter(policy_id=event.policy_id, version=event.policy_version).first()
+    return revision.rules if revision is not None else []
+
+
+def policy_of(event: AccessEvent) -> Named | None:
+    """Linked to the rules if they are those of then, otherwise to that version."""
+    policy, version = event.policy, event.policy_version
+    if policy is None:
+        return None
+    link = ""
+    if not policy.deleted_at:
+        versions = reverse("admin:licensing_policy_versions", args=[policy.pk])
+        link = (
+            f"{change_url(policy)}#rules" if policy.version == version else f"{versions}?before={(version or 0) + 1}"
+        )
+    return Named(policy.name, str(version), link)
+
+
+def why(event: AccessEvent, answer: Answer) -> str:
+    """In one sentence."""
+    if event.observed:
+        return f"Enforced it would be denied: {Reason(event.observed).words}."
+    if event.reason:
+        words = Reason(event.reason).words
+        return f"{words[:1].upper()}{words[1:]}."
+    if answer.decision.rule is not None:
+        held = answer.decision.license
+        by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
+        return f"Rule {answer.decision.rule.index} allows it{by}."
+    if mode_of(answer.policy, answer.facts) == Mode.DISABLED:
+        return "The policy or the site was disabled, so nothing was evaluated."
+    return "No rule matched, and the policy allows what none of its rules decides."

@@ -1,0 +1,201 @@
+"""What the overview leads with: what was earned, what was refused that might have paid, and what needs a hand."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Subquery, Value
+from django.db.models.functions import Coalesce, TruncSecond
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+from analytics.events.partitions import first_id
+from analytics.models import AccessEvent, LedgerEntry
+from analytics.revenue.report import Booked
+from analytics.windows import DAY, Window
+from kit.values import ids
+from kit.values.currencies import round_to_minor_unit
+from licensing.content.models import Content
+from licensing.policies.decision import UNMET_DEMAND, Reason
+from operators.base.links import list_url
+from operators.overview.choice import Choice
+from operators.overview.figures import days_of, told_change
+
+MOST_REQUESTERS = 5
+MOST_SCANNED = 10_000  # of the newest decisions
+
+
+class Earned(Struct, frozen=True):
+    """Of a currency; `change` is empty where there was nothing before."""
+
+    amount: str
+    change: str
+    before: str
+    link: str
+
+
+class RefusedRequester(Struct, frozen=True):
+    name: str
+    link: str
+    count: str
+    decisions: str
+    issue: str  # the way to a licence; empty for operators who issue none
+
+
+class RefusedCount(Struct, frozen=True):
+    """How often a requester was refused; `since` is the second in which what was counted begins."""
+
+    requester: int
+    id: str
+    name: str | None
+    count: int
+    since: datetime | None  # None for all of the window
+
+
+class Refused(Struct, frozen=True):
+    """`since` is when the decisions begin of which the requesters are counted; None for all of the window."""
+
+    count: int
+    link: str
+    reasons: list[tuple[str, str, str]]  # words, a figure, its decisions
+    requesters: list[RefusedRequester]
+    since: datetime | None
+
+
+class Notice(Struct, frozen=True):
+    text: str
+    link: str
+
+
+def earned(choice: Choice, window: Window, found: Booked) -> list[Earned]:
+    """By currency, those that earned before those that did not, the chosen one first."""
+    shown = {**choice.account_filter, **days_of("occurred_at", window)}
+    totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
+    return [
+        Earned(
+            f"{round_to_minor_unit(total, code):,f} {code}",
+            told_change(total, before),
+            f"{round_to_minor_unit(before, code):,f}",
+            list_url(LedgerEntry, currency=code, **shown),
+        )
+        for code, (total, before) in totals
+    ]
+
+
+def refused(request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]) -> Refused:
+    """The denials of a window, by reason, that a licence or a larger one would have turned into accesses."""
+    counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
+    if not counts:
+        return Refused(0, "", [], [], None)
+    shown = {**choice.account_filter, **days_of("created", window)}
+    requesters = refused_requesters(choice.account_ids, window)
+    since = requesters[0].since if requesters else None
+    begin = {"created_from_0": f"{since:%Y-%m-%d}", "created_from_1": f"{since:%H:%M:%S}"} if since else {}
+    issues = request.user.has_perm("licensing.add_license")
+    return Refused(
+        count=sum(count for _, count in counts),
+        link=list_url(AccessEvent, outcome="unmet_demand", **shown),
+        reasons=[
+            (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **shown)) for reason, count in counts
+        ],
+        requesters=[refused_row(one, {**shown, **begin}, issues) for one in requesters],
+        since=since,
+    )
+
+
+def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> RefusedRequester:
+    number = str(found.requester)
+    return RefusedRequester(
+        name=found.name or found.id,
+        link=reverse("admin:licensing_requester_change", args=[number]),
+        count=f"{found.count:,}",
+        decisions=list_url(AccessEvent, outcome="unmet_demand", requester__id__exact=number, **shown),
+        issue=reverse("admin:licensing_requester_issue_license", args=[number]) if issues else "",
+    )
+
+
+def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
+    """Who was refused most among the newest MOST_SCANNED decisions.
+
+    Of one account these are its own, which an index has in order. Of several they are the newest of all accounts, so
+    that no more is read where others are busier.
+    """
+    first = ids.encode("dec", first_id(window.start - DAY).bytes)
+    events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
+    own = events.filter(account_id__in=list(account_ids))
+    in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
+    oldest = in_order[MOST_SCANNED - 1 : MOST_SCANNED]
+    since = TruncSecond(Subquery(oldest.values("created"))) + timedelta(seconds=1)
+    bounded = own.filter(
+        created__gte=Coalesce(since, Value(window.start)),
+        pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
+    )
+    denials = bounded.filter(reason__in=UNMET_DEMAND).order_by()
+    groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
+        count=Count("pk"), since=since
+    )
+    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MOST_REQUESTERS]]
+
+
+class Attention(Struct, frozen=True):
+    """A part of the page whose rows need a hand, in words for one of them and for many."""
+
+    part: str  # of the page's context
+    one: str
+    many: str
+    link: str
+    more: str = ""  # the context's name for that there are more rows than are shown
+
+
+ATTENTION = (
+    Attention(
+        "near_limits",
+        "An account has reached a limit of its plan, or is near it.",
+        "accounts have reached a limit of their plans, or are near it.",
+        "#running-title",
+    ),
+    Attention("webhooks", "A webhook fails.", "webhooks fail.", "#webhooks-title"),
+    Attention(
+        "denied_customers",
+        "A customer with a licence was denied in the last 24 hours.",
+        "customers with a licence were denied in the last 24 hours.",
+        "#denied-customers",
+    ),
+    Attention(
+        "ending",
+        "A licence ends within 60 days, and none follows it.",
+        "licences end within 60 days, and none follows them.",
+        "#licenses-title",
+        "more_ending",
+    ),
+    Attention(
+        "keys",
+        "A key ends soon, or was not used for 90 days.",
+        "keys end soon, or were not used for 90 days.",
+        "#keys-title",
+        "more_keys",
+    ),
+)
+
+
+def notices(
+    request: HttpRequest, choice: Choice, window: Window, shown: Mapping[str, object], denials: Mapping[str, int]
+) -> list[Notice]:
+    """What needs a hand, of the parts of the page that the member of staff sees."""
+    told = []
+    if shown.get("missing_rate"):
+        told.append(
+            Notice(f"An exchange rate is missing: there are no totals in {choice.currency}.", "#revenue-title")
+        )
+    for kind in ATTENTION:
+        rows = shown.get(kind.part)
+        if isinstance(rows, list) and rows:
+            more = "More than " if shown.get(kind.more) else ""
+            told.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
+    if count := denials.get(Reason.NO_POLICY, 0):
+        asked = "decision was denied" if count == 1 else "decisions were denied"
+        link = list_url(AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **days_of("created", window))
+        if request.user.has_perm("licensing.view_content"):
+            link = list_url(Content, linked="no", **choice.account_filter)
+        told.append(Notice(f"{count:,} {asked} because the item had no policy: link one.", link))
+    return told

@@ -1,0 +1,152 @@
+"""What the fields of forms suggest as one types: items, requesters, policies, licences, and words that policies use.
+
+A field names its kind (operators.base.suggesting), and a script asks for what begins with what is typed.
+"""
+
+from collections.abc import Callable, Iterable
+
+from django.contrib.admin import AdminSite
+from django.db.models import Model
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_GET
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from accounts.models import Account
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from operators.base.mixins import ModelT
+from operators.base.model_admin import ScopedAdmin
+from operators.base.scope import request_scope
+from operators.base.suggesting import Kind
+from operators.customers.license_question import known_types
+from operators.policies.known_permissions import known_permissions
+
+MOST = 10
+LONGEST = 200  # characters of what is looked for
+MOST_TAGGED = 5_000  # of the newest items and licences, whose tags are known
+
+
+class Suggestion(Struct, frozen=True):
+    value: str
+    label: str
+
+
+class Question(Struct, frozen=True):
+    """What was typed, of which account; `account` is None where none is chosen."""
+
+    site: AdminSite
+    request: HttpRequest
+    account: Account | None
+    term: str
+
+    def may_see(self, model: type[Model]) -> bool:
+        return self.site._registry[model].has_view_permission(self.request)
+
+    def found(self, model: type[ModelT]) -> Iterable[ModelT]:
+        """The first few objects that the search box of their list finds, newest first."""
+        shown = self.site._registry.get(model)
+        if not isinstance(shown, ScopedAdmin) or not shown.has_view_permission(self.request):
+            return []
+        rows = shown.get_queryset(self.request).order_by("-pk")
+        if self.account is not None:
+            rows = rows.filter(**{shown.account_field: self.account.pk})
+        rows, _ = shown.get_search_results(self.request, rows, self.term)
+        return rows[:MOST]
+
+    def among(self, known: Iterable[str]) -> list[Suggestion]:
+        """Those that begin with what was typed, or have a word that does, whatever the case."""
+        wanted = self.term.lower()
+        ordered = sorted(known, key=lambda text: (text.lower(), text))
+        hits = [text for text in ordered if any(word.startswith(wanted) for word in (text.lower(), *words(text)))]
+        return [Suggestion(text, text) for text in hits[:MOST]]
+
+
+def words(text: str) -> list[str]:
+    return text.lower().split()
+
+
+def items(asked: Question) -> list[Suggestion]:
+    """Without an account those of all accounts, each with its own."""
+    return [
+        Suggestion(
+            one.pk,
+            " · ".join(filter(None, (one.title, one.external_id, None if asked.account else one.account.name))),
+        )
+        for one in asked.found(Content)
+    ]
+
+
+def policies(asked: Question) -> list[Suggestion]:
+    return [Suggestion(one.pk, one.name) for one in asked.found(Policy)]
+
+
+def licenses(asked: Question) -> list[Suggestion]:
+    return [Suggestion(one.pk, f"{one.license_type} of {one.requester}") for one in asked.found(License)]
+
+
+def requesters(asked: Question) -> list[Suggestion]:
+    return [
+        Suggestion(one.requester_id, " · ".join(filter(None, (one.name, one.requester_id))))
+        for one in asked.found(Requester)
+    ]
+
+
+def customers(asked: Question) -> list[Suggestion]:
+    """Requesters that are known; then the term itself as a new one, unless it is the id of one."""
+    if not asked.may_see(Requester):
+        return []
+    of_that_id = Requester.objects.filter(account=asked.account, requester_id=asked.term)
+    new = [Suggestion(asked.term, f"New customer: {asked.term}")] if asked.term and not of_that_id.exists() else []
+    return [*requesters(asked), *new]
+
+
+def tags(asked: Question) -> list[Suggestion]:
+    known = {tag for model in (Content, License) if asked.may_see(model) for tag in tags_of(model, asked.account)}
+    return asked.among(known)
+
+
+def tags_of(model: type[Model], account: Account | None) -> set[str]:
+    rows = model._default_manager.filter(account=account).order_by("-created", "-pk")
+    return {tag for tags in rows.values_list("tags", flat=True)[:MOST_TAGGED] for tag in tags}
+
+
+def license_types(asked: Question) -> list[Suggestion]:
+    return asked.among(known_types(ids_of(asked)) if asked.may_see(Policy) else ())
+
+
+def permissions(asked: Question) -> list[Suggestion]:
+    return asked.among(known_permissions(ids_of(asked)) if asked.may_see(Policy) else ())
+
+
+def ids_of(asked: Question) -> list[str]:
+    return [asked.account.pk] if asked.account is not None else []
+
+
+Suggesting = Callable[[Question], list[Suggestion]]
+SUGGESTED: dict[str, Suggesting] = {
+    Kind.ITEM: items,
+    Kind.POLICY: policies,
+    Kind.LICENSE: licenses,
+    Kind.REQUESTER: requesters,
+    Kind.CUSTOMER: customers,
+    Kind.TAG: tags,
+    Kind.LICENSE_TYPE: license_types,
+    Kind.PERMISSION: permissions,
+}
+WITHOUT_ACCOUNT = {Kind.ITEM}  # whose values say themselves which account they belong to
+
+
+@require_GET
+def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
+    """`?kind=…&account=…&term=…`; nothing for an account that the operator may not see."""
+    kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
+    account = request_scope(request).accounts().filter(pk=account_id).first() if account_id else None
+    term = request.GET.get("term", "").strip()[:LONGEST]
+    is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)
+    if kind not in SUGGESTED or not is_known or "\0" in term:
+        return JsonResponse({"suggestions": []})
+    asked = Question(site, request, account, term)
+    return JsonResponse({"suggestions": [asdict(one) for one in SUGGESTED[kind](asked)]})

@@ -1,0 +1,108 @@
+"""An account is deleted with all that is its own, unless its ledger keeps it."""
+
+import io
+import json
+from decimal import Decimal
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from accounts.models import Account, ApiKey, AuditEntry
+from licensing.account_deletion import in_order_of_deletion
+from operators.access import account_deletion
+from operators.base.links import change_url
+from operators.staff.services import create_operator
+from tests import factories, ledger
+from tests.admin.forms import submit
+from tests.client import ApiClient
+
+
+def page_of(account):
+    return reverse("admin:accounts_account_delete_it", args=[account.pk])
+
+
+@pytest.fixture
+def used(account, other_account):
+    """The key of an account with something of everything but a ledger, beside another account with the same."""
+    keys = []
+    for one in (account, other_account):
+        item = factories.content(one, policy_id=factories.policy(one).pk)
+        factories.site(one)
+        factories.license(one)
+        factories.endpoint(one)
+        key = factories.key_text(one)
+        check = {"contentId": item.pk, "requester": "org_acme"}
+        assert ApiClient(key).post("/v1/access/check", check).status == 200
+        keys.append(key)
+    return keys[0]
+
+
+def test_the_page_says_what_goes_and_asks_for_the_name(admin, account, used):
+    html = admin.get(page_of(account)).content.decode()
+    assert "Its entries in the audit log stay." in html
+    assert page_of(account) in admin.get(change_url(account)).content.decode()
+    reply = submit(admin, page_of(account), name="Another")
+    assert "name is another one" in reply.content.decode().replace("&#x27;", "'")
+    assert Account.objects.filter(pk=account.pk).exists()
+
+
+def test_an_account_is_deleted_with_all_that_is_its_own_and_nothing_else(admin, account, other_account, used):
+    assert submit(admin, page_of(account), name=account.name).status_code == 302
+    for model, way in in_order_of_deletion():
+        assert not model._base_manager.filter(**{way: account.pk}).exists(), model
+    assert [one.pk for one in Account.objects.all()] == [other_account.pk]
+    assert ApiKey.objects.filter(account=other_account).exists()
+    entry = AuditEntry.objects.get(action="account.deleted")
+    assert (entry.resource_id, entry.actor_type) == (account.pk, "operator")
+
+
+def test_its_keys_are_refused_at_once(admin, account, used):
+    submit(admin, page_of(account), name=account.name)
+    for reply in (ApiClient(used).get("/v1/content"), ApiClient(used).post("/v1/access/check", {})):
+        assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+
+
+def test_an_account_with_a_ledger_stays_and_the_page_says_why(admin, account):
+    ledger.add(account)
+    reply = admin.get(page_of(account))
+    assert "It has a ledger, which is kept for ever" in reply.content.decode()
+    assert "Delete it" not in reply.content.decode()
+    admin.post(page_of(account), {"name": account.name})
+    assert Account.objects.filter(pk=account.pk).exists()
+
+
+def test_a_demo_goes_with_its_ledger(admin, other_account):
+    demo = factories.account("Demo", is_demo=True)
+    factories.license(demo, price_amount=Decimal(5), price_currency="EUR")
+    assert "and the ledger, for it is a demo" in admin.get(page_of(demo)).content.decode()
+    submit(admin, page_of(demo), name="Demo")
+    assert not Account.objects.filter(pk=demo.pk).exists()
+
+
+def test_one_with_more_than_a_page_deletes_is_for_the_command(admin, account, used, monkeypatch):
+    monkeypatch.setattr(account_deletion, "MOST_DECISIONS", 0)
+    assert f"manage.py delete_account {account.pk}" in admin.get(page_of(account)).content.decode()
+    admin.post(page_of(account), {"name": account.name})
+    assert Account.objects.filter(pk=account.pk).exists()
+
+
+def test_only_superusers_delete_accounts(sign_in, account):
+    client = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
+    assert client.get(page_of(account)).status_code == 403
+    assert page_of(account) not in client.get(change_url(account)).content.decode()
+
+
+def test_the_command_deletes_what_is_named(account, used):
+    with pytest.raises(CommandError, match="--name"):
+        call_command("delete_account", account.pk, "--name", "Another")
+    out = io.StringIO()
+    call_command("delete_account", account.pk, "--name", account.name, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {"id": account.pk, "object": "account", "deleted": True}
+    assert not Account.objects.filter(pk=account.pk).exists()
+
+
+def test_the_command_leaves_an_account_with_a_ledger(account):
+    ledger.add(account)
+    with pytest.raises(CommandError, match="has a ledger"):
+        call_command("delete_account", account.pk, "--name", account.name)

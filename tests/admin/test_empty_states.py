@@ -1,0 +1,67 @@
+"""A list with nothing in it says what will be there, and what to do."""
+
+import pytest
+from django.contrib import admin as django_admin
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from licensing.content.models import Content
+from operators.base.links import list_url
+from operators.base.model_admin import ScopedAdmin
+from tests import factories
+
+EMPTY = {
+    model: shown.empty_state for model, shown in django_admin.site._registry.items() if isinstance(shown, ScopedAdmin)
+}
+
+
+def html_of(client, address, **query):
+    reply = client.get(address, query)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+@pytest.mark.parametrize("model", EMPTY, ids=lambda model: model.__name__)
+def test_an_empty_list_says_what_will_be_there_and_leads_on(admin, db, model):
+    if model._meta.managed:  # statements are a view
+        model._default_manager.all().delete()
+    state, html = EMPTY[model], html_of(admin, list_url(model))
+    assert "There is nothing here yet" in html
+    assert state.text in html
+    if state.view:
+        assert f'<a class="text-link" href="{reverse(f"admin:{state.view}")}">{state.label}</a>' in html
+        assert admin.get(reverse(f"admin:{state.view}")).status_code == 200
+
+
+def test_every_list_has_words_of_its_own():
+    texts = [state.text for state in EMPTY.values()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_who_may_not_open_the_page_that_helps_is_not_led_there(staff, sign_in, account):
+    client = sign_in(staff("licensing.view_content", accounts=[account]))
+    html = html_of(client, list_url(Content))
+    assert EMPTY[Content].text in html
+    assert "Import a file" not in html
+
+
+def test_a_list_that_filters_have_emptied_says_so(admin, account):
+    factories.content(account, title="Tide table")
+    html = html_of(admin, list_url(Content), q="nothing of that kind")
+    assert "Nothing matches" in html
+    assert EMPTY[Content].text not in html
+    assert "Reset filters" in html
+
+
+def test_a_list_that_is_empty_for_the_chosen_account_says_that_others_are_not_shown(admin, account, other_account):
+    factories.content(account, title="Tide table")
+    admin.get(reverse("admin:index"), {"account": other_account.pk})
+    assert "Only what belongs to the chosen account is shown" in strip_tags(html_of(admin, list_url(Content)))
+    admin.get(reverse("admin:index"), {"account": ""})
+    assert "Tide table" in html_of(admin, list_url(Content))
+
+
+def test_crawlers_without_a_visit_lead_to_a_site(admin, account):
+    html = html_of(admin, reverse("admin:visitors"))
+    assert "Nobody came to the edge in these days" in html
+    assert f'href="{reverse("admin:licensing_site_add")}">Add a site</a>' in html

@@ -1,0 +1,199 @@
+"""The overview leads with what was earned, what was refused that might have paid, and what needs a hand."""
+
+import html
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from analytics.models import AccessEvent
+from operators.overview import headline
+from tests import factories, ledger
+from tests.client import ApiClient
+from tests.clock import clock  # noqa: F401 - a fixture
+
+INDEX = reverse("admin:index")
+
+
+@pytest.fixture(autouse=True)
+def _now(clock):  # noqa: F811
+    clock.set("2026-03-04T12:30:00Z")
+
+
+def card(client, name, **query):
+    """A card of the headline, as HTML."""
+    reply = client.get(INDEX, query)
+    assert reply.status_code == 200
+    return re.search(rf'<h2 id="{name}-title">(.*?)</section>', reply.content.decode(), re.S).group(1)
+
+
+def text_of(client, name, **query):
+    return words(card(client, name, **query))
+
+
+def words(shown):
+    return " ".join(html.unescape(re.sub("<[^>]+>", " ", shown)).split())
+
+
+def links(shown):
+    """The addresses by the texts of the links."""
+    found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>', shown)
+    return {html.unescape(text).strip(): html.unescape(address) for address, text in found}
+
+
+def listed(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return list(reply.context["cl"].result_list)
+
+
+def check(account, requester, count=1, item=None, **more):
+    api = ApiClient(factories.key_text(account))
+    item = item or factories.content(account, policy_id=factories.policy(account).pk)
+    for _ in range(count):
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **more}).status == 200
+    return item
+
+
+# --- Earned ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def booked(account, clock):  # noqa: F811
+    check(account, "org_zero")
+    for amount, currency, days in (("30", "EUR", 1), ("12.5", "EUR", 40), ("7", "USD", 2), ("5", "JPY", 45)):
+        ledger.add(account, amount, currency=currency, occurred_at=clock.now - timedelta(days=days))
+
+
+def test_what_was_earned_stands_in_each_currency_against_the_period_before(admin, booked):
+    told = text_of(admin, "earned", currency="USD")
+    assert told == (
+        "Earned 7.00 USD nothing before 30.00 EUR +140.00 % against 12.50 before 0 JPY -100.00 % against 5 before"
+    )
+
+
+def test_what_was_earned_leads_to_its_entries(admin, account, booked, other_account):
+    ledger.add(other_account, "9", currency="EUR")
+    [entry] = listed(admin, links(card(admin, "earned", account=account.pk))["30.00 EUR"])
+    assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
+
+
+def test_currencies_without_rates_are_told_all_the_same(admin, booked):
+    assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
+
+
+def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
+    check(account, "org_zero")
+    assert links(card(admin, "earned")) == {"issue a licence": reverse("admin:licensing_license_add")}
+
+
+# --- Refused ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refused(account, clock):  # noqa: F811
+    """Five denials for want of a licence, of two requesters, and three for other reasons; older ones before."""
+    clock.set("2026-01-04T12:30:00Z")
+    item = check(account, "org_zero", 2)
+    clock.set("2026-03-04T12:30:00Z")
+    check(account, "org_zero", 3, item)
+    check(account, "org_keen", 2, item)
+    check(account, factories.LICENSED_REQUESTER, 4, item)
+    check(account, "org_zero", 1, factories.content(account))  # has no policy
+    denying = factories.policy(account, {"action": "deny", "conditions": {"default": True}})
+    licensed = factories.content(account, policy_id=denying.pk)
+    check(account, factories.LICENSED_REQUESTER, 2, licensed)
+    return item
+
+
+def test_what_was_refused_for_want_of_a_licence_is_told_by_reason_and_requester(admin, refused):
+    told = text_of(admin, "refused")
+    assert "Refused that might have paid 5 decisions that a licence" in told
+    assert "5 the requester had no valid licence" in told
+    assert re.search("org_zero 3 .*org_keen 2", told)
+
+
+@pytest.mark.parametrize("one_account", [True, False])
+def test_each_figure_of_what_was_refused_leads_to_as_many_decisions(
+    admin, account, other_account, refused, one_account
+):
+    check(other_account, "org_zero", 4)
+    query = {"account": account.pk} if one_account else {}
+    shown = card(admin, "refused", **query)
+    figures = re.findall(r'<a href="([^"]*)"[^>]*>(\d+)</a>', shown)
+    assert len(figures) == (4 if one_account else 5)
+    for address, figure in figures:
+        assert len(listed(admin, html.unescape(address))) == int(figure)
+
+
+def test_a_requester_who_was_refused_is_a_click_from_a_licence(admin, account, refused):
+    check(account, "org_keen", 9, refused)
+    shown = card(admin, "refused")
+    address = re.search('href="([^"]*)" aria-label="Issue a licence to org_keen"', shown).group(1)
+    requester = AccessEvent.objects.filter(requester__requester_id="org_keen")[0].requester
+    assert address == reverse("admin:licensing_requester_issue_license", args=[requester.pk])
+
+
+@pytest.mark.parametrize("one_account", [True, False])
+def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
+    admin,
+    account,
+    refused,
+    monkeypatch,
+    clock,  # noqa: F811
+    one_account,
+):
+    monkeypatch.setattr(headline, "MOST_SCANNED", 3)
+    for second in range(5):
+        clock.set(f"2026-03-04T12:31:0{second}.500Z")
+        check(account, "org_last", 1, refused)
+    shown = card(admin, "refused", **({"account": account.pk} if one_account else {}))
+    assert "since 2026-03-04 12:31:03 UTC" in shown
+    assert listed(admin, links(shown)["2"]) == list(
+        AccessEvent.objects.filter(requester__requester_id="org_last").order_by("-created")[:2]
+    )
+    assert "10 decisions" in words(shown)
+
+
+def test_whose_requests_were_all_allowed_was_refused_nothing(admin, account):
+    check(account, factories.LICENSED_REQUESTER)
+    assert "Nobody was refused for want of a licence." in text_of(admin, "refused")
+
+
+# --- Needs a hand ----------------------------------------------------------------------------------------------------
+
+
+def test_what_needs_a_hand_is_told_with_the_way_to_it(admin, account, clock):  # noqa: F811
+    item = check(account, "org_zero")
+    check(account, "org_zero", 2, factories.content(account))
+    held = factories.license(account, "org_late", license_type="other", expires_at=clock.now + timedelta(days=9))
+    clock.advance(minutes=1)
+    check(account, "org_late", 1, item)
+    endpoint, _ = factories.endpoint(account)
+    type(endpoint).objects.filter(pk=endpoint.pk).update(failing_since=clock.now)
+    shown = card(admin, "hand", account=account.pk)
+    assert list(links(shown)) == [
+        "A webhook fails.",
+        "A customer with a licence was denied in the last 24 hours.",
+        "A licence ends within 60 days, and none follows it.",
+        "2 decisions were denied because the item had no policy: link one.",
+    ]
+    assert held.pk
+    page = admin.get(INDEX).content.decode()
+    for address in links(shown).values():
+        if address.startswith("#"):
+            assert f'id="{address[1:]}"' in page
+    [without] = listed(admin, list(links(shown).values())[-1])
+    assert without.policy_id is None
+
+
+def test_nothing_needs_a_hand_where_all_is_well(admin, account):
+    check(account, factories.LICENSED_REQUESTER)
+    assert text_of(admin, "hand") == "Needs a hand Nothing does."
+
+
+def test_a_new_installation_is_shown_its_first_steps_instead(admin, account):
+    shown = admin.get(INDEX).content.decode()
+    assert "What to do next" in shown
+    assert "Needs a hand" not in shown

@@ -1,0 +1,157 @@
+"""No job takes an operator more steps than it took before customers, statements and the rule editor came (bc27c73).
+
+A step is a click, a field that is filled in, or a key that is pressed; an account is chosen in three. Each job begins
+on the overview.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.browser.test_steps import Steps
+from tests.factories import ALLOW_LICENSED, DENY_ALL
+
+CSV = b"externalId,title\nsun,Sunset\n"
+
+
+@dataclass(frozen=True)
+class Job:
+    do: Callable
+    before: int
+
+
+def make_a_key(op, account, things):
+    op.click("link", "API keys")
+    op.click("link", "Add API key")
+    op.choose("account", account.name)
+    op.fill(op.page.get_by_label("Name"), "Web")
+    op.tick("Read content (content:read)")
+    op.click("button", re.compile("^Save$"))
+    op.see(op.page.locator("#key-text"))
+
+
+def revoke_a_key(op, account, things):
+    op.click("link", "API keys")
+    op.click("link", things["key"])
+    op.click("link", "Revoke")
+    op.click("button", "Revoke it")
+    op.see(op.page.get_by_text("is revoked"))
+
+
+def issue_a_licence(op, account, things):
+    op.click("link", re.compile("^Licences"))
+    op.click("link", "Add licence")
+    op.choose("account", account.name)
+    op.fill(op.page.locator("#id_requester_own_id"), "org_new")
+    op.fill(op.page.get_by_label("Licence type"), "commercial")
+    op.click("button", re.compile("^Save$"))
+    op.see(op.page.get_by_text("was added successfully"))
+
+
+def revoke_a_licence(op, account, things):
+    op.click("link", re.compile("^Licences"))
+    op.click("link", things["licence"])
+    op.click("link", "Revoke")
+    op.click("button", "Revoke it")
+    op.see(op.page.get_by_text("is revoked"))
+
+
+def import_items(op, account, things):
+    op.click("link", re.compile("^Content"))
+    op.click("link", "Import")
+    op.choose("account", account.name)
+    op.taken += 1
+    op.page.locator("input[type=file]").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": CSV})
+    op.click("button", "Show what it would do")
+    op.click("button", "Import 1 item")
+    op.see(op.page.get_by_text("Done, into the account"))
+
+
+def archive_an_item(op, account, things):
+    op.click("link", re.compile("^Content"))
+    op.taken += 2
+    op.page.get_by_role("row", name=things["item"]).locator("input.action-select").check()
+    op.page.locator("select[name=action]").select_option("archive")
+    op.click("button", "Run")
+    op.click("button", "Archive 1 item")
+    op.see(op.page.get_by_text("1 item changed."))
+
+
+def find_a_decision(op, account, things):
+    op.click("link", "Decisions")
+    op.fill(op.page.locator("#searchbar"), things["decision"])
+    op.press("Enter")
+    op.page.wait_for_url("**q=dec_**")
+    op.taken += 1
+    op.page.locator("#result_list tbody a").first.click()
+    op.see(op.page.get_by_text("Denied").first)
+
+
+def add_a_rule(op, account, things):
+    op.click("link", "Policies")
+    op.click("link", things["policy"])
+    op.click("button", "Add a rule")
+    op.fill(op.page.get_by_label("Licence type").nth(1), "press")
+    op.fill(op.page.get_by_label("Grants these permissions").nth(1), "read")
+    op.click("button", re.compile("^Save$"))
+    op.click("button", "Yes, save it")
+    op.see(op.page.get_by_text("was changed successfully"))
+
+
+def roll_a_policy_back(op, account, things):
+    op.click("link", "Policies")
+    op.click("link", things["policy"])
+    op.click("link", "Versions")
+    op.click("link", "Roll back to version 1")
+    op.click("button", "Roll back to version 1")
+    op.see(op.page.get_by_text("as its new version 3"))
+
+
+def simulate_a_check(op, account, things):
+    op.click("link", "Policies")
+    op.click("link", things["policy"])
+    op.click("link", "Simulator")
+    op.fill(op.page.locator("#id_item"), things["item_id"])
+    op.fill(op.page.locator("#id_requester"), "org_a")
+    op.click("button", "Decide")
+    op.see(op.page.get_by_text("Denied: no_license"))
+
+
+# `before` is what this module counted at that revision.
+JOBS = {
+    "make a key": Job(make_a_key, 0),
+    "revoke a key": Job(revoke_a_key, 0),
+    "issue a licence": Job(issue_a_licence, 0),
+    "revoke a licence": Job(revoke_a_licence, 0),
+    "import items": Job(import_items, 0),
+    "archive an item": Job(archive_an_item, 0),
+    "find a decision": Job(find_a_decision, 0),
+    "add a rule": Job(add_a_rule, 0),
+    "roll a policy back": Job(roll_a_policy_back, 0),
+    "simulate a check": Job(simulate_a_check, 0),
+}
+
+
+@pytest.fixture
+def things(deployment, account):
+    """What the jobs are about, by names that nothing else has."""
+    mark = account.id[-8:]
+    with deployment.client(account.key) as api:
+        policy = api.post("/v1/policies", json={"name": f"Policy {mark}", "rules": [ALLOW_LICENSED, DENY_ALL]}).json()
+        api.patch(f"/v1/policies/{policy['id']}", json={"description": "Changed"})
+        item = api.post("/v1/content", json={"title": f"Item {mark}", "policyId": policy["id"]}).json()
+        api.post("/v1/licenses", json={"requesterId": "org_b", "licenseType": f"type-{mark}"})
+        api.post("/v1/api-keys", json={"name": f"Key {mark}", "type": "secret"})
+        check = {"contentId": item["id"], "requester": "org_a"}
+        decision = api.post("/v1/access/check", json=check).json()
+    named = {"policy": f"Policy {mark}", "item": f"Item {mark}", "licence": f"type-{mark}", "key": f"Key {mark}"}
+    return {**named, "item_id": item["id"], "decision": decision["id"]}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_takes_no_more_steps_than_before(admin, account, things, name):
+    operator = Steps(admin)
+    JOBS[name].do(operator, account, things)
+    assert operator.taken <= JOBS[name].before

@@ -1,0 +1,96 @@
+"""Requesters come into being with their first decision, whatever happens at that moment.
+
+FAULT_KILLS sets how often the server is killed, in place of what tests.examples says.
+"""
+
+import os
+import random
+import sqlite3
+import time
+from contextlib import closing
+from itertools import count
+
+import psycopg
+import pytest
+
+from tests.examples import examples
+from tests.factories import ALLOW_ALL
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment
+from tests.faults.traffic import at_once, request, statuses, under_load
+
+pytestmark = pytest.mark.faults
+
+KILLS = int(os.environ.get("FAULT_KILLS") or examples(5 if ON_POSTGRESQL else 2))
+ROUNDS = 12 if ON_POSTGRESQL else 4
+LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": 1_000_000, "period": "month"}}
+ALONE = """SELECT requester_id FROM licensing_requester requester WHERE requester_id LIKE 'new-%'
+  AND NOT EXISTS (SELECT 1 FROM analytics_accessevent event WHERE event.requester_id = requester.id)"""
+NAMELESS = """SELECT count(*) FROM analytics_accessevent event
+  WHERE NOT EXISTS (SELECT 1 FROM licensing_requester requester WHERE requester.id = event.requester_id)"""
+WITHOUT_COUNT = """SELECT requester_id FROM licensing_requester requester WHERE requester_id LIKE 'new-%'
+  AND NOT EXISTS (SELECT 1 FROM analytics_ruleusage usage WHERE usage.requester_id = requester.id)"""
+
+
+def rows(server: Deployment, query: str) -> list[tuple[object, ...]]:
+    """Of the database, looked at without the service."""
+    if server.postgres:
+        with psycopg.connect(server.postgres.url) as connection:
+            return connection.execute(query).fetchall()
+    with closing(sqlite3.connect(server.directory / "db.sqlite3")) as database:
+        return database.execute(query).fetchall()
+
+
+def new_item(server: Deployment, key: str) -> str:
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "P", "rules": [LIMITED]}).json()["id"]
+        made: str = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+    return made
+
+
+@pytest.mark.parametrize("attempt", range(KILLS))
+def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deployment, key: str, attempt: int) -> None:
+    item, numbers = new_item(server, key), count()
+
+    def compose(number: int) -> tuple[str, bytes]:
+        requester = f"new-{attempt}-{number}-{next(numbers)}"
+        body = {"contentId": item, "requester": {"id": requester, "name": "New"}}
+        return requester, request("POST", "/v1/access/check", key, body, Connection="keep-alive")
+
+    with under_load(server, compose, clients=12) as load:
+        load.wait_for(100)
+        time.sleep(random.uniform(0, 0.3))
+        server.kill()
+    server.start()
+
+    assert (rows(server, ALONE), rows(server, WITHOUT_COUNT), rows(server, NAMELESS)) == ([], [], [(0,)])
+    answered = [one for one in load.exchanges if one.reply.status == 200]
+    assert {one.reply.body["rateLimit"]["remaining"] for one in answered} == {999_999}
+    with server.client(key) as client:
+        for one in random.sample(answered, 20):
+            stored = client.get(f"/v1/access/decisions/{one.reply.body['id']}").json()
+            assert stored["requester"] == {"id": one.tag, "name": "New"}
+
+
+def test_first_checks_beside_licences_for_the_same_requesters_all_succeed(server: Deployment, key: str) -> None:
+    """Checks and licences name them in every order; each comes into being once, under one count of his own."""
+    item, others = new_item(server, key), 8
+    for turn in range(ROUNDS):
+        requesters = [f"new-licensed-{turn}-{number}" for number in range(6)]
+        requests = []
+        for number in range(others):
+            ordered = requesters[number % 6 :] + requesters[: number % 6]
+            named = [{"id": one, "name": f"By {number}"} for one in (ordered, ordered[::-1])[number % 2]]
+            checks = [{"contentId": item, "requester": one} for one in named]
+            requests.append(request("POST", "/v1/access/check/batch", key, {"checks": checks}))
+            licences = [{"requesterId": one, "requesterName": f"By {number}", "licenseType": "x"} for one in ordered]
+            requests.append(request("POST", "/v1/licenses/bulk", key, {"items": licences}))
+        replies = at_once(server, requests)
+
+        assert statuses(replies) == {200: 2 * others}, [one for one in replies if one.status != 200]
+        assert all(one["status"] == 201 for reply in replies[1::2] for one in reply.body["data"])
+        last = at_once(
+            server,
+            [request("POST", "/v1/access/check", key, {"contentId": item, "requester": one}) for one in requesters],
+        )
+        assert [one.body["rateLimit"]["remaining"] for one in last] == [1_000_000 - others - 1] * 6

@@ -1,0 +1,297 @@
+"""Requesters that come into being, or get another name, with the record of a check (analytics.recording.naming)."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import chain
+from threading import Event, Thread
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts import epochs
+from accounts.models import Account
+from analytics.models import AccessEvent, RuleUsage
+from analytics.recording import recorder
+from analytics.recording.batch import Entry, Outcome
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.decisions import DecisionBatch
+from licensing.access.event_loop.gateway import Gateway
+from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.content import services as content_services
+from licensing.content.models import Content
+from licensing.requesters.models import Requester
+from licensing.requesters.numbers import reserve
+from tests import factories
+from tests.gateway.conftest import Ask
+
+YESTERDAY = timezone.now() - timedelta(days=1)
+LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 100, "period": "month"}}
+
+
+@pytest.fixture
+def item(account: Account) -> Content:
+    return factories.content(account, policy_id=factories.policy(account, LIMITED).pk)
+
+
+def entries_of(account: Account, *checks: Check) -> list[Entry]:
+    """What a process that knows nothing records of these checks, which are of one request."""
+    items = find_items(account.pk, {check.selector for check in checks})
+    requesters = find_requesters(account.pk, {requester for check in checks for requester, _ in check.requesters})
+    found = Found(current_epoch(account.pk), items, requesters)
+    named = unwritten(checks, found)
+    found = numbered(found, named, reserve(unnumbered(named)))
+    return DecisionBatch(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
+
+
+def check(item: Content, requester: str = "org_new", name: str | None = None) -> Check:
+    return Check(("contentId", item.pk), requester, name)
+
+
+def names(account: Account) -> dict[str, str | None]:
+    return dict(account.requester_set.values_list("requester_id", "name"))
+
+
+def used(account: Account) -> dict[str, int]:
+    """How much each requester has used of the rule's limit."""
+    known = dict(account.requester_set.values_list("pk", "requester_id"))
+    return {known[usage.requester_id]: usage.used for usage in RuleUsage.objects.all()}
+
+
+# --- A check ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_thread(application, monkeypatch) -> None:
+    """The thread that wrote requesters before is not asked."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("a thread is asked to write a requester")
+
+    monkeypatch.setattr(application.gateway.requesters, "submit", fail)
+
+
+@pytest.mark.usefixtures("without_thread")
+class TestACheck:
+    def test_of_somebody_new_writes_him_with_its_decision(self, account, item, ask: Ask):
+        before = timezone.now()
+        answer = ask(check(item, name="New"))
+        [event], [requester] = AccessEvent.objects.all(), account.requester_set.all()
+        assert (event.pk, event.requester_id) == (answer.id, requester.pk)
+        assert (requester.requester_id, requester.name) == ("org_new", "New")
+        assert before <= requester.created == event.created <= timezone.now()
+        assert used(account) == {"org_new": 1}
+
+    def test_that_follows_finds_him(self, account, item, ask: Ask):
+        remaining = [ask(check(item)).rate_remaining for _ in range(3)]
+        assert remaining == [99, 98, 97]
+        assert names(account) == {"org_new": None}
+
+    def test_that_gives_another_name_stores_it(self, account, item, ask: Ask):
+        given = ["Acme", None, "Ajax", None, "Ajax", "Acme"]
+        told = [ask(check(item, name=name)).requester_name for name in given]
+        assert told == ["Acme", "Acme", "Ajax", "Ajax", "Ajax", "Acme"]
+        assert names(account) == {"org_new": "Acme"}
+        assert [event.facts["requesterName"] for event in AccessEvent.objects.order_by("created")] == told
+
+    def test_decided_before_he_got_a_licence_elsewhere_is_decided_again(
+        self, account, application, ask: Ask, monkeypatch
+    ):
+        item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk)
+        write, issued = application.gateway.write, []
+
+        async def write_after_licence(entries):
+            if not issued:
+                issued.append(await sync_to_async(factories.license)(account, "org_new", starts_at=YESTERDAY))
+            return await write(entries)
+
+        monkeypatch.setattr(application.gateway, "write", write_after_licence)
+        answer = ask(check(item))
+        assert answer.decision.allowed
+        assert answer.facts.licenses[0].id == issued[0].pk
+        [event] = AccessEvent.objects.all()
+        assert event.requester_id == issued[0].requester_id
+
+    def test_of_an_unknown_item_or_a_rehearsal_brings_nobody_into_being(self, account, item, ask: Ask):
+        ask(Check(("contentId", "cnt_unknown"), "org_new"))
+        ask(Check(("contentId", item.pk), "org_new", dry_run=True))
+        assert names(account) == {}
+
+    def test_of_many_makes_each_of_them_once(self, account, application, api, item):
+        requesters = [{"id": f"org_{number % 20}", "name": f"Name {number}"} for number in range(60)]
+        checks = [{"contentId": item.pk, "requester": one} for one in requesters]
+        assert len(api.post("/v1/access/check/batch", {"checks": checks})["data"]) == 60
+        assert names(account) == {f"org_{number}": f"Name {number + 40}" for number in range(20)}
+        assert used(account) == {f"org_{number}": 3 for number in range(20)}
+
+
+# --- A record --------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_that_fails_leaves_no_requester_behind(account, item):
+    recorder.record(entries_of(account, check(item, "org_known")))
+    [stored] = AccessEvent.objects.values_list("pk", flat=True)
+    [entry] = entries_of(account, check(item, "org_new"))
+    entry.case.ids[:] = [ids.hex_of("dec", stored)]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        recorder.record([entry])
+    assert names(account) == {"org_known": None}
+    assert used(account) == {"org_known": 1}
+
+
+def test_a_record_that_a_change_has_overtaken_leaves_no_requester_behind(account, item):
+    entries = entries_of(account, check(item))
+    content_services.update_content(item, {"title": "Changed"})
+    assert [outcome.stale for outcome in recorder.record(entries)] == [True]
+    assert names(account) == {}
+
+
+def test_of_two_records_that_make_one_requester_the_later_is_left_to_be_decided_again(account, item):
+    first, second = entries_of(account, check(item, name="First")), entries_of(account, check(item, name="Second"))
+    outcomes = [*recorder.record(first), *recorder.record(second)]
+    assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+    [event] = AccessEvent.objects.all()
+    assert (event.requester_id, names(account)) == (account.requester_set.get().pk, {"org_new": "First"})
+    assert used(account) == {"org_new": 1}
+
+
+def test_of_two_requests_of_a_batch_too(account, item, application):
+    gateway: Gateway = application.gateway
+    requests = [entries_of(account, check(item, name=name)) for name in ("First", "Second")]
+    outcomes = list(chain(*async_to_sync(gateway.record)(requests)))
+    assert [(outcome.stale, outcome.retry) for outcome in outcomes] == [(False, False), (True, True)]
+    assert (names(account), used(account)) == ({"org_new": "First"}, {"org_new": 1})
+
+
+def test_a_request_whose_requester_is_somebody_elses_by_now_takes_nothing_of_another_ones_limit(
+    account, item, application
+):
+    Requester.objects.create(account=account, requester_id="org_known")
+    mixed = entries_of(account, check(item, "org_known"), check(item, "org_new"))
+    Requester.objects.create(account=account, requester_id="org_new")
+    alone = entries_of(account, check(item, "org_known"))
+    gateway: Gateway = application.gateway
+    first, second = async_to_sync(gateway.record)([mixed, alone])
+    assert [outcome.retry for outcome in first] == [True, True]
+    while second[0].retry:
+        [second] = async_to_sync(gateway.record)([alone])
+    assert (second[0].room, used(account)) == (100, {"org_known": 1})
+    assert AccessEvent.objects.count() == 1
+
+
+def test_names_that_two_requests_of_a_batch_give_are_written_in_their_order(account, item, application):
+    Requester.objects.create(account=account, requester_id="org_known", name="Old")
+    free = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    requests = [entries_of(account, check(free, "org_known", name)) for name in ("Acme", "Ajax")]
+    gateway: Gateway = application.gateway
+    outcomes = async_to_sync(gateway.record)(requests)
+    assert not any(outcome.stale for of_request in outcomes for outcome in of_request)
+    assert names(account) == {"org_known": "Ajax"}
+
+
+def test_numbers_are_nobody_elses(account):
+    numbers = [*reserve(3), *reserve(2)]
+    made = [Requester.objects.create(account=account, requester_id=str(number)).pk for number in range(3)]
+    numbers += reserve(1)
+    assert len({*numbers, *made}) == 9
+
+
+# --- Several at the same moment --------------------------------------------------------------------------------------
+
+if connection.vendor == "postgresql":
+    together = pytest.mark.django_db(transaction=True)
+
+    def in_threads(count: int, act: Callable[[int], object]) -> list[object]:
+        def run(number: int) -> object:
+            try:
+                return act(number)
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(run, range(count)))
+
+    @contextmanager
+    def held(account: Account) -> Iterator[None]:
+        """While somebody writes to the account."""
+        begun, ended = Event(), Event()
+
+        def write() -> None:
+            with transaction.atomic():
+                epochs.hold(account.pk)
+                Requester.objects.create(account=account, requester_id="org_new", name="Written")
+                begun.set()
+                ended.wait(60)
+            connection.close()
+
+        writer = Thread(target=write)
+        writer.start()
+        begun.wait(60)
+        try:
+            yield
+        finally:
+            ended.set()
+            writer.join()
+
+    @together
+    def test_processes_that_make_the_same_requesters_at_once_make_one_of_each(account, item):
+        """Each record has them in another order."""
+        for turn in range(10):
+            requesters = [f"org_{turn}_{number}" for number in range(4)]
+
+            def act(number: int, requesters: list[str] = requesters) -> list[Outcome]:
+                ordered = requesters[number:] + requesters[:number]
+                return recorder.record(entries_of(account, *(check(item, one, f"By {number}") for one in ordered)))
+
+            outcomes = in_threads(4, act)
+            stored = [of_record for of_record in outcomes if not any(outcome.stale for outcome in of_record)]
+            assert stored
+            assert all(outcome.retry for of_record in outcomes if of_record not in stored for outcome in of_record)
+            assert AccessEvent.objects.filter(requester__requester_id__in=requesters).count() == 4 * len(stored)
+            assert {used(account).get(one, 0) for one in requesters} == {len(stored)}
+            assert account.requester_set.filter(requester_id__in=requesters).count() == 4
+
+    @together
+    def test_a_record_waits_for_nobody_who_writes_to_the_account(account, item):
+        """It carries the checks of others."""
+        new, known = entries_of(account, check(item)), entries_of(account, check(item, "org_known"))
+        [outcome] = recorder.record(known)
+        known = entries_of(account, check(item, "org_known"))
+        with held(account):
+            outcomes = recorder.record([*new, *known])
+        assert not outcome.stale
+        assert [(one.stale, one.retry) for one in outcomes] == [(True, True), (False, False)]
+        assert (names(account), used(account)) == ({"org_known": None, "org_new": "Written"}, {"org_known": 2})
+
+    @together
+    def test_meanwhile_others_come_into_being_by_their_checks(account, item, ask: Ask):
+        with held(account):
+            assert ask(check(item, "org_other", "Other")).rate_remaining == 99
+        assert ask(check(item, "org_new")).requester_name == "Written"
+        assert names(account) == {"org_new": "Written", "org_other": "Other"}
+
+    @together
+    def test_a_writer_waits_for_a_record_that_has_not_been_committed(account, item):
+        begun, order = Event(), []
+
+        def write() -> None:
+            begun.wait(60)
+            factories.license(account, "org_new")
+            order.append("licence")
+            connection.close()
+
+        writer = Thread(target=write)
+        with transaction.atomic():
+            recorder.record(entries_of(account, check(item)))
+            writer.start()
+            begun.set()
+            writer.join(0.2)
+            order.append("record")
+        writer.join()
+        assert order == ["record", "licence"]
+        assert account.requester_set.count() == 1
