@@ -1,7 +1,7 @@
 """Callers of checks on the event loop: their keys and plan limits, and the steps of a request's admission."""
 
 import logging
-from asyncio import Future
+from asyncio import Future, sleep
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ class Callers:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL:
-            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).consume_many)
+            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).consume_many, gather=read_on)
         on_postgresql = connection.vendor == "postgresql"
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(
             AsyncKeys().find if on_postgresql else InThread("keys", find_grants_now)
@@ -83,6 +83,12 @@ class Callers:
     def note_use(self, grant: Grant, now: datetime) -> None:
         if uses_to_note(grant, now):
             self.uses.submit(grant).add_done_callback(log_failure)
+
+
+async def read_on() -> None:
+    """Lets the requests that have arrived by now join the call: the loop looks at its sockets once a turn."""
+    for _ in range(2):
+        await sleep(0)
 
 
 class Sender(GrantSteps):
