@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts import audit, epochs, keytext
 from accounts.authentication import Grant
-from accounts.key_bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
+from accounts.keys.bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
 from accounts.models import Account, ActorType, ApiKey, AuditEntry
 from accounts.permissions import DEFAULTS
 from kit.http.errors import Revoked, ValidationFailed

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.filters import AuditFilters
-from accounts.key_bounds import Bounds
-from accounts.key_bulk import KeyBulk, read_rows
+from accounts.keys.bounds import Bounds
+from accounts.keys.bulk import KeyBulk, read_rows
 from accounts.models import ApiKey, AuditEntry
 from accounts.serializers import (
     ApiKeyBulkOutcomeSerializer,

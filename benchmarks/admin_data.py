@@ -17,7 +17,28 @@ class Sizes:
     entries: int = 200_000  # of the ledger
     changes: int = 200_000  # in the audit log
     policies: int = 200
+    keys: int = 2_000  # and as many clients of the licence server
+    sites: int = 200  # and as many webhook endpoints
     visitors: int = 1_000  # at the edge, each on every day
+
+
+CLOSE_MONTHS = """
+from django.utils import timezone
+from analytics.statements.closing import close_due
+close_due(timezone.now())
+"""
+
+
+def of_server(made: Installation, data: Data, sizes: Sizes) -> None:
+    """Keys, clients, sites and endpoints."""
+    made.post("/v1/license-clients", {"requesterId": "org_acme", "name": "Crawler"})
+    for number in range(sizes.sites):  # each with an item of its own behind it
+        made.post("/v1/sites", {"host": f"site-{number}.example", "rules": [{"pattern": "/a/*", "policyId": None}]})
+    made.post("/v1/webhooks", {"url": "https://hooks.example/in"})
+    kept = {"name": "'number ' || n", "digest": "sha256(('key' || n)::bytea)", "prefix": "'svc_sk_' || n"}
+    data.clone("accounts_apikey", sizes.keys, id=uuid7(f"{data.begin} + n", "key"), **kept)
+    data.clone("licensing_licenseclient", sizes.keys, id=uuid7(f"{data.begin} + n", "client"), **kept)
+    data.clone("accounts_webhookendpoint", sizes.sites, id=uuid7(f"{data.begin} + n", "endpoint"))
 
 
 def fill(made: Installation, sizes: Sizes) -> None:
@@ -62,7 +83,10 @@ def fill(made: Installation, sizes: Sizes) -> None:
         id=uuid7(f"{begin} + n * 60000::bigint", "entry"),
         requester_id=f"{one_of('licensing_requester')}[1 + n % {sizes.requesters}]",
         occurred_at=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
+        created=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
     )
+    made.manage("shell", "--verbosity", "0", "-c", CLOSE_MONTHS, seconds=3600)
+    of_server(made, data, sizes)
     data.clone("accounts_auditentry", sizes.changes, id=uuid7(f"{begin} + n", "change"))
     made.manage("shell", "--verbosity", "0", "-c", MAKE_PARTITIONS)
     moment = f"{begin} + (n::bigint * {DAYS * 86_400_000}) / {sizes.events + 1}"

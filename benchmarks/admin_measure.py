@@ -8,108 +8,103 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.utils import quote
-from django.db import connection
+from django.db import connection, reset_queries
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
+from unfold.admin import ModelAdmin
 
 from accounts.models import Account
+from analytics.models import AccessEvent
 from licensing.content.models import Content
-from licensing.requesters.models import Requester
+from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.staff.roles import VIEWER
 from operators.staff.services import create_operator
+from tests.admin.every_page import addresses, newest_of
 
 FORBIDDEN = 403  # to everybody: of what cannot be added
 TERMS = ["annual", "nothing of that kind", "item/0000", "requester00"]
+DAYS = ("2026-01-01", "2026-01-02")
+NEVER = "none of these"
+# Filters together, and by what is seldom there; each filter alone is found (filters_of).
+TOGETHER: dict[str, list[dict[str, str]]] = {
+    "Content": [
+        {"category": "category 7"},
+        {"type__exact": "report", "status__exact": "archived", "q": "market"},
+        {"p": "200"},
+    ],
+    "AccessEvent": [{"p": "200"}],
+}
 
 
-def views(model: Any) -> str:
-    return f"admin:{model._meta.app_label}_{model._meta.model_name}"
+def list_of(model: type[Model]) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
-def address(name: str, *args: Any) -> str | None:
-    try:
-        return reverse(name, args=args)
-    except NoReverseMatch:
-        return None
+def filters_of(shown: Any) -> Iterator[dict[str, str]]:
+    """Each filter of a list by each of its values, or by those of some rows, of few and of none."""
+    for one in shown.list_filter:
+        if isinstance(one, tuple):
+            yield from of_field(shown.model, *one)
+        elif isinstance(one, type) and issubclass(one, OptionsFilter):
+            yield from ({one.parameter_name: value} for value in one.options)
+        elif isinstance(one, type):  # by what is typed
+            yield {one.parameter_name: NEVER}
+        else:
+            yield {f"{one}__exact": "1"}
 
 
-def filters_of(model: Any) -> list[dict[str, str]]:
-    """Filters by what is often there, by what is seldom there, and by what is never there."""
-    account = {"account__id__exact": Content.objects.order_by("pk").values_list("account", flat=True)[0]}
-    requester = {"requester__id__exact": str(Requester.objects.order_by("-pk").values_list("pk", flat=True)[0])}
-    return {
-        "Content": [
-            {"status__exact": "archived"},
-            {"type__exact": "video"},
-            {"category": "category 7"},
-            {"category": "none of these"},
-            {"policy__id__exact": Content.objects.order_by("-pk")[0].policy_id or ""},
-            {"type__exact": "report", "status__exact": "archived", "q": "market"},
-            {"p": "200"},
-        ],
-        "AccessEvent": [
-            {"outcome": "denied"},
-            {"outcome": "observed"},
-            {"outcome": "content_archived"},
-            {"outcome": "content_archived", **account},
-            {"created_from_0": "2026-01-01", "created_to_0": "2026-01-02"},
-            {"created_to_0": "2020-01-01"},
-            {"content__id__exact": Content.objects.order_by("-pk")[0].pk, "outcome": "allowed"},
-            requester,
-            {"p": "200"},
-        ],
-        "License": [{"state": "expired"}, {"state": "revoked"}, {"license_type": "none of these"}, requester],
-        "LedgerEntry": [{"type__exact": "adjustment"}, {"occurred_at_to_0": "2020-01-01"}, requester],
-    }.get(model.__name__, []) + ([account] if any(field.name == "account" for field in model._meta.fields) else [])
+def of_field(model: type[Model], name: str, kind: type) -> Iterator[dict[str, str]]:
+    field = model._meta.get_field(name)
+    if issubclass(kind, MomentFilter):
+        yield {f"{name}_from_0": DAYS[0], f"{name}_to_0": DAYS[1]}
+        yield {f"{name}_to_0": "2020-01-01"}
+    elif issubclass(kind, RelatedFilter):
+        yield {f"{name}__id__exact": newest_of(field.related_model) or ""}
+    elif issubclass(kind, ExactTextFilter):
+        yield {name: NEVER}
+    else:
+        yield from ({f"{name}__exact": value} for value, _ in field.flatchoices)
+
+
+def lists() -> Iterator[str]:
+    """Every list with its search and its filters."""
+    account = Account.objects.order_by("pk")[0].pk
+    for model, shown in sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label):
+        if not isinstance(shown, ModelAdmin):
+            continue
+        asked = [*filters_of(shown), *TOGETHER.get(model.__name__, [])]
+        if model is AccessEvent:
+            asked += [{"outcome": "content_archived", "account__id__exact": account}]
+            asked += [{"content__id__exact": newest_of(Content), "outcome": "allowed"}]
+        if shown.search_fields:
+            asked += [{"q": term} for term in TERMS]
+        yield from (f"{list_of(model)}?{urlencode(query)}" for query in asked)
 
 
 def overviews() -> Iterator[str]:
     account = Account.objects.order_by("pk")[0].pk
-    yield reverse("admin:index")
     for query in ({"period": "7d"}, {"period": "90d"}, {"period": "year"}, {"currency": "EUR"}, {"account": account}):
         yield f"{reverse('admin:index')}?{urlencode(query)}"
-
-
-def visitors() -> Iterator[str]:
     for period in ("30d", "year"):
         yield f"{reverse('admin:visitors')}?{urlencode({'period': period})}"
 
 
+def asked_while_typing() -> Iterator[str]:
+    """By the fields of forms and filters that search, and by Ctrl+K."""
+    for field in ("content", "requester", "account"):
+        of = {"app_label": "analytics", "model_name": "accessevent", "field_name": field}
+        yield f"{reverse('admin:autocomplete')}?{urlencode({'term': 'annual', **of})}"
+    yield from (f"{reverse('admin:search')}?{urlencode({'s': term})}" for term in (*TERMS, newest_of(Content) or ""))
+
+
 def pages() -> Iterator[str]:
     yield from overviews()
-    yield from visitors()
-    for model, shown in sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label):
-        listed = address(f"{views(model)}_changelist")
-        if listed is None:
-            continue
-        yield listed
-        if shown.search_fields:
-            yield from (f"{listed}?{urlencode({'q': term})}" for term in TERMS)
-            if typed := autocomplete(model):
-                yield f"{reverse('admin:autocomplete')}?{urlencode(typed)}"
-        yield from (f"{listed}?{urlencode(query)}" for query in filters_of(model))
-        if added := address(f"{views(model)}_add"):
-            yield added
-        for action in getattr(shown, "actions_list", ()):
-            if "export" not in str(action) and (there := address(f"{views(model)}_{action}")):
-                yield there
-        newest = model._default_manager.order_by("-pk").first()
-        if newest is not None:
-            yield reverse(f"{views(model)}_change", args=[quote(newest.pk)])
-            for action in getattr(shown, "actions_detail", ()):
-                if isinstance(action, str) and (there := address(f"{views(model)}_{action}", quote(newest.pk))):
-                    yield there
-
-
-def autocomplete(model: Any) -> dict[str, str]:
-    """What the form of a filter or a reference asks for, as somebody types."""
-    asking = {Content: ("analytics", "accessevent", "content"), Requester: ("analytics", "accessevent", "requester")}
-    if model not in asking:
-        return {}
-    app, name, field = asking[model]
-    return {"term": "annual", "app_label": app, "model_name": name, "field_name": field}
+    yield from (address for name, address in addresses() if name != "login")
+    yield f"{reverse('admin:check_access')}?{urlencode({'decision': newest_of(AccessEvent)})}"
+    yield from lists()
+    yield from asked_while_typing()
 
 
 def signed_in(name: str, **options: Any) -> Client:
@@ -133,6 +128,7 @@ def measured(client: Client, path: str, repeat: int, who: str) -> dict[str, Any]
     """Medians in milliseconds: by the clock, of that in the database, and what Python computed."""
     runs = []
     for _ in range(repeat):
+        reset_queries()  # of which a connection remembers so many
         with CaptureQueriesContext(connection) as queries:
             began, computed = perf_counter(), process_time()
             status = client.get(path).status_code

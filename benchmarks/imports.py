@@ -1,7 +1,7 @@
 """Checks beside an import into their account: before it, while it creates and then changes items, and after it.
 
     python -m benchmarks.imports
-    python -m benchmarks.imports --items 50000 --rows 50000
+    python -m benchmarks.imports --ways import
 
 The checks are of other items of the account, each drawn at random. The rows come by `manage.py import_content`, in a
 process of its own, and by bulk requests of 1,000 rows, which the server works off beside the checks. wrk runs again
@@ -26,6 +26,7 @@ from benchmarks.ours import ALLOW_LICENSED, LICENSED, Installation, installed
 from benchmarks.report import parser, publish, runs_of
 
 BULK_ROWS = 1_000  # of a bulk request
+WAYS = {"import": "by an import", "bulk": "by bulk requests"}
 
 
 @dataclass
@@ -160,6 +161,8 @@ def main() -> None:
     arguments.set_defaults(seconds=2, rounds=3)
     arguments.add_argument("--items", type=int, default=50_000, help="that are checked")
     arguments.add_argument("--rows", type=int, default=50_000, help="that are imported")
+    ways = {"nargs": "+", "choices": list(WAYS), "default": ["import", "import", "bulk"]}
+    arguments.add_argument("--ways", **ways, help="of writing all rows, in turn: the first creates the items")
     options = arguments.parse_args()
     with workplace() as (stack, directory, services):
         assert services
@@ -168,18 +171,16 @@ def main() -> None:
         before = made.rows()
         side = Side("", f"{made.url}/v1/access/check", Path(script), (made.server.pid,), services.pids)
         side.run(options.warmup, options.connections, options.threads)
-        rows, count = Rows(made, options.rows), f"{options.rows:,}"
-        sides = [
-            alone(side, "nothing, before", options),
-            beside(side, f"an import of {count} new items", rows, rows.imported, options),
-            beside(side, f"an import that changes {count} items", rows, rows.imported, options),
-            beside(side, f"bulk requests that change {count} items", rows, rows.in_bulk, options),
-            alone(side, "nothing, after", options),
-        ]
+        rows = Rows(made, options.rows)
+        sides = [alone(side, "nothing, before", options)]
+        for way in options.ways:
+            written = f"{'changed' if rows.turn else 'new'} items {WAYS[way]}"
+            sides.append(beside(side, written, rows, rows.imported if way == "import" else rows.in_bulk, options))
+        sides.append(alone(side, "nothing, after", options))
         expect_current(made, rows)
         answered = sum(one.answered for one in (side, *sides))
         expect(made.settled_rows() - before >= answered, "decisions are lost")
-        text = f"{options.items:,} items that are checked:\n\n{table(sides)}"
+        text = f"{options.items:,} items that are checked, {options.rows:,} that are written:\n\n{table(sides)}"
         publish("imports", text, runs_of(sides), options)
 
 

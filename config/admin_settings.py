@@ -37,29 +37,23 @@ MIDDLEWARE = [
 if not ADMIN:
     APPS, MIDDLEWARE = [], []
 
-# Blues that can be read on white and on unfold's dark ground; its own purple cannot on the latter.
-PRIMARY = {
-    "50": "oklch(97% .014 254.604)",
-    "100": "oklch(93.2% .032 255.585)",
-    "200": "oklch(88.2% .059 254.128)",
-    "300": "oklch(80.9% .105 251.813)",
-    "400": "oklch(75% .14 254)",
-    "500": "oklch(68% .17 257)",
-    "600": "oklch(53% .22 262)",
-    "700": "oklch(48.8% .22 264)",
-    "800": "oklch(42.4% .199 265.638)",
-    "900": "oklch(37.9% .146 265.522)",
-    "950": "oklch(28.2% .091 267.935)",
-}
+NAME = "Content Access Licensing"  # what all pages are headed with
+# The colours are those of brand/brand.css, by name.
+SHADES = ("50", "100", "200", "300", "400", "500", "600", "700", "800", "900", "950")
 
 UNFOLD: dict[str, object] = {
-    "SITE_TITLE": "Content Access Licensing",
-    "SITE_HEADER": "Access Licensing",
-    "SITE_SYMBOL": "verified_user",
+    "SITE_TITLE": NAME,
+    "SITE_HEADER": NAME,
+    "SITE_ICON": lambda request: static("brand/mark.svg"),
     "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pages/icon.svg")},
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("brand/mark.svg")},
     ],
-    "STYLES": [lambda request: static("operators/admin.css")],
+    "STYLES": [
+        lambda request: static("brand/brand.css"),
+        lambda request: static("operators/admin.css"),
+        lambda request: static("operators/lists.css"),
+        lambda request: static("operators/forms.css"),
+    ],
     "SCRIPTS": [
         lambda request: static("operators/alpine.js"),
         lambda request: static("operators/labels.js"),
@@ -67,8 +61,11 @@ UNFOLD: dict[str, object] = {
         lambda request: static("operators/kept_form.js"),
         lambda request: static("operators/copy.js"),
     ],
-    "COLORS": {"primary": PRIMARY},
-    "BORDER_RADIUS": "6px",
+    "COLORS": {
+        "primary": {shade: f"var(--brand-{shade})" for shade in SHADES},
+        "base": {shade: f"var(--grey-{shade})" for shade in SHADES},
+    },
+    "BORDER_RADIUS": "var(--brand-radius)",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # but where there is one: operators.base.history
     "LOGIN": {"form": "operators.login.form.LoginForm"},

@@ -3,6 +3,7 @@
 from functools import cache
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
@@ -12,6 +13,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.admin_settings import NAME
+from config.live_check import live_check
+from config.markdown import story, titles
 from config.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
@@ -19,27 +23,39 @@ from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
 from licensing.access.models import Algorithm
 from licensing.access.signing import key_set
-from licensing.demo.story import SHOWN
 
 CONTENT_SECURITY_POLICY = content_security_policy()
 
 LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
-def page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
-    response = render(request, template, context)
+def page(request: HttpRequest, template: str, place: str, **context: object) -> HttpResponse:
+    """A page beside the API; `place` is the entry of the bar that it belongs to.
+
+    It names the admin only where that is at the same address.
+    """
+    admin = "/admin/" if settings.ADMIN and not (settings.ADMIN_HOST or settings.ADMIN_PORT) else ""
+    framed = {"brand": NAME, "place": place, "admin": admin, "has_fonts": settings.ADMIN, **context}
+    response = render(request, template, framed)
     response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page."""
-    return page(request, "home.html", shown=SHOWN, base=request.build_absolute_uri("/").rstrip("/"))
+    """The front page, with a live check on the demo account. It stands without a database too."""
+    base = request.build_absolute_uri("/").rstrip("/")
+    try:
+        live = live_check(request.GET.dict(), base)
+    except DatabaseError:
+        live = None
+    response = page(request, "home.html", "home", live=live, story=story(base), guides=titles())
+    response["Cache-Control"] = "no-store"  # what is decided now
+    return response
 
 
 def docs(request: HttpRequest) -> HttpResponse:
     """The OpenAPI document, browsable."""
-    return page(request, "docs.html")
+    return page(request, "docs.html", "docs")
 
 
 def livez(request: HttpRequest) -> JsonResponse:

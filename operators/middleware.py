@@ -22,7 +22,7 @@ Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
 
 # Styles may be inline: unfold writes its colours into the page.
-CONTENT_SECURITY_POLICY = content_security_policy({"style-src": "'self' 'unsafe-inline'", "font-src": "'self'"})
+CONTENT_SECURITY_POLICY = content_security_policy({"style-src": "'self' 'unsafe-inline'"})
 
 
 class AdminMiddleware:

@@ -8,15 +8,15 @@ from django.http import HttpRequest
 from msgspec import Struct
 
 from accounts.models import AuditEntry
-from analytics.models import Statement
+from analytics.models import AccessEvent, LedgerEntry, Statement
 from kit.values import ids
 from operators.base.links import change_url
 from operators.navigation import sidebar
 
 MOST_OF_A_KIND = 5
 LONGEST = 200  # characters of a search
-# An object's id would find hundreds of audit entries; open statements are added up from the ledger.
-BY_ID_ALONE = (AuditEntry, Statement)
+# What is recorded has no name of its own: that of its requester finds the requester.
+BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Statement)
 
 
 class Found(Struct, frozen=True):

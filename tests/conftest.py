@@ -24,7 +24,7 @@ WITHOUT_DATABASE = {
     "analytics": ["test_windows"],
     "clients": ["test_generated"],
     "commands": ["test_private_files"],
-    "conventions": ["test_amounts", "test_imports", "test_money", "test_openapi", "test_typeids"],
+    "conventions": ["test_amounts", "test_imports", "test_money", "test_openapi", "test_sizes", "test_typeids"],
     "documentation": ["test_proofs"],
     "decisions": ["test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
     "edge": ["test_patterns"],

@@ -247,15 +247,16 @@ class Batch:
 
     def statement(self) -> tuple[str, list[str]]:
         """The statement for PostgreSQL and its parameters."""
-        parts: list[Sequence[Struct]] = [self.cases, list(self.counters.values())]
-        if self.charges:
-            parts.insert(0, self.charges)
-        if self.namings:
-            parts.append(list(self.namings))
-        if self.replies:
-            parts.append(list(self.replies))
-        statement = postgresql(charging=bool(self.charges), naming=bool(self.namings), keeping=bool(self.replies))
-        return statement, [encode(part).decode() for part in parts]
+        parts: list[Collection[Struct]] = [
+            part for part in (self.charges, self.cases, self.counters.values(), self.namings, self.replies) if part
+        ]
+        statement = postgresql(
+            charging=bool(self.charges),
+            counting=bool(self.counters),
+            naming=bool(self.namings),
+            keeping=bool(self.replies),
+        )
+        return statement, [encode(list(part)).decode() for part in parts]
 
     def outcomes(
         self,

@@ -21,7 +21,7 @@ IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
 # A merge join would sort a year's rows by day first, on disk.
 IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
   set_config('enable_mergejoin', 'off', true)"""
-ReportRow = tuple[str, str, int, int, str | None]  # what it is, a key, two counts, a name
+ReportRow = tuple[str, str, int, int, str | None]  # what it is, a key, two counts (or one and a number), a name
 
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
@@ -57,13 +57,23 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
     return min((hour for hour in found if hour), default=None)
 
 
-def usage_report(accounts: Sequence[str], window: Window) -> dict[str, Any]:
+def usage_report(accounts: Sequence[str], window: Window) -> dict[str, object]:
     """The report of docs/reports.md on the decisions of these accounts (ids, at least one)."""
+    return present(usage_rows(accounts, window), window)
+
+
+def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
+    """What `present` makes the report of."""
     rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
     if any(row[0] == "surprise" for row in rows):
         # Midnight passed just now, or another server's clock is ahead.
         rows = read(accounts, window, Parts.of(window))
-    return present(rows, window)
+    return rows
+
+
+def requester_numbers(rows: list[ReportRow]) -> list[int]:
+    """The numbers of the report's `topRequesters`, in their order."""
+    return [number for what, _, _, number, _ in sorted(rows, key=by_count) if what == "requester"]
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
@@ -94,7 +104,7 @@ def in_memory() -> Iterator[None]:
             IN_MEMORY.reset(token)
 
 
-def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
+def present(rows: list[ReportRow], window: Window) -> dict[str, Any]:
     """The report as the API shows it."""
     of: dict[str, list[ReportRow]] = {}
     for row in rows:

@@ -179,7 +179,7 @@ UNION ALL SELECT 'uniqueRequesters', '', count(*), 0, NULL FROM requester
 UNION ALL SELECT 'content', {id_text.format("top.id")}, {number.format("top.n")}, 0, item.title
   FROM (SELECT id, n FROM content ORDER BY n DESC, id LIMIT {TOP}) top
   LEFT JOIN licensing_content item ON item.id = top.id
-UNION ALL SELECT * FROM (SELECT 'requester', asked.requester_id, {number.format("top.n")}, 0, asked.name
+UNION ALL SELECT * FROM (SELECT 'requester', asked.requester_id, {number.format("top.n")}, asked.id, asked.name
   FROM (SELECT id, n FROM requester
         WHERE n >= (SELECT min(n) FROM (SELECT n FROM requester ORDER BY n DESC LIMIT {TOP}) ten)) top
   JOIN licensing_requester asked ON asked.id = top.id

@@ -5,6 +5,7 @@ DIRECTIVES = {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' data:",  # Swagger UI and the admin draw icons from data: URLs
+    "font-src": "'self'",
     "connect-src": "'self'",
     "base-uri": "'none'",
     "form-action": "'self'",

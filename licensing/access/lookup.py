@@ -49,9 +49,13 @@ class Found(Struct, frozen=True, gc=False):
     requesters: dict[str, RequesterSnapshot]
 
 
+GONE = -1  # in the place of the epoch of an account that was deleted: it vouches for no key
+
+
 def current_epoch(account_id: str) -> int:
-    """The account's epoch. Read it before what it is to vouch for."""
-    return Account.objects.values_list("epoch", flat=True).get(pk=account_id)
+    """The account's epoch, or GONE. Read it before what it is to vouch for."""
+    found = Account.objects.filter(pk=account_id).values_list("epoch", flat=True)[:1]
+    return next(iter(found), GONE)
 
 
 class CompiledPolicies:

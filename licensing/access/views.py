@@ -41,10 +41,10 @@ class AccessViewSet(AccountViewSet):
     may_be_compressed = False  # it is not where they are served from the event loop
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        self.answers: list[Answer | ApiError] = []  # none in a replay, which is no new decision
+        self.outcomes: list[str] = []  # none in a replay, which is no new decision
         response = super().dispatch(request, *args, **kwargs)
         if response.status_code in (200, 404):  # they are committed
-            count_checks_in_thread(outcomes_of(self.answers))
+            count_checks_in_thread(self.outcomes)
         return response
 
     def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
@@ -58,8 +58,9 @@ class AccessViewSet(AccountViewSet):
 
     def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
         caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
-        self.answers = check_access(self.account_id, checks, timezone.now(), caller)
-        return self.answers
+        answers = check_access(self.account_id, checks, timezone.now(), caller)
+        self.outcomes = outcomes_of(answers)
+        return answers
 
     def sign(self, checks: Sequence[Check]) -> Sign | None:
         """What signs their decisions, if any of them is to be signed. Raises ServiceUnavailable."""

@@ -175,6 +175,23 @@ CUSTOMERS = (
 )
 
 
+# The front page's live check chooses from these; each with what it is. The first are chosen where nobody has.
+SHOWN_CUSTOMERS = {
+    "org_fenwick": "a law firm that pays for each access",
+    "org_larkspur": "an analyst with an enterprise licence",
+    "uni_tidewater": "a university",
+    "press_brackwater": "a newspaper, vouched for by the site",
+    "bot_gleaner": "a crawler whose licence has lapsed",
+    "reader_0417": "a reader without a licence",
+}
+SHOWN_ITEMS = {
+    SHOWN: "for customers with a licence",
+    "last-ferry": "open to everybody",
+    "harbour-budget": "first under embargo, then for a few",
+    "old-ropewalk": "archived",
+}
+
+
 class Term(NamedTuple):
     """A licence: when it begins and ends, in parts of the demo's time (1 is now), and what it costs."""
 

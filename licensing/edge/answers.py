@@ -10,7 +10,7 @@ from licensing.access.challenges import challenge
 from licensing.access.rendering import present_rate
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PaymentRefused, spelled, told_price
-from licensing.edge.signatures import InvalidSignature
+from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer, Payment, offers
 

@@ -40,11 +40,11 @@ from licensing.edge.answers import (
     refused_request,
     refused_token,
 )
-from licensing.edge.directories import Directories
 from licensing.edge.original import ENVOY, FORWARD, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
-from licensing.edge.reverse_dns import AddressNames
-from licensing.edge.signatures import InvalidSignature, Signatures
+from licensing.edge.verification.directories import Directories
+from licensing.edge.verification.reverse_dns import AddressNames
+from licensing.edge.verification.signatures import InvalidSignature, Signatures
 from licensing.edge.visitors import identify
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."

@@ -1,7 +1,7 @@
 """Known crawlers: a table kept as data with its date, and who a visitor is by it.
 
 The table that comes with the service has no addresses, which change often: where an operator publishes them is in
-`sources`, and the files from there are loaded beside the table (licensing.edge.published_addresses).
+`sources`, and the files from there are loaded beside the table (licensing.edge.verification.published_addresses).
 """
 
 import os
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from kit.http.middleware import parse_address
 from kit.values.networks import NetworkSet
-from licensing.edge import published_addresses
+from licensing.edge.verification import published_addresses
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds

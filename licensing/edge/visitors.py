@@ -17,8 +17,8 @@ from licensing.access.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.identification import Identification
 from licensing.edge.original import Original
-from licensing.edge.reverse_dns import AddressNames
-from licensing.edge.signatures import Signed
+from licensing.edge.verification.reverse_dns import AddressNames
+from licensing.edge.verification.signatures import Signed
 from licensing.policies.offers import Payment
 
 READ = "read"

@@ -19,7 +19,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts import services
-from accounts.key_states import State, is_in
+from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account
@@ -79,6 +79,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
+    row_facts = {"state": "", "plan": "", "per_minute": "a minute:"}
+    groups = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)

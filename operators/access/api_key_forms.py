@@ -6,16 +6,13 @@ from typing import Any, NotRequired, TypedDict
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminSelectWidget,
-)
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import Account, ApiKey
 from accounts.permissions import PERMISSIONS
 from accounts.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from operators.access.one_time_key import TicketField
-from operators.base.fields import Lines, as_json, validated
+from operators.base.fields import Lines, Ticks, as_json, validated
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
@@ -50,7 +47,7 @@ class KeyForm(forms.ModelForm):
 class NewKeyForm(KeyForm):
     permissions = forms.MultipleChoiceField(
         choices=IN_WORDS,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        widget=Ticks,
         label="May",
         help_text="No more than its work needs. A public key only ever reads; with policies:read, whoever has it "
         "reads the ids and addresses of customers in the rules, and with content:read every item's figures.",

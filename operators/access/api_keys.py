@@ -16,7 +16,8 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from accounts import key_states, services
+from accounts import services
+from accounts.keys import states as key_states
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import (
@@ -72,6 +73,13 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
+    row_facts = {"state": "", "prefix": "", "last_used": "used"}
+    groups = {
+        **dict.fromkeys(("permissions", "may"), "What it may do"),
+        **dict.fromkeys(("allowed_ips", "addresses"), "From where, and until when"),
+        "identifier": "The key",
+        "created_at": "Since",
+    }
     search_fields = ("name", "prefix")
     list_filter = (
         StateFilter,

@@ -91,6 +91,9 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     empty_state = EmptyState("Whatever operators, keys and commands change is written here.")
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
+    row_name = "action"
+    row_facts = {"resource": "", "actor": "by", "when": ""}
+    groups = {"action": "What was done", "request_id": "The request"}
     list_filter = (
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),

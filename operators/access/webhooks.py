@@ -84,6 +84,8 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     empty_state = EmptyState("An endpoint is told what changes and what is decided, as it happens.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
+    row_facts = {"health": "", "hears_of": ""}
+    groups = {"events": "What it hears of", "status": "State"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)

@@ -24,17 +24,17 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.change_list import BoundedChangeList
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
 from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
+from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists.paging import BoundedPaginator
+from operators.base.lists.saved_filters import SavedFilters
 from operators.base.mixins import AdminMixin, ModelT, derived
-from operators.base.paging import BoundedPaginator
 from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
 from operators.base.requests import kept
-from operators.base.saved_filters import SavedFilters
 from operators.base.scope import request_scope
 from operators.base.stale_forms import StaleFormGuard
 
@@ -60,8 +60,14 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
+    groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, each by the field that begins it
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be left empty: the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
+
+    # On a narrow screen a row of the list has two lines: what it is, and facts, each with a word before it where it
+    # needs one. The column that links to the object's page is among them.
+    row_name: ClassVar[str] = ""  # the first column, unless it is named here
+    row_facts: ClassVar[Mapping[str, str]] = {}
 
     ordering: ClassVar[tuple[str, ...]] = (
         "-pk",
@@ -165,11 +171,14 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
         lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
-        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = [
-            (title, {**options, "fields": [field for field in options["fields"] if field not in lacking]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
-        return shown
+        shown: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
+        for title, options in super().get_fieldsets(request, obj):
+            shown.append((title, {**options, "fields": []}))
+            for field in (str(field) for field in options["fields"] if field not in lacking):
+                if field in self.groups:
+                    shown.append((self.groups[field], {**options, "fields": []}))
+                shown[-1][1]["fields"] = [*shown[-1][1]["fields"], field]
+        return [(title, options) for title, options in shown if options["fields"]]
 
     def grantable(self) -> frozenset[str]:
         """The permissions on the model that some page requires: "view", "add", "change", "delete"."""

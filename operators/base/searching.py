@@ -6,8 +6,8 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.lists.paging import BoundedPaginator
 from operators.base.mixins import ModelT
-from operators.base.paging import BoundedPaginator
 from operators.base.scope import Scope
 
 MOST = BoundedPaginator.MOST

@@ -54,8 +54,10 @@ class SuggestingAdmin(AdminMixin[ModelT]):
 
     suggested: ClassVar[Mapping[str, Kind]] = {}
 
-    class Media:
-        js: ClassVar = (SCRIPT,)
+    @property
+    def media(self) -> forms.Media:
+        """A `class Media` here would be hidden by one of a class derived from this."""
+        return super().media + forms.Media(js=[SCRIPT])
 
     def get_form(
         self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object

@@ -65,6 +65,8 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     )
     list_display = ("title", "external_id", "type", "state", "policy", "category", "account", "created_at")
     list_select_related = ("account", "policy")
+    row_facts = {"type": "", "state": "", "policy": ""}
+    groups = {"policy": "Who may use it"}
     list_filter = (
         ("status", ChoicesDropdownFilter),
         ("type", ChoicesDropdownFilter),

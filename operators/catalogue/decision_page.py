@@ -10,12 +10,11 @@ from msgspec import Struct
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.answers import Answer
 from licensing.policies.decision import Reason, mode_of
+from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
-from operators.policies.rule_order import Rule
-from operators.policies.rules_in_words import describe
 from operators.policies.trial import Side, side_of
 
 

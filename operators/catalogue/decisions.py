@@ -37,6 +37,7 @@ from operators.policies.playground import NEEDED, may_try
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
 OBSERVED = "observed"
+COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 UNMET = "unmet_demand"
 FACTS = {
     "url": "Page asked for",
@@ -142,6 +143,8 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     )
     list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
+    row_name = "content"
+    row_facts = {"outcome": "", "requester": "", "when": ""}
     list_filter = (
         ("created", RecordedFilter),
         ("content", RelatedFilter),
@@ -153,7 +156,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     search_fields = ("pk",)
     search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
     actions_list = ("export_items",)
-    actions_detail = ("again", "refund")
+    actions_detail = ("again", "refund", "adjust")
     refund_names = "of_decision"
     export_name = "decisions"
     export_columns = (
@@ -225,11 +228,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     def when(self, event: AccessEvent) -> str:
         return f"{event.created:%Y-%m-%d %H:%M:%S}"
 
-    @display(
-        description="Outcome",
-        ordering="reason",
-        label={"allowed": "success", "denied": "danger", "observed": "warning"},
-    )
+    @display(description="Outcome", ordering="reason", label=COLOURS)
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"

@@ -7,11 +7,11 @@ from licensing.edge.documents import Publication, terms_of_site, written
 from licensing.edge.middleware import license_server
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
+from licensing.policies.in_words import describe
 from licensing.sites.models import Site
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
-from operators.policies.rules_in_words import describe
 
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:

@@ -125,6 +125,8 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     empty_state = EmptyState("A site gives the pages of a host their policies, for whoever comes to the edge.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
+    row_facts = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
+    groups = {"mode": "How it decides"}
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
@@ -137,11 +139,14 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Site | None = None) -> "_FieldsetSpec":
-        [(title, options), *others] = super().get_fieldsets(request, obj)
+        shown = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return [(title, options), *others]
-        shown = ["rules_in_words" if name == "rules" else name for name in options["fields"]]
-        return [(title, {**options, "fields": shown}), *others]
+            return shown
+        words = {"rules": "rules_in_words"}
+        return [
+            (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
+            for title, options in shown
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
         return ("identifier", "account", "changed", "rules_in_words") if obj else ()

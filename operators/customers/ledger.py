@@ -114,6 +114,9 @@ class LedgerAdmin(
         "account",
     )
     list_select_related = ("account", "requester", "content", "license", "decision")
+    row_name = "sum"
+    row_facts = {"type": "", "requester": "", "booked_at": ""}
+    groups = {"of": "What it is about"}
     list_filter = (
         ("type", ChoicesDropdownFilter),
         ("currency", ExactTextFilter),
@@ -125,7 +128,7 @@ class LedgerAdmin(
     search_help_text = "A whole led_ id, that of a charged decision, or the beginning of a requester's id or name."
     list_before_template = "operators/customers/ledger_total.html"
     actions_list = ("export_items",)
-    actions_detail = ("refund",)
+    actions_detail = ("refund", "adjust")
     export_name = "ledger"
     export_columns = tuple(columns_of(LedgerEntrySerializer))
     sortable_by = ("booked_at", "when", "type", "sum", "license_type")

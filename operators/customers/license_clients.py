@@ -79,6 +79,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     empty_state = EmptyState("A client gets tokens from the licence server, which a requester shows at the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "last_used_at": "used"}
+    groups = {"state": "State"}
     list_filter = (RevokedFilter, ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("name", "prefix")
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "name")}),)

@@ -56,6 +56,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     empty_state = EmptyState("A licence opens to one requester what the rules of policies ask a licence for.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
+    row_facts = {"requester": "", "state": "", "term": ""}
     list_filter = (
         StateFilter,
         ("license_type", ExactTextFilter),
@@ -77,7 +78,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
-    actions_detail = ("renew", "duplicate", "refund", "revoke")
+    actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",

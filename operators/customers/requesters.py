@@ -31,6 +31,8 @@ class RequesterAdmin(OfOne[Requester]):
     )
     list_display = ("requester_id", "name", "account", "first_seen")
     list_select_related = ("account",)
+    row_facts = {"name": "", "first_seen": "since"}
+    groups = {"decisions": "Decisions"}
     list_filter = (("account", RelatedFilter),)
     search_fields = ("requester_id", "name")  # how: see operators.base.searching
     search_help_text = "The beginning of the requester's id, or words of the name by their beginnings."

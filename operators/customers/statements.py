@@ -70,6 +70,9 @@ class StatementAdmin(ListExport[Statement]):
     )
     list_display = ("of_month", "holder", "opened_with", "turnover", "closed_with", "state", "account")
     list_select_related = ("account", "requester")
+    row_name = "holder"
+    row_facts = {"of_month": "", "closed_with": "", "state": ""}
+    groups = {"opened_with": "Figures", "told_lines": "Lines"}
     list_filter = (
         MonthFilter,
         StatusFilter,

@@ -1,6 +1,5 @@
 """The overview's figures: those of the API's reports, formatted for a page."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +13,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import Booked, Earner, change_percent, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
-from analytics.usage.report import usage_report
+from analytics.usage.report import present, requester_numbers, usage_rows
 from analytics.windows import DAY, MICROSECOND, USAGE, Window, midnight
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
@@ -78,7 +77,8 @@ def window_of(choice: Choice, now: datetime) -> Window:
 
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
-    report = usage_report(choice.account_ids, window)
+    found = usage_rows(choice.account_ids, window)
+    report = present(found, window)
     shown = {**choice.account_filter, **days_of("created", window)}
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]
@@ -98,10 +98,16 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
             for row in report["byDenialReason"]
         ],
         content=top(
-            choice, shown, [(one["id"], one["title"], one["requests"]) for one in report["topContent"]], Content
+            choice,
+            Content,
+            [(one["id"], one["title"], one["requests"]) for one in report["topContent"]],
+            [list_url(AccessEvent, **shown, content__id__exact=one["id"]) for one in report["topContent"]],
         ),
         requesters=top(
-            choice, shown, [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]], Requester
+            choice,
+            Requester,
+            [(one["id"], one["name"], one["requests"]) for one in report["topRequesters"]],
+            [list_url(AccessEvent, **shown, requester__id__exact=str(number)) for number in requester_numbers(found)],
         ),
     )
 
@@ -114,36 +120,16 @@ def days_of(field: str, window: Window) -> dict[str, str]:
 
 def top(
     choice: Choice,
-    shown: dict[str, str],
-    rows: Sequence[tuple[str, str | None, int]],
     model: type[Content | Requester],
+    rows: Sequence[tuple[str, str | None, int]],
+    decisions: Sequence[str],
 ) -> list[BarRow]:
-    """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first."""
+    """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first; then their lists."""
     largest = rows[0][2] if rows else 0
-    filters = filters_by_id(choice, model, [api_id for api_id, _, _ in rows])
     return [
-        ranked_row(
-            choice,
-            model,
-            (api_id, name),
-            f"{requests:,}",
-            share(requests, largest),
-            list_url(AccessEvent, **shown, **filters[api_id]) if api_id in filters else "",
-        )
-        for api_id, name, requests in rows
+        ranked_row(choice, model, (api_id, name), f"{requests:,}", share(requests, largest), listed)
+        for (api_id, name, requests), listed in zip(rows, decisions, strict=True)
     ]
-
-
-def filters_by_id(
-    choice: Choice, model: type[Content | Requester], api_ids: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    """The filters of the list of decisions by ids; without requesters whose id several of the accounts have."""
-    if model is Content:
-        return {api_id: {"content__id__exact": api_id} for api_id in api_ids}
-    found = Requester.objects.filter(account__in=choice.account_ids, requester_id__in=api_ids)
-    rows = list(found.values_list("pk", "requester_id"))
-    times = Counter(api_id for _, api_id in rows)
-    return {api_id: {"requester__id__exact": str(pk)} for pk, api_id in rows if times[api_id] == 1}
 
 
 def ranked_row(

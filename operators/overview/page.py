@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from msgspec import Struct
 
-from accounts import key_states
+from accounts.keys import states as key_states
 from accounts.limits.limiter import limiter
 from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey

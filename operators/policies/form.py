@@ -14,12 +14,12 @@ from unfold.widgets import (
 
 from accounts.models import Account
 from kit.values.faults import Fault
+from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
 from licensing.policies.policy_tests import PolicyTest, run_tests
 from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT
 from operators.policies.examples import AS_LIST, ExamplesField
-from operators.policies.rule_order import Rule
 from operators.policies.rule_rows import rule_of
 from operators.policies.rules_field import RulesField, rows_shown
 

@@ -69,6 +69,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Templates give a first one.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
+    row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    groups = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
         ("default_action", ChoicesDropdownFilter),

@@ -23,6 +23,7 @@ from kit.rest.resources import find
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access as decide
+from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
@@ -31,7 +32,6 @@ from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
-from operators.policies.rules_field import CLASSES
 from operators.policies.trial import NAMES, TrialForm, side_of, text
 
 NEEDED = ("licensing.view_policy", "licensing.view_content")
@@ -107,14 +107,14 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
-            policy = policy_of(answer)
+            policy = revision_of(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
                 kept = keep(request, form, answer, policy)
                 if kept is not None:
                     return kept
             context |= told(answer, policy)
-            context |= {"may_keep": may_keep, "classes": CLASSES}
+            context |= {"may_keep": may_keep}
             form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
     return TemplateResponse(request, "operators/policies/check_access.html", context)
 
@@ -152,15 +152,6 @@ def decided(form: PlaygroundForm) -> Answer:
     if isinstance(answer, ApiError):
         raise answer
     return answer
-
-
-def policy_of(answer: Answer) -> PolicyRevision | None:
-    """The version of the policy by which it was decided."""
-    compiled = answer.policy
-    if compiled is None or compiled.version is None:
-        return None
-    rows = PolicyRevision.objects.select_related("policy")
-    return rows.get(policy_id=compiled.id, version=compiled.version)
 
 
 def told(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:

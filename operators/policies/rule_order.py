@@ -5,33 +5,11 @@ place. Pure.
 """
 
 from collections.abc import Sequence
-from typing import Required, TypedDict
 
+from licensing.policies.in_words import Rule
 from licensing.policies.rules import MAX_PRIORITY
 
 STEP = 10  # between the priorities of neighbours, so that there is room for a rule between them
-
-
-class RateLimit(TypedDict):
-    requests: int
-    period: str
-
-
-class Price(TypedDict):
-    amount: str
-    currency: str
-
-
-class Rule(TypedDict, total=False):
-    """A valid rule as JSON of the API."""
-
-    action: Required[str]
-    conditions: Required[dict[str, object]]
-    priority: int
-    permissions: list[str]
-    rateLimit: RateLimit
-    pricePerAccess: Price
-    message: str
 
 
 Row = dict[str, str]

@@ -12,8 +12,8 @@ from django.http import QueryDict
 
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import names_of, values_of
+from licensing.policies.in_words import Rule
 from operators.base.fields import lines, one_line
-from operators.policies.rule_order import Rule
 
 LISTS = names_of(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
 FLAGS = names_of(Kind.FLAG)

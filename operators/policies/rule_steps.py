@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from operators.policies.rule_order import Rule
+from licensing.policies.in_words import Rule
 from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_of, rule_of
 from operators.policies.rule_templates import templates
 

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from msgspec import Struct
 
-from operators.policies.rule_order import Rule
+from licensing.policies.in_words import Rule
 
 EMBARGO = timedelta(days=30)
 DENY_ALL: Rule = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}

@@ -7,11 +7,12 @@ from typing import cast
 from msgspec import Struct
 
 from kit.values.faults import Fault
+from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.rules import parse_rule, parse_rules
-from operators.policies.rule_order import Rule, in_order
+from operators.policies.rule_order import in_order
 from operators.policies.rule_rows import RuleRow, rule_of
-from operators.policies.rules_in_words import describe, place
+from operators.policies.rules_in_words import place
 
 
 class Told(Struct, frozen=True):

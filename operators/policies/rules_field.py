@@ -8,26 +8,22 @@ import orjson
 from django import forms
 from django.http import QueryDict
 from django.utils import timezone
-from unfold.widgets import (
-    BASE_INPUT_CLASSES,
-)
 
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, names_of
+from licensing.policies.in_words import Rule
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.rule_order import Rule, evaluated, in_order
+from operators.policies.rule_order import evaluated, in_order
 from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
 from operators.policies.rule_steps import TEMPLATE, edited
 from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
 
-# Without those that mark every field within a field that has an error.
-CLASSES = " ".join(name for name in BASE_INPUT_CLASSES if ".errors" not in name)
 PROMINENT = "licenseType"
 CHOICES = names_of(Kind.CHOICES)
 FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
@@ -71,7 +67,6 @@ class RulesWidget(CompositeWidget):
             "text": text,
             "rows": None if rows is None else [self.shown(index, row) for index, row in enumerate(rows)],
             "empty": self.shown("__n__", NEW_ROW),
-            "classes": CLASSES,
             "most": MAX_RULES,
             "templates": templates(timezone.now().date()),
             "uses_templates": self.uses_templates,

@@ -1,4 +1,4 @@
-"""Rules in words, and the differences between two versions of a policy. Pure: JSON in, text out."""
+"""The differences between two versions of a policy. Pure: JSON in, text out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,29 +7,10 @@ from typing import Protocol
 
 import orjson
 
-from licensing.policies.conditions import IN_WORDS
+from licensing.policies.in_words import Rule, describe
 from licensing.policies.policy_tests import PolicyTest
-from operators.policies.rule_order import Rule, evaluated
+from operators.policies.rule_order import evaluated
 from operators.policies.tests_in_words import describe_test
-
-
-def describe(rule: Rule) -> str:
-    """The rule as a sentence: "Allow if the licence is valid. Grants full_access. 100 times an hour.\""""
-    conditions = rule["conditions"]
-    told = [one.clause(conditions[one.name]) for one in IN_WORDS if one.name in conditions]
-    start = "Allow" if rule["action"] == "allow" else "Deny"
-    parts = [f"{start} always" if told == ["always"] else f"{start} if {' and '.join(told)}"]
-    if rule["action"] == "allow":
-        parts.append(f"Grants {', '.join(rule['permissions'])}" if rule.get("permissions") else "Grants no permission")
-    if "rateLimit" in rule:
-        limit = rule["rateLimit"]
-        times = "Once" if limit["requests"] == 1 else f"{limit['requests']:,} times"
-        parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each requester")
-    if "pricePerAccess" in rule:
-        price = rule["pricePerAccess"]
-        parts.append(f"Without a licence {price['amount']} {price['currency']} for each access")
-    sentences = ". ".join(parts) + "."
-    return f"{sentences} Says: “{rule['message']}”" if rule.get("message") else sentences
 
 
 def place(rule: Rule) -> str:

@@ -25,6 +25,7 @@ from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import draft_of, simulate, window_of
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
 from operators.base.frame import page
 from operators.base.links import change_url
@@ -33,7 +34,6 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of
-from operators.policies.rule_order import Rule
 from operators.policies.trial import NAMES, Side, TrialForm, side_of
 
 SUGGESTED_ITEMS = 50

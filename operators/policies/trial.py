@@ -2,21 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
 
 from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from kit.values.amounts import from_millionths, plain
 from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
-from licensing.access.rendering import present
-from licensing.policies.decision import Reason
+from licensing.access.in_words import DecisionInWords, in_words
+from licensing.policies.in_words import Rule
 from operators.base.suggesting import SCRIPT, Kind, suggesting
-from operators.policies.rule_order import Rule
-from operators.policies.rules_in_words import describe
 
 # The fields of a trial by the API's names.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item", "context": "ip"}
@@ -95,23 +91,9 @@ class TrialForm(forms.Form):
         )
 
 
-class Side(TypedDict):
+class Side(DecisionInWords):
     title: str
-    decision: Mapping[str, object]  # the decision object of the API
-    reason: str  # of a denial, in words
-    charge: str  # what it would cost; empty if nothing
-    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`
 
 
 def side_of(title: str, answer: Answer, rules: Sequence[Rule]) -> Side:
-    """The decision with its trace in words, by these rules."""
-    shown = present(answer, explain=True)
-    reason = answer.decision.observed or answer.decision.reason
-    price = answer.decision.price
-    return {
-        "title": title,
-        "decision": shown,
-        "reason": Reason(reason).words if reason else "",
-        "charge": f"{plain(from_millionths(price[0]))} {price[1]}" if price else "",
-        "steps": [{**step, "told": describe(rules[step["index"]])} for step in shown["trace"]],
-    }
+    return {"title": title, **in_words(answer, rules)}

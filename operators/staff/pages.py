@@ -17,11 +17,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.models import StaffScope
 from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.base.confirmation import confirm
+from operators.base.fields import Ticks
 from operators.base.model_admin import without_window
 from operators.base.requests import signed_in
 from operators.login import second_factor
@@ -71,6 +71,8 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
     actions_detail = ("reset_second_factor",)
     list_display = ("username", "email", "roles", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active", "groups")
+    list_per_page = 50
+    row_facts = {"roles": "", "is_active": "active:", "last_login": "last here"}
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password", "email", "is_active")}),
@@ -85,7 +87,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         self, db_field: ManyToManyField, request: HttpRequest, **kwargs: object
     ) -> ModelMultipleChoiceField | None:
         if db_field.name == "groups":
-            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "label": "Roles", "help_text": ""}
+            kwargs |= {"widget": Ticks, "label": "Roles", "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: object) -> FormField | None:
@@ -142,6 +144,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
 class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmin):
     audited_as = AuditedRole
     kind = "role"
+    list_per_page = 50
     filter_horizontal = ()
 
     def formfield_for_manytomany(
@@ -159,7 +162,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
             permissions.order_by("content_type__model", "pk"),
             required=False,
             label="May",
-            widget=UnfoldAdminCheckboxSelectMultipleWidget,
+            widget=Ticks,
         )
 
     def get_deleted_objects(

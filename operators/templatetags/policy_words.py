@@ -2,13 +2,7 @@
 
 from django import template
 
+from licensing.access.in_words import value_in_words
+
 register = template.Library()
-
-
-@register.filter
-def join_values(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(str(one) for one in value) or "nothing"
-    return "nothing" if value is None else str(value)
+register.filter("join_values", value_in_words)

@@ -56,6 +56,14 @@ def submit(client: Any, address: str, **fields: Any) -> Any:
     return client.post(address, as_sent({**form_values(opened.content.decode()), **fields}))
 
 
+def confirmed(client: Any, reply: Any) -> Any:
+    """Presses the button of the page that asks."""
+    assert reply.status_code == 200
+    values = form_values(reply.content.decode())
+    assert values["confirmed"] == ["1"]
+    return client.post(reply.request["PATH_INFO"], {**values, "_save": "1"})
+
+
 def as_sent(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with the ends of lines that browsers send."""
 

@@ -41,6 +41,13 @@ def test_who_issues_no_licences_is_told_nothing_of_them(sign_in, account):
     assert client.post(PREVIEW, {"account": account.pk}).status_code == 403
 
 
+@pytest.mark.parametrize("model", ["licensing_license", "licensing_licenseclient", "analytics_ledgerentry"])
+def test_a_form_with_suggestions_loads_what_shows_them(admin, account, model):
+    html = admin.get(reverse(f"admin:{model}_add")).content.decode()
+    assert "data-suggest=" in html
+    assert 'src="/static/operators/suggest.js"' in html
+
+
 def test_the_fields_name_what_they_suggest(admin, account, things):
     html = admin.get(ADD).content.decode()
     for kind in ("customer", "item", "tag", "policy"):

@@ -10,7 +10,7 @@ from accounts.models import SavedFilter
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.links import list_url
-from operators.base.paging import BoundedPaginator
+from operators.base.lists.paging import BoundedPaginator
 from operators.staff.services import create_operator
 from tests import factories
 
@@ -119,7 +119,7 @@ def test_nothing_is_saved_without_a_name_or_filters(admin, name, query):
 
 
 def test_so_many_are_saved_and_no_more(admin, monkeypatch):
-    monkeypatch.setattr("operators.base.saved_filters.MOST", 2)
+    monkeypatch.setattr("operators.base.lists.saved_filters.MOST", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)
     assert names(admin) == ["One", "Two"]

@@ -55,6 +55,12 @@ def test_a_thing_is_found_by_its_id(admin, things, name):
     assert links(admin, things[name].pk) == [change_url(things[name])]
 
 
+def test_it_takes_fewer_than_25_queries_whatever_is_found(admin, things, django_assert_max_num_queries):
+    for term in ("herring", "nothing of that kind", things["item"].pk):
+        with django_assert_max_num_queries(24):
+            links(admin, term)
+
+
 @pytest.mark.parametrize("kind", [AccessEvent, AuditEntry, Statement])
 def test_what_is_recorded_is_found_by_its_id(admin, things, api, kind):
     api.post("/v1/access/check", {"contentId": things["item"].pk, "requester": "org_acme"})

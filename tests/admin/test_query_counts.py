@@ -24,6 +24,7 @@ ELSEWHERE = {
     "again",
     "decisions_of_it",
     "refund",
+    "adjust",
     "issue_license",
     "check_access",
     "renew",

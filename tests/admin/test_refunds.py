@@ -46,6 +46,28 @@ def test_a_refund_is_prefilled_asked_for_and_booked(admin, charged, what, amount
     assert entry.description == f"Refund of {charged[what].pk}"
 
 
+@pytest.mark.parametrize("what", ["license", "decision", "entry"])
+def test_an_adjustment_of_another_amount_is_prefilled_with_what_it_is_about(admin, charged, what):
+    about = charged[what]
+    link = reverse(f"admin:{about._meta.app_label}_{about._meta.model_name}_adjust", args=[about.pk])
+    assert link in admin.get(change_url(about)).content.decode()
+    address = admin.get(link).headers["Location"]
+    values = form_values(admin.get(address).content.decode())
+    assert (values["amount"], values["currency"]) == ([""], ["EUR" if what == "license" else "USD"])
+    asked = admin.post(address, {**values, "amount": "-0.01", "_save": "Save"})
+    assert admin.post(address, form_values(asked.content.decode())).status_code == 302
+    entry = LedgerEntry.objects.latest("pk")
+    assert (entry.amount, entry.license_id) == (Decimal("-0.01"), charged["license"].pk)
+    assert entry.description == f"Adjustment of {about.pk}"
+
+
+def test_a_licence_that_earned_nothing_can_be_adjusted(admin, account):
+    free = factories.license(account)
+    address = admin.get(reverse("admin:licensing_license_adjust", args=[free.pk])).headers["Location"]
+    values = form_values(admin.get(address).content.decode())
+    assert (values["of_license"], values.get("currency", [""])) == ([free.pk], [""])
+
+
 def test_a_revoked_licence_can_still_be_refunded(admin, charged):
     revoke_license(charged["license"])
     query = parse_qs(urlsplit(refund(admin, charged["license"])).query)
@@ -63,4 +85,5 @@ def test_what_earned_nothing_offers_no_refund(admin, account):
 
 def test_who_may_not_add_to_the_ledger_is_not_offered_it(sign_in, staff, account, charged):
     client = sign_in(staff("licensing.view_license", "analytics.view_ledgerentry", accounts=[account]))
+    assert "/adjust" not in client.get(change_url(charged["license"])).content.decode()
     assert "/refund" not in client.get(change_url(charged["license"])).content.decode()

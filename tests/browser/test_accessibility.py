@@ -3,42 +3,14 @@
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from django.contrib import admin as django_admin
 from django.urls import resolve
 
+from tests.admin.every_page import NO_PAGES, names_of_pages
 from tests.browser.conftest import serious_problems
 
 START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
-NO_PAGES = {
-    *("jsi18n", "autocomplete", "search", "view_on_site", "logout"),  # data, and what only redirects
-    *(f"{model}_export_items" for model in ("licensing_content", "analytics_accessevent", "analytics_ledgerentry")),
-    *(f"licensing_{one}_issue_license" for one in ("requester", "content")),  # which lead to forms, filled in
-    *(f"licensing_{one}_check_access" for one in ("requester", "content")),
-    *("licensing_license_renew", "licensing_license_duplicate"),
-    *("licensing_policy_words", "licensing_policy_draft"),  # of a form that was never saved: with that job
-    "analytics_accessevent_again",  # which leads to check_access
-    "suggest",
-    "licensing_license_preview",
-    "switch_account",  # data
-    *(f"{model}_refund" for model in ("licensing_license", "analytics_accessevent", "analytics_ledgerentry")),
-    *(f"analytics_statement_export_{what}" for what in ("items", "lines")),
-    *("licensing_content_import", "licensing_content_bad_rows"),  # of a file that somebody brought: with that job
-    "licensing_content_bulk",  # of a change that is under way: with that job
-    "accounts_apikey_seen",  # called by a script
-    "accounts_account_resume",  # asks as accounts_account_suspend does, of an account that is suspended
-    "login",  # below
-}
-WRITTEN_BY_NOBODY = ("accounts_auditentry", "analytics_accessevent", "analytics_statement", "licensing_requester")
-REFUSED = {f"{model}_{page}" for model in WRITTEN_BY_NOBODY for page in ("add", "history")}
-
-
-def names_of_pages():
-    """Of all views that the site has; but roles nothing is deleted by Django's own."""
-    patterns = django_admin.site.get_urls()
-    nested = [one for pattern in patterns for one in getattr(pattern, "url_patterns", [])]
-    names = {pattern.name for pattern in [*patterns, *nested] if getattr(pattern, "name", None)}
-    deletions = {name for name in names if name.endswith("_delete") and name != "auth_group_delete"}
-    return names - NO_PAGES - REFUSED - deletions
+# The login is below; the other asks as accounts_account_suspend does, of an account that is suspended.
+NOT_ON_THE_WAY = NO_PAGES | {"login", "accounts_account_resume"}
 
 
 def links_of(page):
@@ -77,7 +49,7 @@ def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_p
     while waiting:
         address = waiting.pop(0)
         name = name_of(address)
-        if name in seen or name in NO_PAGES:
+        if name in seen or name in NOT_ON_THE_WAY:
             continue
         assert page.goto(address).status == 200, address
         looked_at = name_of(page.url) in seen  # it has redirected
@@ -86,7 +58,7 @@ def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_p
             problems[address] = found
         waiting += links_of(page)
     assert problems == {}
-    assert names_of_pages() - seen == set()
+    assert names_of_pages() - NOT_ON_THE_WAY - seen == set()
 
 
 def test_so_can_the_login(open_page):

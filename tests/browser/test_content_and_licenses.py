@@ -100,8 +100,9 @@ def test_a_decision_is_found_by_its_id(admin, api, item):
     admin.locator("#searchbar").fill(decision["id"])
     admin.locator("#searchbar").press("Enter")
     admin.locator("#result_list tbody a").first.click()
-    admin.get_by_text("Denied: the requester had no valid licence").wait_for()
-    admin.get_by_text("matched, and decided").wait_for()
+    admin.get_by_role("heading", name="Denied").wait_for()
+    admin.get_by_text("The requester had no valid licence.").wait_for()
+    admin.get_by_text("Decides.").wait_for()
     assert serious_problems(admin) == []
 
 

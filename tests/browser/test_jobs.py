@@ -121,16 +121,16 @@ def simulate_a_check(op, account, things):
 
 # `before` is what this module counted at that revision.
 JOBS = {
-    "make a key": Job(make_a_key, 0),
-    "revoke a key": Job(revoke_a_key, 0),
-    "issue a licence": Job(issue_a_licence, 0),
-    "revoke a licence": Job(revoke_a_licence, 0),
-    "import items": Job(import_items, 0),
-    "archive an item": Job(archive_an_item, 0),
-    "find a decision": Job(find_a_decision, 0),
-    "add a rule": Job(add_a_rule, 0),
-    "roll a policy back": Job(roll_a_policy_back, 0),
-    "simulate a check": Job(simulate_a_check, 0),
+    "make a key": Job(make_a_key, 8),
+    "revoke a key": Job(revoke_a_key, 4),
+    "issue a licence": Job(issue_a_licence, 8),
+    "revoke a licence": Job(revoke_a_licence, 4),
+    "import items": Job(import_items, 8),
+    "archive an item": Job(archive_an_item, 5),
+    "find a decision": Job(find_a_decision, 4),
+    "add a rule": Job(add_a_rule, 7),
+    "roll a policy back": Job(roll_a_policy_back, 5),
+    "simulate a check": Job(simulate_a_check, 6),
 }
 
 
@@ -154,4 +154,4 @@ def things(deployment, account):
 def test_a_job_takes_no_more_steps_than_before(admin, account, things, name):
     operator = Steps(admin)
     JOBS[name].do(operator, account, things)
-    assert operator.taken <= JOBS[name].before
+    assert operator.taken <= JOBS[name].before, operator.taken

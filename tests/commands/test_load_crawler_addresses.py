@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from licensing.edge import published_addresses
 from licensing.edge.crawlers import current_table
+from licensing.edge.verification import published_addresses
 
 PUBLISHED = {
     "creationTime": "2026-11-20T10:00:00.000000",

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from accounts.models import AuditEntry
 from tests import append_only, auditlog, factories
-from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
 
 AUDIT = {
     "action": (["content.created", "policy.created", "policy.updated", "api_key.created"], EQUALITY),

@@ -6,7 +6,7 @@ import pytest
 
 from licensing.clients.models import LicenseClient
 from tests import factories
-from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
 
 CLIENTS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),

@@ -90,7 +90,7 @@ def test_a_decision_that_cannot_be_recorded_is_not_answered(api, account, monkey
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     body = {"contentId": item.pk, "requester": "org"} | ({"checks": [{}]} if path.endswith("batch") else {})
 
-    def fail(*args):
+    def fail(*args, **known):
         raise OperationalError(SECRET_DETAIL)
 
     with monkeypatch.context() as patch:

@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.conventions.filtering import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
 from tests.conventions.test_audit_filters import AUDIT
 from tests.conventions.test_client_filters import CLIENTS
-from tests.conventions.test_filters import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},

@@ -184,8 +184,10 @@ def test_the_examples_of_creation_are_taken_as_they_stand(api: ApiClient):
         return body
 
     policy = api.post("/v1/policies", example("/v1/policies"))
-    item = api.post("/v1/content", {**example("/v1/content"), "policyId": policy["id"]})
-    check = api.post("/v1/access/check", {**example("/v1/access/check"), "contentId": item["id"]})
+    asked = example("/v1/access/check")
+    named = {"policyId": policy["id"], "externalId": asked["externalId"]}
+    item = api.post("/v1/content", {**example("/v1/content"), **named})
+    check = api.post("/v1/access/check", asked)
     assert [policy.status, item.status, check.status, check["allowed"]] == [201, 201, 200, True]
     assert api.post("/v1/api-keys", example("/v1/api-keys")).status == 201
 

@@ -40,7 +40,7 @@ def test_all_pages_are_counted_together_and_another_address_is_not():
     assert client.get("/", REMOTE_ADDR="203.0.113.9").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/static/pages/icon.svg"])
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/static/brand/mark.svg"])
 def test_probes_metrics_and_files_are_free(path):
     assert set(statuses(Client(), path, 10)) == {200}
 

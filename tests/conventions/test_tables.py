@@ -19,10 +19,10 @@ from licensing.policies import schemas
 from licensing.policies.condition_values import Kind as ConditionKind
 from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
+from licensing.policies.in_words import describe
 from licensing.policies.rules import parse_rule
 from operators.policies.rule_rows import row_of, rule_of
 from operators.policies.rules_field import RulesWidget
-from operators.policies.rules_in_words import describe
 from tests.documents import ROOT, TABLES, with_tables
 
 # A value of each kind of attribute, and the cell of a CSV file that says the same.

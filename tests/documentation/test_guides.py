@@ -13,7 +13,7 @@ import pytest
 from content_access_licensing import Client
 from django.test import Client as Browser
 
-from config.guides import FOLDER, NAMES
+from config import markdown
 from kit.rest.error_examples import ADVICE, error_codes
 from tests.clients.generate import ROOT
 from tests.documentation.blocks import block, blocks
@@ -26,8 +26,8 @@ GUIDES = "docs/guides"
 
 def test_every_guide_is_a_page_and_all_are_listed():
     listed = Browser().get("/docs/guides/").content.decode()
-    assert {path.stem for path in FOLDER.glob("*.md")} == set(NAMES)
-    for name in NAMES:
+    assert {path.stem for path in markdown.GUIDES.glob("*.md")} == set(markdown.NAMES)
+    for name in markdown.NAMES:
         assert f'href="/docs/guides/{name}/"' in listed
         page = Browser().get(f"/docs/guides/{name}/")
         assert (page.status_code, "Content-Security-Policy" in page.headers) == (200, True)

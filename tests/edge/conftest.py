@@ -13,10 +13,11 @@ from kit.values.networks import Address
 from licensing.access.event_loop.application import CheckApplication
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import current_table
-from licensing.edge.reverse_dns import AddressNames
+from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
+from tests.edge.signers import directories  # noqa: F401 - a fixture
 from tests.ways import Response
 
 PROXY = "10.0.0.1"

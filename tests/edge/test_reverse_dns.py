@@ -6,8 +6,8 @@ from ipaddress import ip_address
 import pytest
 from asgiref.sync import async_to_sync
 
-from licensing.edge import reverse_dns
-from licensing.edge.reverse_dns import AddressNames, confirmed_name
+from licensing.edge.verification import reverse_dns
+from licensing.edge.verification.reverse_dns import AddressNames, confirmed_name
 from tests.edge.asking import event, told
 
 SEEKER, ADDRESS = "Seeker/1.0", "8.8.4.4"

@@ -1,29 +1,21 @@
-"""Web Bot Auth: visitors who sign their requests (RFC 9421), and the directories of their keys."""
+"""Web Bot Auth: visitors who sign their requests (RFC 9421), known by their directories."""
 
-import time
 from base64 import b64encode
 from datetime import date
-from types import SimpleNamespace
 
-import orjson
 import pytest
-from asgiref.sync import async_to_sync
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from http_message_signatures import HTTPMessageSigner, HTTPMessageVerifier, HTTPSignatureKeyResolver, algorithms
+from http_message_signatures import HTTPMessageVerifier, algorithms
 
-from kit.outbound.client import Reply, Unreachable
-from kit.outbound.destinations import Refused
 from licensing.access.key_pairs import encoded
-from licensing.edge import directories as directories_module
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
-from licensing.edge.directories import MOST_BYTES, Directories, fetch, keys_of, origin_of, thumbprint
-from licensing.edge.signatures import KnownKey, Message, verified
+from licensing.edge.verification.directories import thumbprint
+from licensing.edge.verification.signatures import KnownKey, Message, verified
 from tests import factories
 from tests.edge.asking import READERS, told
+from tests.edge.signers import AGENT, signed
 
-AGENT = "https://signer.example"
-DIRECTORY = "application/http-message-signatures-directory+json"
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
 
 # RFC 9421, B.1.4 and B.2.6.
@@ -32,64 +24,6 @@ PUBLIC = Ed25519PublicKey.from_public_bytes(
     bytes.fromhex("26b40b8f93fff3d897112f7ebc582b232dbd72517d082fe83cfb30ddce43d1bb")
 )
 THUMBPRINT = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
-
-
-class OwnKey(HTTPSignatureKeyResolver):
-    def __init__(self, private):
-        self.private = private
-
-    def resolve_private_key(self, key_id):
-        return self.private
-
-    def resolve_public_key(self, key_id):
-        raise NotImplementedError
-
-
-private = Ed25519PrivateKey.generate()
-RAW = private.public_key().public_bytes_raw()
-KEYID = thumbprint(RAW)
-
-
-def published(*raws, **further):
-    keys = [{"kty": "OKP", "crv": "Ed25519", "x": encoded(raw), **further} for raw in raws]
-    return Reply(200, {"content-type": DIRECTORY}, orjson.dumps({"keys": keys}))
-
-
-def signed(
-    *, agent=f'sig1="{AGENT}"', component='"signature-agent";key="sig1"', covered=(), key=private, life=300, age=0,
-    tag="web-bot-auth", nonce=None, url="https://pub.example/premium/a", method="GET", **headers,
-):  # fmt: skip
-    """The headers of a signed request."""
-    message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent, **headers})
-    created = time.time() - age
-    moments = [SimpleNamespace(timestamp=lambda at=at: at) for at in (created, created + life)]
-    HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=OwnKey(key)).sign(
-        message,
-        key_id=KEYID,
-        created=moments[0],
-        expires=moments[1] if life else None,
-        label="sig1",
-        tag=tag,
-        nonce=nonce,
-        include_alg=False,
-        covered_component_ids=tuple(filter(None, ('"@authority"', component, *covered))),
-    )
-    return {name.replace("-", "_"): value for name, value in message.headers.items()}
-
-
-@pytest.fixture
-def directories():
-    """Those that are known: of AGENT, with its key."""
-    asked = []
-
-    async def answer(url):
-        asked.append(url)
-        return published(RAW)
-
-    made = Directories(answer)
-    read(made)
-    made.asked = asked
-    return made
 
 
 @pytest.fixture
@@ -245,98 +179,3 @@ def test_a_price_has_to_be_signed(ask, site):
     assert (reply.status, reply.headers["crawler-error"]) == (400, "InvalidSignature")
     reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
     assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
-
-
-# --- Directories -----------------------------------------------------------------------------------------------------
-
-
-def read(directories, origin=AGENT):
-    async def reading():
-        directories.refresh(origin)
-        await directories.fetching[origin]
-
-    async_to_sync(reading)()
-
-
-def find(directories, keyid=KEYID):
-    async def finding():
-        return directories.find(AGENT, keyid)
-
-    return async_to_sync(finding)()
-
-
-def test_a_directory_is_read_at_its_well_known_address(directories):
-    assert directories.asked == [f"{AGENT}/.well-known/http-message-signatures-directory"]
-    assert find(directories) is not None
-    assert find(directories, "other") is None
-
-
-@pytest.mark.parametrize("failure", [Unreachable("no"), Refused("private"), Reply(500, {}, b"")])
-def test_a_fetch_that_fails_takes_nothing_away(directories, failure):
-    async def fail(url):
-        if isinstance(failure, Exception):
-            raise failure
-        return failure
-
-    directories.fetch = fail
-    read(directories)
-    assert find(directories) is not None
-
-
-def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
-    async def fail(url):
-        raise Unreachable("no")
-
-    made = Directories(fail)
-    read(made)
-    wanted = []
-    monkeypatch.setattr(made, "refresh", wanted.append)
-    assert (find(made), wanted) == (None, [])
-    now = time.monotonic()
-    monkeypatch.setattr(directories_module, "monotonic", lambda: now + 301)
-    assert (find(made), wanted) == (None, [AGENT])
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Reply(301, {"location": "https://elsewhere.example/"}, b""),
-        Reply(200, {"content-type": DIRECTORY}, b" " * (MOST_BYTES + 1)),
-        Reply(200, {"content-type": "text/html"}, published(RAW).body),
-        Reply(200, {"content-type": DIRECTORY}, b"{"),
-        Reply(200, {"content-type": DIRECTORY}, b'{"keys": {}}'),
-        Reply(404, {"content-type": DIRECTORY}, published(RAW).body),
-    ],
-    ids=["a redirect", "64 KiB and more", "another type", "no JSON", "no list", "not there"],
-)
-def test_what_is_no_directory_is_refused(reply):
-    with pytest.raises(ValueError, match=r"."):
-        keys_of(reply)
-
-
-def test_keys_of_other_kinds_are_left_out():
-    body = orjson.dumps({"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "OKP"}]})
-    assert keys_of(Reply(200, {"content-type": DIRECTORY}, body)) == {}
-
-
-def test_a_key_counts_while_it_is_valid(directories):
-    async def answer(url):
-        return published(RAW, exp=time.time() - 1)
-
-    directories.fetch = answer
-    read(directories)
-    assert find(directories) is None
-
-
-@pytest.mark.parametrize(
-    "agent", ["http://a.example", "https://a.example/x", "https://a.example?x", "https://127.0.0.1", "https://[::1]",
-              "https://169.254.169.254", "https://a.example:8443", "https://u@a.example", "signer"],
-)  # fmt: skip
-def test_an_agent_is_a_public_https_origin(agent):
-    with pytest.raises(Refused):
-        origin_of(agent)
-
-
-def test_a_name_that_leads_inside_is_not_fetched():
-    with pytest.raises((Refused, Unreachable)):
-        async_to_sync(fetch)("https://localhost/.well-known/http-message-signatures-directory")

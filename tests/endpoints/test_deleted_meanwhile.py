@@ -3,9 +3,11 @@
 import pytest
 
 from kit.http.errors import NotFound
+from licensing.account_deletion import delete_account
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from tests import factories
+from tests.ways import both_ways
 
 
 def test_content_that_is_deleted_meanwhile_is_not_changed(account) -> None:
@@ -20,3 +22,14 @@ def test_a_policy_that_is_deleted_meanwhile_is_not_changed(account) -> None:
     policy_services.delete_policy(policy)
     with pytest.raises(NotFound):
         policy_services.update_policy(policy, {"name": "Changed"})
+
+
+@both_ways
+def test_the_keys_of_an_account_that_is_deleted_are_refused_at_once(api, account) -> None:
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check).status == 200  # and what that takes is known now
+    delete_account(account)
+    checks = [check, {**check, "requester": "org_new"}, {**check, "dryRun": True}, {**check, "contentId": "cnt_none"}]
+    for reply in [*(api.post("/v1/access/check", one) for one in checks), api.get("/v1/content")]:
+        assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")

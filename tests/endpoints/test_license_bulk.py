@@ -6,8 +6,6 @@ import pytest
 from django.db import connection
 from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from analytics.models import LedgerEntry, RequesterRevenue, TierRevenue
 from kit.http.errors import ValidationFailed
@@ -16,7 +14,6 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from tests import auditlog, factories
 from tests.client import ApiClient
-from tests.examples import examples
 
 NEW = {"requesterId": "org_acme", "licenseType": "commercial"}
 PRICE = {"amount": "12.50", "currency": "EUR"}
@@ -262,56 +259,3 @@ def test_a_price_that_the_ledger_cannot_hold_is_the_fault_of_its_row(api, monkey
     reply = send(api, *({**NEW, "price": price} for price in prices))
     assert (statuses(reply), params(reply)) == ([201, 422, 201], [None, "price.amount", None])
     assert (License.objects.count(), booked()) == (2, 25)
-
-
-ROWS = st.lists(
-    st.fixed_dictionaries(
-        {"startsAt": st.sampled_from(["2026-01-01", "2027-01-01", "1999-01-01"])},
-        optional={
-            "id": st.sampled_from(["first", "second", "revoked"]),  # of the licences that there are
-            "requesterId": st.sampled_from(["org_a", "org_b", ""]),
-            "requesterName": st.sampled_from(["A", "B", None]),
-            "licenseType": st.sampled_from(["commercial", "personal", ""]),
-            "tags": st.sampled_from([[], ["a"], ["a", "b"], None]),
-            "price": st.sampled_from([None, PRICE, {"amount": 1, "currency": "USD"}]),
-            "expiresAt": st.sampled_from([None, "2026-06-01"]),
-        },
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-def what_came_of(rows, kind, monkeypatch):
-    """What an account of its own answers and has, ids and times of writing aside."""
-    account = factories.account()
-    api = ApiClient(factories.key_text(account))
-    held = {}
-    for name, requester in (("first", "org_a"), ("second", "org_b"), ("revoked", "org_b")):
-        held[name] = api.post("/v1/licenses", {**NEW, "requesterId": requester, "startsAt": "2026-02-01"})["id"]
-    api.post(f"/v1/licenses/{held['revoked']}/revoke")
-    known = len(auditlog.entries(account_id=account.pk))
-    monkeypatch.setattr(bulk, "Together", kind)
-    reply = send(api, *({**row, "id": held[row["id"]]} if "id" in row else row for row in rows))
-    names = {id: name for name, id in held.items()}
-    told = [
-        (one["status"], one["error"], one["license"] and names.get(one["license"]["id"], "new"))
-        for one in reply["data"]
-    ]
-    times = {"id", "created", "updated", "revokedAt"}
-    kept = [str({k: v for k, v in one.items() if k not in times}) for one in api.get("/v1/licenses")["data"]]
-    ledger = [str((one["amount"], one["currency"], one["occurredAt"])) for one in api.get("/v1/revenue")["data"]]
-    audited = [(entry.action, str(entry.changes)) for entry in auditlog.entries(account_id=account.pk)[known:]]
-    return told, sorted(kept), sorted(ledger), audited
-
-
-class Alone(bulk.OneByOne):
-    run = bulk.OneByOne.outcomes
-
-
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ROWS)
-def test_together_rows_come_to_what_they_come_to_one_by_one(db, rows):
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        together = what_came_of(rows, bulk.Together, monkeypatch)
-        assert together == what_came_of(rows, Alone, monkeypatch)

@@ -11,7 +11,10 @@ from django.test import Client
 from tests.client import ApiClient
 from tests.clock import Clock
 
-PLACES = ["/", "/docs/"]
+pytestmark = pytest.mark.django_db  # the front page looks for a demo account
+
+PLACES = ["/", "/docs/", "/docs/guides/"]
+BRANDED = [*PLACES, "/docs/guides/quickstart/", "/admin/login/"]
 
 
 @pytest.fixture
@@ -27,16 +30,25 @@ def test_the_front_page_says_what_this_is_and_where_to_go(browser: Client):
     page = browser.get("/")
     html = page.content.decode()
     assert page.headers["Content-Type"].startswith("text/html")
-    assert "<h1>Content Access Licensing API</h1>" in html
+    assert "<h1>Who may use what you publish, on which terms, at what price</h1>" in html
     assert {"/docs/", "/v1/openapi.json", "/admin/", "/readyz"} <= set(links(html))
 
 
-def test_its_curl_line_names_the_address_that_it_was_fetched_from(browser: Client):
-    assert "curl http://localhost/v1/access/check" in browser.get("/", headers={"host": "localhost"}).content.decode()
+@pytest.mark.parametrize("path", BRANDED)
+def test_all_pages_have_one_name_one_mark_and_one_set_of_colours(browser: Client, path: str):
+    html = browser.get(path).content.decode()
+    assert "Content Access Licensing</title>" in " ".join(html.split()).replace(" </title>", "</title>")
+    assert html.count("/static/brand/mark.svg") >= 2  # the icon of the tab, and the mark on the page
+    assert "/static/brand/brand.css" in html
+
+
+def test_no_other_stylesheet_of_the_public_pages_has_colours_of_its_own():
+    for name in ("pages/bar.css", "pages/pages.css", "pages/home.css"):
+        text = Path(finders.find(name) or "").read_text()
+        assert set(re.findall(r"#[0-9a-f]{3,8}\b|oklch\(|rgb\(", text)) <= {"#fff"}
 
 
 @pytest.mark.parametrize("path", PLACES)
-@pytest.mark.django_db
 def test_every_link_of_a_page_leads_somewhere(browser: Client, path: str):
     for link in links(browser.get(path).content.decode()):
         assert browser.get(link).status_code in (200, 302), link
@@ -81,7 +93,6 @@ def test_livez_does_not_ask_the_database(browser: Client, monkeypatch: pytest.Mo
     assert browser.get("/livez").status_code == 200
 
 
-@pytest.mark.django_db
 def test_readyz_says_what_it_stands_on(browser: Client):
     reply = browser.get("/readyz")
     assert reply.status_code == 200
@@ -90,7 +101,6 @@ def test_readyz_says_what_it_stands_on(browser: Client):
     assert reply.json()["checks"]["limits"] in ("redis", "this process")
 
 
-@pytest.mark.django_db
 def test_readyz_is_503_while_the_database_is_gone(browser: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(connection, "cursor", fail)
     reply = browser.get("/readyz")

@@ -202,9 +202,7 @@ def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, cloc
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_decisions_of_one_moment_are_each_counted_once_however_they_are_read(
-    simulate, check, clock, monkeypatch, size
-):
+def test_decisions_of_one_moment_are_each_counted_once(simulate, check, clock, monkeypatch, size):
     for _ in range(6):
         check()
     monkeypatch.setattr(simulation, "CHUNK", size)

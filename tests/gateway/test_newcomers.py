@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -17,11 +19,15 @@ from accounts.models import Account
 from analytics.models import AccessEvent, RuleUsage
 from analytics.recording import recorder
 from analytics.recording.batch import Entry, Outcome
+from analytics.recording.statement import postgresql
+from kit.storage.async_postgres import Session, Sessions
+from kit.storage.microbatch import InThread
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
+from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from licensing.access.lookup import Found, compiled_policies, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.content import services as content_services
 from licensing.content.models import Content
@@ -295,3 +301,51 @@ if connection.vendor == "postgresql":
         writer.join()
         assert order == ["record", "licence"]
         assert account.requester_set.count() == 1
+
+    @pytest.mark.parametrize("naming", [False, True])
+    def test_the_account_is_found_by_its_index_however_many_there_are(account, naming):
+        Account.objects.bulk_create(Account(name=str(number)) for number in range(20_000))
+        parameters = ["[]"] * (4 if naming else 3)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE accounts_account")
+            cursor.execute(
+                f"EXPLAIN {postgresql(charging=False, counting=True, naming=naming, keeping=True)}", parameters
+            )
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "accounts_account_pkey" in plan
+        assert "Seq Scan on" not in plan, plan
+
+    @together
+    def test_a_first_check_takes_no_thread(account, item, ask: Ask, monkeypatch):
+        """On the event loop as it is deployed."""
+        compiled_policies.get([(item.policy_id, 1)])
+        used: list[str] = []
+        made: list[Session] = []
+        in_thread, connect = InThread.__call__, Sessions.connect
+
+        async def noted(self: InThread, items: Any) -> Any:
+            used.append(self.name)
+            return await in_thread(self, items)
+
+        async def connected(self: Sessions) -> Session:
+            made.append(await connect(self))
+            return made[-1]
+
+        monkeypatch.setattr(InThread, "__call__", noted)
+        monkeypatch.setattr(Sessions, "connect", connected)
+
+        async def first_checks() -> list[Any]:
+            gateway = Gateway()
+            answers = []
+            for name in ("org_new", "org_other"):
+                sender = Sender(gateway.callers, ask.authorization, None)
+                asked = check(item, name)
+                answers += await sender.serve(partial(gateway.check, sender, [asked], timezone.now()))
+            for session in made:
+                session.close()
+            return answers
+
+        answers = async_to_sync(first_checks)()
+        assert [answer.rate_remaining for answer in answers] == [99, 99]
+        assert set(used) <= {"uses"}  # once a minute for a key
+        assert names(account) == {"org_new": None, "org_other": None}

@@ -6,10 +6,23 @@ from typing import Any
 
 from django.conf import settings
 
+from accounts.models import Account
 from accounts.webhooks import queue
+from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import Claimed, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import Client
+from tests import factories
+from tests.outbound.receivers import Receiver
+
+
+def endpoint_at(there: Receiver, account: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
+    return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/in?a=b", **fields)
+
+
+def waiting() -> WebhookDelivery:
+    """The one delivery that there is."""
+    return WebhookDelivery.objects.get()
 
 
 def claim(most: int = 100) -> list[Claimed]:

@@ -1,4 +1,4 @@
-"""How events are delivered: what is sent, when it is tried again, and when an endpoint is given up."""
+"""How events are delivered: what is sent, and when it is tried again."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -8,31 +8,16 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.events.models import Event
-from accounts.models import AuditEntry
 from accounts.webhooks import queue, services
-from accounts.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
 from accounts.webhooks.sending import request_of, retry_after
 from tests import factories
 from tests.conventions.test_idempotency import everything_stored
-from tests.outbound.receivers import Receiver, receiver
-from tests.webhooks.delivering import answering, attempts, bodies, claim, deliver, parts
+from tests.outbound.receivers import receiver
+from tests.webhooks.delivering import answering, attempts, claim, deliver, endpoint_at, parts, waiting
 
 SCHEDULE = [0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
-
-
-@pytest.fixture
-def there():
-    with receiver() as made:
-        yield made
-
-
-def endpoint_at(there: Receiver, account, **fields):
-    return factories.endpoint(account, url=f"http://127.0.0.1:{there.port}/in?a=b", **fields)
-
-
-def waiting():
-    return WebhookDelivery.objects.get()
 
 
 # --- What is sent ----------------------------------------------------------------------------------------------------
@@ -209,145 +194,3 @@ def test_a_receiver_that_repeats_its_headers_has_them_kept_nowhere(account):
     assert b"receiver-s3cret" in there.requests[0]
     assert "authorization: [hidden]" in result.reply.lower()
     assert b"receiver-s3cret" not in everything_stored()
-
-
-# --- When it is given up ---------------------------------------------------------------------------------------------
-
-
-def test_410_disables_at_once_and_tells_the_others(api, account, clock):
-    other, _ = factories.endpoint(account, events=["webhook_endpoint.disabled"])
-    with receiver(answering(410)) as there:
-        endpoint, _ = endpoint_at(there, account)
-        factories.content(account)
-        factories.content(account)
-        deliver()
-        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
-        assert (shown["status"], shown["disabledReason"]) == ("disabled", "It answered 410 Gone.")
-        assert WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False).count() == 0
-    [told] = WebhookDelivery.objects.filter(endpoint=other)
-    assert (told.event.type, json.loads(told.event.data)) == ("webhook_endpoint.disabled", shown)
-    assert AuditEntry.objects.get(action="webhook_endpoint.disabled").actor_type == "system"
-
-
-def fail_every(hours, days, account, clock):
-    for _ in range(days * 24 // hours):
-        factories.content(account)
-        queue.settle(attempts(claim()))
-        clock.advance(hours=hours)
-
-
-def test_five_days_of_only_failures_disable(api, account, clock):
-    with receiver(answering(500)) as there:
-        endpoint, _ = endpoint_at(there, account)
-        fail_every(12, 5, account, clock)
-        assert api.get(f"/v1/webhooks/{endpoint.pk}")["status"] == "enabled"
-        fail_every(12, 1, account, clock)
-        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
-        assert (shown["status"], "5 days" in shown["disabledReason"]) == ("disabled", True)
-        assert Event.objects.filter(type="webhook_endpoint.disabled").count() == 1
-        enabled = api.patch(f"/v1/webhooks/{endpoint.pk}", {"status": "enabled"})
-        assert (enabled["disabledReason"], enabled["failingSince"]) == (None, None)
-
-
-def test_one_success_among_failures_begins_the_count_anew(api, account, clock):
-    replies = iter([500] * 4 + [200] + [500] * 40)
-    with receiver(lambda connection, _: connection.sendall(answering(next(replies)))) as there:
-        endpoint, _ = endpoint_at(there, account)
-        for _ in range(12):
-            factories.content(account)
-            queue.settle(attempts(claim(1)))
-            WebhookDelivery.objects.update(due_at=None)
-            clock.advance(hours=12)
-        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
-        assert shown["status"] == "enabled"
-        assert shown["failingSince"] is not None
-
-
-def test_two_failures_far_apart_are_no_five_days_of_failures(api, account, clock, settings):
-    settings.WEBHOOK_RETRY_SCHEDULE = [0]
-    with receiver(answering(500)) as there:
-        endpoint, _ = endpoint_at(there, account)
-        for _ in range(2):
-            factories.content(account)
-            deliver()
-            clock.advance(days=6)
-        assert api.get(f"/v1/webhooks/{endpoint.pk}")["status"] == "enabled"
-
-
-@pytest.mark.parametrize("status", [500, 410])
-def test_a_failed_ping_or_redelivery_is_one_attempt_and_says_nothing_of_the_endpoint(api, account, clock, status):
-    with receiver(answering(status)) as there:
-        endpoint, _ = endpoint_at(there, account)
-        services.ping(endpoint)
-        deliver()
-        clock.advance(days=1)
-        assert deliver() == []
-        shown = api.get(f"/v1/webhooks/{endpoint.pk}").body
-        assert (shown["status"], shown["failingSince"]) == ("enabled", None)
-
-
-# --- Claims ----------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_claimed_is_nobody_elses_until_its_lease_is_over(account, there, clock):
-    endpoint_at(there, account)
-    factories.content(account)
-    [first] = claim()
-    assert claim() == []
-    clock.advance(seconds=31)
-    [second] = claim()
-    assert second.pk == first.pk
-    queue.settle(attempts([first]))  # too late: it is another one's now
-    assert waiting().state == DeliveryState.WAITING
-    queue.settle(attempts([second]))
-    assert (waiting().state, waiting().attempts) == (DeliveryState.DELIVERED, 1)
-
-
-def test_a_claim_takes_no_more_than_there_are_places(account, there):
-    endpoint, _ = endpoint_at(there, account)
-    quiet, _ = endpoint_at(there, account)
-    for _ in range(5):
-        factories.content(account)
-    claimed = queue.claim({endpoint.pk: 2, quiet.pk: 0}, 16, 100)
-    assert [one.endpoint.pk for one in claimed] == [endpoint.pk] * 2
-    assert len(queue.claim({quiet.pk: 0}, 16, 100)) == 3
-    assert len(queue.claim({}, 16, 4)) == 4
-
-
-def test_an_endpoint_deleted_during_an_attempt_leaves_nothing(account, there):
-    endpoint, _ = endpoint_at(there, account)
-    factories.content(account)
-    claimed = claim()
-    services.delete_endpoint(endpoint)
-    queue.settle(attempts(claimed))
-    assert not WebhookDelivery.objects.exists()
-
-
-def test_an_endpoint_disabled_during_an_attempt_is_not_tried_again(account, clock):
-    with receiver(answering(500)) as there:
-        endpoint, _ = endpoint_at(there, account)
-        factories.content(account)
-        claimed = claim()
-        services.update_endpoint(endpoint, {"status": "disabled"})
-        queue.settle(attempts(claimed))
-        clock.advance(days=1)
-        assert claim() == []
-
-
-def test_a_changed_pepper_is_a_failure_that_names_it(api, account, there, settings):
-    endpoint_at(there, account)
-    factories.content(account)
-    settings.API_KEY_PEPPER = b"another"
-    [result] = deliver()
-    assert "secret" in result.error
-    assert there.connections == 0
-
-
-def test_each_event_is_sent_to_each_endpoint_once(account, there):
-    endpoint_at(there, account)
-    endpoint_at(there, account)
-    items = {factories.content(account).pk for _ in range(3)}
-    deliver()
-    sent = [body["data"]["id"] for body in bodies(there.requests)]
-    assert sorted(sent) == sorted([*items, *items])
-    assert WebhookEndpoint.objects.filter(failing_since=None).count() == 2

@@ -12,7 +12,7 @@ from accounts.events.types import TYPES
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from licensing.content.bulk import change_items
 from tests import factories
-from tests.conventions.test_filters import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
 
 
 @pytest.fixture

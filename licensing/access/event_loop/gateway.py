@@ -45,7 +45,7 @@ from licensing.access.event_loop.numbers import AsyncNumbers, Numbers
 from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
 from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
-from licensing.access.lookup import Found, Wanted
+from licensing.access.lookup import GONE, Found, Wanted
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.access.subjects import RequesterSnapshot
 
@@ -217,7 +217,7 @@ class Gateway:
     async def name(self, account_id: str, checks: Sequence[Check], found: Found, in_record: bool) -> Found:
         """Who is new or has a new name, as the record is to write them, or if it could not, as a thread has."""
         named = unwritten(checks, found)
-        if not named:
+        if not named or found.epoch == GONE:
             return found
         if in_record:
             return numbered(found, named, await self.numbers.take(unnumbered(named)))

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 
 from kit.commands import ServiceCommand
 from licensing.edge.crawlers import current_table
-from licensing.edge.published_addresses import keep, made_on, parse_published
+from licensing.edge.verification.published_addresses import keep, made_on, parse_published
 
 
 class Command(ServiceCommand):

@@ -12,7 +12,7 @@
     const list = Object.assign(document.createElement("ul"), { id: `${field.id}_suggestions`, hidden: true });
     list.className = "suggestions";
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", `Suggestions: ${label}`);
+    list.setAttribute("aria-label", "Suggestions");
     const around = document.createElement("div");
     around.className = "suggesting";
     box.before(around);

@@ -9,13 +9,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.views import ChangeList
 
-from operators.base.paging import BoundedPaginator
+from operators.base.lists.paging import BoundedPaginator
 
 
 class BoundedChangeList(ChangeList):
     """Says "so many of all" only where something was searched for or filtered, and sorts no more than can be counted.
 
-    Few columns have an index to sort by, and what is paged through is bounded: see operators.base.paging.
+    Few columns have an index to sort by, and what is paged through is bounded: see operators.base.lists.paging.
     """
 
     too_many_to_sort = False

@@ -20,8 +20,8 @@ from accounts.limits.windows import DAY, Consume, Window
 from kit.outbound.destinations import Refused
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
-from licensing.edge.directories import Directories, origin_of
 from licensing.edge.original import Original
+from licensing.edge.verification.directories import Directories, origin_of
 
 TAG = "web-bot-auth"
 AGENT, INPUT, SIGNATURE = b"signature-agent", b"signature-input", b"signature"

@@ -1,0 +1,1 @@
+"""What an API key may be given, and what becomes of it."""

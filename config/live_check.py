@@ -1,0 +1,95 @@
+"""The front page's live check: what a requester of the demo would be answered, of a few prepared ones. A dry run.
+
+It is of the demo account alone, and takes no key: nothing that the address says is looked up but the names in
+licensing.demo.story. How often somebody may ask is bounded as for every page (PAGES_PER_MINUTE).
+"""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils import timezone
+
+from accounts.models import Account
+from kit.http.errors import ApiError
+from licensing.access.bodies import parse_check
+from licensing.access.checks import check_access
+from licensing.access.in_words import DecisionInWords, in_words, revision_of
+from licensing.demo.story import CUSTOMERS, SHOWN_CUSTOMERS, SHOWN_ITEMS, read_items
+from licensing.policies.models import PolicyRevision
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the requesters or items to choose from."""
+
+    id: str
+    name: str
+    note: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCheck:
+    """What was chosen from, and what came of it: an answer, or the problem in its place."""
+
+    requesters: Sequence[Choice]
+    items: Sequence[Choice]
+    curl: str
+    answer: DecisionInWords | None
+    policy: PolicyRevision | None
+    problem: str
+
+
+def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
+    """The check that the address asks for, or the first one; None where there is no demo account.
+
+    `base` is the address of the service, for the curl line.
+    """
+    account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
+    if account is None:
+        return None
+    requester, item = chosen(asked.get("requester", ""), SHOWN_CUSTOMERS), chosen(asked.get("item", ""), SHOWN_ITEMS)
+    body = {"externalId": item, "requester": as_sent(requester), "explain": True, "dryRun": True}
+    [found] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
+    answer, problem = (None, found.message) if isinstance(found, ApiError) else (found, "")
+    revision = revision_of(answer) if answer is not None else None
+    return LiveCheck(
+        requesters=offered(SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in CUSTOMERS}, requester),
+        items=offered(SHOWN_ITEMS, titles(), item),
+        curl=curl_line(body, base),
+        answer=in_words(answer, revision.rules if revision else []) if answer is not None else None,
+        policy=revision,
+        problem=problem,
+    )
+
+
+def chosen(asked: str, notes: Mapping[str, str]) -> str:
+    return asked if asked in notes else next(iter(notes))
+
+
+def offered(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:
+    return [Choice(one, names[one], note, one == chosen) for one, note in notes.items()]
+
+
+@cache
+def titles() -> dict[str, str]:
+    return {item["externalId"]: item["title"] for item in read_items()}
+
+
+def as_sent(requester_id: str) -> str | dict[str, object]:
+    """The requester as the demo's own site names it."""
+    customer = next(one for one in CUSTOMERS if one.id == requester_id)
+    if customer.vouched is None:
+        return customer.id
+    return {"id": customer.id, "licenseType": customer.vouched, "hasValidLicense": True}
+
+
+def curl_line(body: Mapping[str, object], base: str) -> str:
+    return (
+        f"curl -s {shlex.quote(f'{base}/v1/access/check')} \\\n"
+        '  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n'
+        f"  -d {shlex.quote(json.dumps(body))}"
+    )

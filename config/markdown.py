@@ -1,0 +1,46 @@
+"""The project's own Markdown as HTML: the guides of docs/guides/, and the story of the README."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+ROOT = Path(settings.BASE_DIR)
+GUIDES = ROOT / "docs" / "guides"
+NAMES = ("quickstart", "pages", "errors", "retries", "clients", "versioning")  # in the order of reading
+STORY = "## The story in thirteen lines\n"
+README_BASE = "http://127.0.0.1:8000"  # of the service, in the README
+
+
+@cache
+def guide(name: str) -> tuple[str, SafeString]:
+    """The title and the HTML of a guide."""
+    text = (GUIDES / f"{name}.md").read_text()
+    html = re.sub(r'href="([a-z]+)\.md(#[a-z-]+)?"', r'href="/docs/guides/\1/\2"', rendered(text))
+    return text.partition("\n")[0].removeprefix("# "), mark_safe(html)  # noqa: S308 - as rendered()
+
+
+def titles() -> list[tuple[str, str]]:
+    """The guides by name, each with its title."""
+    return [(name, guide(name)[0]) for name in NAMES]
+
+
+def story(base: str) -> SafeString:
+    """The README's story as HTML, of a service at the address `base`."""
+    return mark_safe(readme_story().replace(README_BASE, escape(base)))  # noqa: S308 - as rendered()
+
+
+@cache
+def readme_story() -> str:
+    _, _, rest = (ROOT / "README.md").read_text().partition(STORY)
+    return rendered(rest.partition("\n## ")[0])
+
+
+def rendered(text: str) -> str:
+    """The Markdown is the project's own: it may be trusted. What scrolls can be reached by keyboard."""
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    return re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', html)

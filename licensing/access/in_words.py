@@ -1,0 +1,76 @@
+"""A decision in words: its reason, what it costs, and its trace with the rules as sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from kit.values.amounts import from_millionths
+from kit.values.currencies import in_full
+from licensing.access.answers import Answer
+from licensing.access.rendering import present
+from licensing.policies.decision import Reason
+from licensing.policies.in_words import Rule, describe
+from licensing.policies.models import PolicyRevision
+
+
+class Failed(TypedDict):
+    condition: str
+    wanted: object
+    saw: object
+
+
+class Step(TypedDict):
+    """What is read of a rule of the trace (licensing.policies.decision.trace)."""
+
+    decisive: bool
+    matched: bool
+    failed: Failed | None
+
+
+class DecisionInWords(TypedDict):
+    decision: Mapping[str, object]  # the decision object of the API
+    reason: str  # of a denial
+    charge: str  # what it would cost; empty if nothing
+    steps: list[dict[str, object]]  # of its trace, each with its rule as `told` and what came of it as `outcome`
+
+
+def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:
+    """The decision by these rules."""
+    shown = present(answer, explain=True)
+    reason = answer.decision.observed or answer.decision.reason
+    price = answer.decision.price
+    return {
+        "decision": shown,
+        "reason": Reason(reason).words if reason else "",
+        "charge": in_full(from_millionths(price[0]), price[1]) if price else "",
+        "steps": [
+            {**step, "told": describe(rules[step["index"]]), "outcome": outcome(step)} for step in shown["trace"]
+        ],
+    }
+
+
+def revision_of(answer: Answer) -> PolicyRevision | None:
+    """The version of the policy by which it was decided, with the policy; None without one, and for a draft."""
+    compiled = answer.policy
+    if compiled is None or compiled.version is None:
+        return None
+    rows = PolicyRevision.objects.select_related("policy")
+    return rows.get(policy_id=compiled.id, version=compiled.version)
+
+
+def outcome(step: Step) -> str:
+    """What came of a rule of the trace."""
+    failed = step["failed"]
+    if failed is None:
+        return "Decides." if step["decisive"] else "Matches too, after the one that decides."
+    wanted, saw = value_in_words(failed["wanted"]), value_in_words(failed["saw"])
+    if step["decisive"]:
+        return f"Decides. It grants {saw}, not {wanted}."
+    return f"Does not match: {failed['condition']} wants {wanted}, saw {saw}."
+
+
+def value_in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value) or "nothing"
+    return "nothing" if value is None else str(value)

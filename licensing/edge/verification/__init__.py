@@ -1,0 +1,1 @@
+"""How a crawler proves who it is: by a signature, or by its address."""

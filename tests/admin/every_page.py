@@ -1,0 +1,80 @@
+"""Every page of the admin, found by the addresses that the site has: a new one is among them by itself."""
+
+from collections.abc import Iterator
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.db.models import Model
+from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
+
+# Of addresses that show no page by themselves.
+DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
+FILES = (
+    *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
+    *("analytics_statement_export_items", "analytics_statement_export_lines"),
+)
+LEAD_ELSEWHERE = (
+    *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
+    *("licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account"),
+    *(f"licensing_license_{action}" for action in ("refund", "adjust")),
+    *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
+    "logout",
+)
+# Of something that was begun before: a form that was never saved, a file that was brought, a change under way.
+UNDER_WAY = (
+    *("licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows"),
+    *("licensing_content_bulk", "accounts_apikey_seen"),
+)
+NO_PAGES = frozenset({*DATA, *FILES, *LEAD_ELSEWHERE, *UNDER_WAY})
+# Written by nobody.
+WRITTEN_BY_NOBODY = ("accounts_auditentry", "analytics_accessevent", "analytics_statement", "licensing_requester")
+REFUSED = frozenset(f"{model}_{page}" for model in WRITTEN_BY_NOBODY for page in ("add", "history"))
+
+
+def patterns() -> Iterator[URLPattern]:
+    """All named ones of the site."""
+    for pattern in admin.site.get_urls():
+        nested = pattern.url_patterns if isinstance(pattern, URLResolver) else [pattern]
+        yield from (one for one in nested if isinstance(one, URLPattern) and one.name)
+
+
+def names_of_pages() -> set[str]:
+    """Of all views that show a page; but roles nothing is deleted by Django's own."""
+    names = {str(pattern.name) for pattern in patterns()}
+    deletions = {name for name in names if name.endswith("_delete") and name != "auth_group_delete"}
+    return names - NO_PAGES - REFUSED - deletions
+
+
+def models() -> dict[str, type[Model]]:
+    """What the site shows, by the beginning of the names of its views."""
+    return {f"{model._meta.app_label}_{model._meta.model_name}_": model for model in admin.site._registry}
+
+
+def model_of(name: str) -> type[Model] | None:
+    return next((model for start, model in models().items() if name.startswith(start)), None)
+
+
+def newest_of(model: type[Model]) -> str | None:
+    """The id of the newest object that has a page."""
+    rows = model._default_manager.all()
+    if any(field.name == "deleted_at" for field in model._meta.fields):
+        rows = rows.filter(deleted_at=None)
+    found = rows.order_by("-pk").values_list("pk", flat=True).first()
+    return None if found is None else str(found)
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """Every page's name and address; those of one object are the newest one's. Left out: of what there is none of."""
+    wanted = names_of_pages()
+    for name in sorted(wanted):
+        try:
+            yield name, reverse(f"admin:{name}")
+            continue
+        except NoReverseMatch:
+            model = model_of(name)
+        newest = newest_of(model) if model is not None else None
+        if newest is not None:
+            try:
+                yield name, reverse(f"admin:{name}", args=[quote(newest)])
+            except NoReverseMatch:
+                continue  # it names more than an object

@@ -1,0 +1,53 @@
+"""Forms are in groups with headings, each begun by a field."""
+
+import re
+
+import pytest
+from django.contrib import admin as django_admin
+from django.urls import reverse
+
+from accounts.models import ApiKey
+from operators.base.links import change_url
+from operators.base.model_admin import ScopedAdmin
+from operators.staff.services import create_operator
+from tests import factories
+
+GROUPED = [shown for shown in django_admin.site._registry.values() if isinstance(shown, ScopedAdmin) and shown.groups]
+
+
+def headings(client, address):
+    html = client.get(address).content.decode()
+    return [" ".join(text.split()) for text in re.findall(r"<fieldset.*?<h2[^>]*>(.*?)<", html, re.DOTALL)]
+
+
+def test_a_form_has_its_groups_in_the_order_of_its_fields(admin):
+    assert headings(admin, reverse("admin:accounts_apikey_add")) == ["What it may do", "From where, and until when"]
+
+
+def test_so_has_a_page_that_cannot_be_changed(sign_in, account):
+    key, _ = factories.api_key(account)
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert headings(viewer, change_url(key)) == [
+        "From where, and until when",
+        "The key",
+        "What it may do",
+        "Since",
+    ]
+
+
+def test_a_group_without_fields_has_no_heading(rf, staff):
+    shown = django_admin.site._registry[ApiKey]
+    request = rf.get("/")
+    request.user = staff("accounts.view_apikey")
+    assert all(options["fields"] for _, options in shown.get_fieldsets(request))
+
+
+@pytest.mark.parametrize("shown", GROUPED, ids=lambda shown: shown.opts.model_name)
+def test_every_group_begins_with_a_field_that_some_form_of_it_has(rf, staff, shown):
+    request = rf.get("/")
+    request.user = staff(is_superuser=True)
+    fields = set(shown.readonly_fields) | set(shown.fields or ())
+    for given in (shown.fieldsets, getattr(shown, "add_fieldsets", ())):
+        fields |= {field for _, options in given or () for field in options["fields"]}
+    in_words = {"may", "addresses", "mode"}
+    assert set(shown.groups) <= fields | in_words

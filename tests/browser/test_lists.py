@@ -1,0 +1,94 @@
+"""Every list on a phone: two lines for each row, nothing wider than the screen, rows that can be chosen and opened."""
+
+import re
+
+import pytest
+
+from tests.admin.every_page import names_of_pages
+from tests.browser.conftest import PHONE
+
+LISTS = sorted(name.removesuffix("_changelist") for name in names_of_pages() if name.endswith("_changelist"))
+MOST = 72  # pixels of two lines with their padding
+
+
+@pytest.fixture(scope="package")
+def something_of_everything(deployment, operator):
+    """The demo, and what it has none of."""
+    made = deployment.manage("seed_demo", "--beside", "--days", "20")
+    deployment.manage("create_operator", "a-colleague-with-a-rather-long-name", "--role", "viewer", "--all-accounts")
+    with deployment.client(made["key"]) as api:
+        assert api.post("/v1/sites", json={"host": "lists.example", "mode": "observe"}).status_code == 201
+        url = "https://hooks.example/a-rather-long-path-to-what-hears-of-all-that-happens/in"
+        assert api.post("/v1/webhooks", json={"url": url}).status_code == 201
+        assert api.post("/v1/license-clients", json={"requesterId": "org_fenwick"}).status_code == 201
+        title = "A title that is far too long for one line of a small screen, and goes on after that"
+        assert api.post("/v1/content", json={"title": title, "externalId": "long"}).status_code == 201
+    return made
+
+
+@pytest.fixture
+def phone(open_page, signed_in_state, something_of_everything):
+    return open_page("/admin/?account=", storage_state=signed_in_state, viewport=PHONE)
+
+
+def path_of(name):
+    app, model = name.split("_")
+    return f"/admin/{app}/{model}/"
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_on_a_phone_has_rows_of_two_lines(phone, name):
+    phone.goto(path_of(name))
+    rows = phone.locator("#result_list tbody tr")
+    rows.first.wait_for()
+    assert phone.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    heights = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+    assert max(heights) <= MOST
+    lines = rows.evaluate_all(
+        """rows => rows.map(row => new Set([...row.querySelectorAll('.row-name, .row-fact')]
+             .map(cell => Math.round(cell.getBoundingClientRect().bottom / 12))).size)"""
+    )
+    assert max(lines) <= 2
+    beyond = rows.evaluate_all(
+        "(rows, width) => rows.flatMap(row => [...row.querySelectorAll('.row-name, .row-fact')])"
+        ".filter(cell => cell.getBoundingClientRect().right > width).length",
+        PHONE["width"],
+    )
+    assert beyond == 0
+
+
+def test_a_touch_anywhere_on_a_row_opens_its_page(phone):
+    phone.goto(path_of("analytics_accessevent"))
+    row = phone.locator("#result_list tbody tr").first
+    when = row.locator(".row-link").inner_text()
+    box = row.bounding_box()
+    phone.mouse.click(box["x"] + box["width"] - 12, box["y"] + 12)
+    phone.wait_for_url("**/change/**")
+    phone.get_by_text(when).first.wait_for()
+
+
+def test_rows_are_chosen_and_changed_on_a_phone(phone):
+    phone.goto(f"{path_of('licensing_content')}?q=long")
+    phone.get_by_label("Select A title that is far too long").check()
+    bar = phone.locator("#changelist-actions")
+    bar.wait_for()
+    bar.get_by_text(re.compile(r"1 of \d+ selected")).wait_for()
+    assert bar.bounding_box()["width"] <= PHONE["width"]
+    bar.locator("select[name=action]").select_option(index=1)
+    bar.get_by_role("button", name="Run").click()
+    phone.get_by_text("A title that is far too long").or_(phone.get_by_text("1 item")).first.wait_for()
+    assert phone.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def test_all_rows_are_chosen_at_once(phone):
+    phone.goto(path_of("licensing_content"))
+    phone.get_by_label("Select all rows of this page").check()
+    checked = phone.locator("#result_list tbody input:checked").count()
+    assert checked == phone.locator("#result_list tbody tr").count() > 1
+
+
+def test_a_row_is_opened_by_keyboard(phone):
+    phone.goto(path_of("licensing_policy"))
+    phone.locator(".row-link").first.focus()
+    phone.keyboard.press("Enter")
+    phone.wait_for_url("**/change/**")

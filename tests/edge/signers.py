@@ -1,0 +1,82 @@
+"""Visitors who sign their requests, and the directory in which their key is published."""
+
+import time
+from types import SimpleNamespace
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from http_message_signatures import HTTPMessageSigner, HTTPSignatureKeyResolver, algorithms
+
+from kit.outbound.client import Reply
+from licensing.access.key_pairs import encoded
+from licensing.edge.verification.directories import Directories, thumbprint
+
+AGENT = "https://signer.example"
+DIRECTORY = "application/http-message-signatures-directory+json"
+
+private = Ed25519PrivateKey.generate()
+RAW = private.public_key().public_bytes_raw()
+KEYID = thumbprint(RAW)
+
+
+class OwnKey(HTTPSignatureKeyResolver):
+    def __init__(self, private):
+        self.private = private
+
+    def resolve_private_key(self, key_id):
+        return self.private
+
+    def resolve_public_key(self, key_id):
+        raise NotImplementedError
+
+
+def published(*raws, **further):
+    keys = [{"kty": "OKP", "crv": "Ed25519", "x": encoded(raw), **further} for raw in raws]
+    return Reply(200, {"content-type": DIRECTORY}, orjson.dumps({"keys": keys}))
+
+
+def signed(
+    *, agent=f'sig1="{AGENT}"', component='"signature-agent";key="sig1"', covered=(), key=private, life=300, age=0,
+    tag="web-bot-auth", nonce=None, url="https://pub.example/premium/a", method="GET", **headers,
+):  # fmt: skip
+    """The headers of a signed request."""
+    message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent, **headers})
+    created = time.time() - age
+    moments = [SimpleNamespace(timestamp=lambda at=at: at) for at in (created, created + life)]
+    HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=OwnKey(key)).sign(
+        message,
+        key_id=KEYID,
+        created=moments[0],
+        expires=moments[1] if life else None,
+        label="sig1",
+        tag=tag,
+        nonce=nonce,
+        include_alg=False,
+        covered_component_ids=tuple(filter(None, ('"@authority"', component, *covered))),
+    )
+    return {name.replace("-", "_"): value for name, value in message.headers.items()}
+
+
+def read(directories, origin=AGENT):
+    async def reading():
+        directories.refresh(origin)
+        await directories.fetching[origin]
+
+    async_to_sync(reading)()
+
+
+@pytest.fixture
+def directories():
+    """Those that are known: of AGENT, with its key."""
+    asked = []
+
+    async def answer(url):
+        asked.append(url)
+        return published(RAW)
+
+    made = Directories(answer)
+    read(made)
+    made.asked = asked
+    return made

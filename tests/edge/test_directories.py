@@ -1,0 +1,97 @@
+"""Directories of the keys by which visitors sign."""
+
+import time
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync
+
+from kit.outbound.client import Reply, Unreachable
+from kit.outbound.destinations import Refused
+from licensing.edge.verification import directories as directories_module
+from licensing.edge.verification.directories import MOST_BYTES, Directories, fetch, keys_of, origin_of
+from tests.edge.signers import AGENT, DIRECTORY, KEYID, RAW, published, read
+
+
+def find(directories, keyid=KEYID):
+    async def finding():
+        return directories.find(AGENT, keyid)
+
+    return async_to_sync(finding)()
+
+
+def test_a_directory_is_read_at_its_well_known_address(directories):
+    assert directories.asked == [f"{AGENT}/.well-known/http-message-signatures-directory"]
+    assert find(directories) is not None
+    assert find(directories, "other") is None
+
+
+@pytest.mark.parametrize("failure", [Unreachable("no"), Refused("private"), Reply(500, {}, b"")])
+def test_a_fetch_that_fails_takes_nothing_away(directories, failure):
+    async def fail(url):
+        if isinstance(failure, Exception):
+            raise failure
+        return failure
+
+    directories.fetch = fail
+    read(directories)
+    assert find(directories) is not None
+
+
+def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
+    async def fail(url):
+        raise Unreachable("no")
+
+    made = Directories(fail)
+    read(made)
+    wanted = []
+    monkeypatch.setattr(made, "refresh", wanted.append)
+    assert (find(made), wanted) == (None, [])
+    now = time.monotonic()
+    monkeypatch.setattr(directories_module, "monotonic", lambda: now + 301)
+    assert (find(made), wanted) == (None, [AGENT])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(301, {"location": "https://elsewhere.example/"}, b""),
+        Reply(200, {"content-type": DIRECTORY}, b" " * (MOST_BYTES + 1)),
+        Reply(200, {"content-type": "text/html"}, published(RAW).body),
+        Reply(200, {"content-type": DIRECTORY}, b"{"),
+        Reply(200, {"content-type": DIRECTORY}, b'{"keys": {}}'),
+        Reply(404, {"content-type": DIRECTORY}, published(RAW).body),
+    ],
+    ids=["a redirect", "64 KiB and more", "another type", "no JSON", "no list", "not there"],
+)
+def test_what_is_no_directory_is_refused(reply):
+    with pytest.raises(ValueError, match=r"."):
+        keys_of(reply)
+
+
+def test_keys_of_other_kinds_are_left_out():
+    body = orjson.dumps({"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "OKP"}]})
+    assert keys_of(Reply(200, {"content-type": DIRECTORY}, body)) == {}
+
+
+def test_a_key_counts_while_it_is_valid(directories):
+    async def answer(url):
+        return published(RAW, exp=time.time() - 1)
+
+    directories.fetch = answer
+    read(directories)
+    assert find(directories) is None
+
+
+@pytest.mark.parametrize(
+    "agent", ["http://a.example", "https://a.example/x", "https://a.example?x", "https://127.0.0.1", "https://[::1]",
+              "https://169.254.169.254", "https://a.example:8443", "https://u@a.example", "signer"],
+)  # fmt: skip
+def test_an_agent_is_a_public_https_origin(agent):
+    with pytest.raises(Refused):
+        origin_of(agent)
+
+
+def test_a_name_that_leads_inside_is_not_fetched():
+    with pytest.raises((Refused, Unreachable)):
+        async_to_sync(fetch)("https://localhost/.well-known/http-message-signatures-directory")

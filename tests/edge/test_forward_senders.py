@@ -1,0 +1,96 @@
+"""Who may ask for a proxy, and what of its headers is believed."""
+
+import pytest
+
+from analytics.models import AccessEvent
+from tests import factories
+from tests.edge.asking import LICENSED, READERS
+
+
+def test_the_edge_needs_its_key(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", x_licensing_key=None)
+    assert (reply.status, reply.error["code"]) == (401, "missing_api_key")
+    assert ask("/premium/a", x_licensing_key="svc_sk_nope").error["code"] == "invalid_api_key"
+
+
+def test_every_answer_links_to_the_terms(ask, account, site):
+    site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
+    link = '<https://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
+    powerless = factories.key_text(account, permissions=["content:read"])
+    replies = [
+        ask("/premium/a"), ask("/premium/a"), ask("/robots.txt"), ask("/elsewhere"),
+        ask("/premium/a", x_licensing_key=None), ask("/premium/a", x_licensing_key=powerless),
+        ask("/premium/a", authorization="License nope"), ask("/premium/a", crawler_max_price="much"),
+        ask("/premium/a", path="/v1/access/forward?deny=403", x_licensing_key="svc_sk_nope"),
+    ]  # fmt: skip
+    assert [reply.status for reply in replies] == [200, 429, 200, 200, 401, 403, 401, 400, 403]
+    assert [reply.headers.get("Link") for reply in replies] == [link] * 9
+
+
+def test_the_edges_key_needs_the_permission_of_checks(ask, account, site):
+    site(READERS)
+    reply = ask("/premium/a", x_licensing_key=factories.key_text(account, permissions=["content:read"]))
+    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+
+
+def test_the_allowlist_of_the_edges_key_is_about_the_proxy(ask, account, site):
+    site(READERS)
+    assert ask("/premium/a", x_licensing_key=factories.key_text(account, allowed_ips=["10.0.0.1/32"])).status == 200
+    reply = ask("/premium/a", x_licensing_key=factories.key_text(account, allowed_ips=["203.0.113.9/32"]))
+    assert reply.error["code"] == "ip_not_allowed"
+
+
+def test_every_question_counts_against_the_plan(ask, site):
+    site(READERS)
+    first, second = ask("/premium/a"), ask("/robots.txt")
+    assert int(first.headers["X-RateLimit-Remaining"]) - int(second.headers["X-RateLimit-Remaining"]) == 1
+
+
+def test_forwarding_headers_from_elsewhere_are_not_believed(ask, account, site):
+    site(factories.DENY_ALL)
+    reply = ask("/about", peer="203.0.113.50")
+    assert (reply.status, reply.error["param"]) == (400, "X-Forwarded-Uri")
+    assert not AccessEvent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"x_forwarded_uri": None}, {"x_forwarded_uri": ""}, {"x_forwarded_uri": "about"}, {"x_forwarded_host": "a b"},
+     {"x_forwarded_uri": ["/premium/a", "/about"]}, {"x_forwarded_host": "pub.example, other.example"},
+     {"x_forwarded_uri": "/" + "a" * 9_000}],
+)  # fmt: skip
+def test_a_page_that_is_not_told_clearly_is_no_page(ask, site, headers):
+    site(factories.DENY_ALL)
+    assert ask("/premium/a", **headers).status == 400
+
+
+def test_ingress_nginx_tells_the_whole_url(ask, site):
+    site(factories.DENY_ALL)
+    told_by = {"x_forwarded_uri": None, "x_forwarded_host": None}
+    assert ask("", x_original_url="https://pub.example/premium/a?b=c", **told_by).status == 402
+    assert ask("/premium/a", x_original_url="https://pub.example/about").status == 402
+
+
+def test_headers_that_only_we_send_have_no_effect(ask, site):
+    site(factories.DENY_ALL)
+    forged = {"x_access_decision": "allow", "x_access_requester": "crawler:gptbot", "x_access_would": "allow"}
+    assert ask("/premium/a", **forged).status == 402
+
+
+@pytest.mark.parametrize("query", ["token=x", "access_token={key}", "key={key}", "X-Licensing-Key={key}", "deny=200"])
+def test_tokens_in_the_query_have_no_effect(ask, account, site, query):
+    site(LICENSED, factories.DENY_ALL)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk)
+    asked = query.format(key=text)
+    reply = ask(f"/premium/a?{asked}", path=f"/v1/access/forward?{asked}")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (402, "anonymous")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"])
+def test_any_method_is_answered(ask, site, method):
+    site(factories.DENY_ALL)
+    reply = ask("/premium/a", method=method)
+    assert reply.status == 402
+    assert bool(reply.content) is (method != "HEAD")

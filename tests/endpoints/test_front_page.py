@@ -1,0 +1,196 @@
+"""The front page: a live check on the demo account, the README's story, and where to go on."""
+
+import re
+import shlex
+from html import unescape
+
+import orjson
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Account, ApiKey, AuditEntry
+from accounts.services import suspend_account
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.content.models import Content
+from licensing.demo.account import seed_demo
+from licensing.demo.story import SHOWN_CUSTOMERS, SHOWN_ITEMS
+from licensing.requesters.models import Requester
+from tests import factories
+from tests.client import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+WRITTEN = (AccessEvent, LedgerEntry, Requester, AuditEntry)
+
+
+@pytest.fixture(scope="module")
+def demo(for_the_module):
+    with for_the_module():
+        return seed_demo(timezone.now(), days=30)
+
+
+def front(**asked: str) -> str:
+    """The text of the page."""
+    reply = Client().get("/", asked)
+    assert reply.status_code == 200
+    return unescape(reply.content.decode())
+
+
+def answer(**asked: str) -> str:
+    """The part of the page with the answer, in single spaces and without tags."""
+    html = front(**asked)
+    part = html[html.index('id="answer"') : html.index('id="story"')]
+    return " ".join(re.sub(r"<[^>]+>", " ", part).split())
+
+
+def curl(html: str) -> list[str]:
+    [line] = re.findall(r"<code>(curl -s .*?)</code>", html, re.DOTALL)
+    return shlex.split(line)
+
+
+def test_a_check_of_the_demo_stands_there_at_once_with_its_charge_and_its_trace(demo):
+    told = answer()
+    assert "Allowed" in told
+    assert "Charge 0.35 GBP" in told
+    assert "Licence commercial, issued by the service" in told
+    assert "Does not match: licenseType wants enterprise, saw commercial. Allow if" in told
+    assert "Decides. Allow if" in told
+
+
+def test_another_choice_is_denied_with_its_reason_and_message(demo):
+    told = answer(requester="reader_0417", item="herring-quota")
+    assert "Denied: no_license" in told
+    assert "The requester had no valid licence" in told
+    assert "A licence is required." in told
+    assert "Charge nothing" in told
+
+
+@pytest.mark.parametrize("item", SHOWN_ITEMS)
+@pytest.mark.parametrize("requester", SHOWN_CUSTOMERS)
+def test_every_choice_is_answered(demo, requester, item):
+    html = front(requester=requester, item=item)
+    assert f'value="{requester}" checked' in html
+    assert f'value="{item}" checked' in html
+    assert "No answer" not in html
+
+
+def test_the_choices_differ_in_what_comes_of_them(demo):
+    told = {answer(requester=one, item=other)[36:70] for one in SHOWN_CUSTOMERS for other in SHOWN_ITEMS}
+    assert len(told) >= 5
+
+
+def test_the_curl_line_is_the_same_check_and_gets_the_same_answer(demo):
+    for requester in SHOWN_CUSTOMERS:
+        html = front(requester=requester)
+        words = curl(html)
+        assert words[2] == "http://testserver/v1/access/check"
+        assert "Authorization: Bearer $KEY" in words
+        reply = ApiClient(demo.secret_key).post("/v1/access/check", orjson.loads(words[-1]))
+        assert reply["dryRun"] is True
+        assert ("Allowed" in answer(requester=requester)) is reply["allowed"]
+
+
+def test_a_check_leaves_nothing_behind(demo):
+    before = [model.objects.count() for model in WRITTEN]
+    for requester in SHOWN_CUSTOMERS:
+        front(requester=requester)
+    assert [model.objects.count() for model in WRITTEN] == before
+
+
+def test_the_page_has_no_key(demo):
+    html = front()
+    assert demo.secret_key not in html
+    assert demo.public_key not in html
+    assert not [key.prefix for key in ApiKey.objects.all() if key.prefix in html]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"requester": "org_secret", "item": "my-secret"},
+        {"account": "acc_x", "requester": "org_secret"},
+        {"requester": "<script>alert(1)</script>"},
+        {"item": "\0"},
+    ],
+)
+def test_nothing_but_what_was_prepared_can_be_asked_about(demo, asked):
+    other = factories.account("Somebody else")
+    factories.content(other, external_id="my-secret", title="Their secret", policy_id=factories.policy(other).pk)
+    assert answer(**asked) == answer()
+    assert "secret" not in front(**asked)
+    assert "<script>alert" not in front(**asked)
+
+
+def test_an_item_that_somebody_has_deleted_from_the_demo_is_told(demo):
+    Content.objects.filter(account=demo.account, external_id="last-ferry").update(deleted_at=timezone.now())
+    assert "No answer" in answer(item="last-ferry")
+    assert "Allowed" in answer()
+
+
+def test_it_answers_by_the_oldest_demo_that_is_not_suspended(demo):
+    suspend_account(demo.account)
+    assert "no demo account" in front()
+
+
+@pytest.fixture
+def no_demo():
+    """Whatever other tests of the module have made."""
+    Account.objects.filter(is_demo=True).update(is_demo=None)
+
+
+def test_without_a_demo_it_says_what_to_do_and_nothing_of_the_accounts(no_demo):
+    account = factories.account("Private House")
+    factories.content(account, external_id="herring-quota", title="Private matter")
+    html = front(item="herring-quota", requester="org_fenwick")
+    assert "There is no demo account here" in html
+    assert "seed_demo --beside" in html
+    assert "Private" not in html
+    assert 'id="answer"' not in html
+
+
+def test_it_stands_while_the_database_is_gone(monkeypatch):
+    def fail(*args: object, **kwargs: object) -> None:
+        raise OperationalError("the connection is gone")
+
+    monkeypatch.setattr(connection, "cursor", fail)
+    assert "There is no demo account here" in front()
+
+
+def test_the_readmes_story_is_there_for_this_address():
+    html = front()
+    readme = (settings.BASE_DIR / "README.md").read_text()
+    lines = readme.partition("```sh\n")[2].partition("```")[0].strip().splitlines()
+    assert len(lines) == 13
+    for line in lines:
+        assert line.replace("http://127.0.0.1:8000", "http://testserver") in html
+    assert "127.0.0.1" not in html
+
+
+def test_it_leads_to_every_guide_the_reference_and_the_admin():
+    html = front()
+    for link in ("/docs/guides/quickstart/", "/docs/guides/errors/", "/docs/", "/v1/openapi.json", "/admin/"):
+        assert f'href="{link}"' in html
+
+
+@pytest.mark.parametrize("setting", ["ADMIN_HOST", "ADMIN_PORT"])
+def test_it_does_not_tell_of_an_admin_that_is_elsewhere(monkeypatch, setting):
+    monkeypatch.setattr(settings, setting, {"ADMIN_HOST": "internal.example", "ADMIN_PORT": 8001}[setting])
+    for path in ("/", "/docs/", "/docs/guides/"):
+        assert "/admin/" not in Client().get(path).content.decode()
+
+
+def test_no_one_keeps_the_answer(demo):
+    assert Client().get("/").headers["Cache-Control"] == "no-store"
+
+
+def test_a_check_takes_few_queries(demo, django_assert_max_num_queries):
+    with django_assert_max_num_queries(12):
+        front()
+
+
+def test_the_demo_of_an_older_service_is_found_by_its_mark_not_by_its_name(demo):
+    Account.objects.filter(pk=demo.account.pk).update(name="Renamed")
+    assert "Allowed" in answer()
