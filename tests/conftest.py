@@ -23,10 +23,10 @@ from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
 HERE = Path(__file__).parent
-# What opens no database, or calls the service from outside as any client, says the same on both legs.
+# What opens no database, or is about documents and connections alone, says the same on both legs.
 ON_SQLITE_ALONE = {
     "analytics": ["test_windows"],
-    "clients": ["test_generated", "test_generators", "test_python", "test_typescript"],
+    "clients": ["test_generated"],
     "commands": ["test_private_files"],
     "conventions": [
         *("test_amounts", "test_imports", "test_money", "test_openapi", "test_type_hints"),
