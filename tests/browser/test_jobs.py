@@ -59,7 +59,7 @@ def revoke_a_licence(op, account, things):
 
 
 def import_items(op, account, things):
-    op.click("link", re.compile("^Content"))
+    op.click("link", re.compile("^Content$"))
     op.click("link", "Import")
     op.choose("account", account.name)
     op.taken += 1
@@ -70,7 +70,7 @@ def import_items(op, account, things):
 
 
 def archive_an_item(op, account, things):
-    op.click("link", re.compile("^Content"))
+    op.click("link", re.compile("^Content$"))
     op.taken += 2
     op.page.get_by_role("row", name=things["item"]).locator("input.action-select").check()
     op.page.locator("select[name=action]").select_option("archive")
