@@ -59,6 +59,7 @@ PAGES = ("SAME_PAGE", "PAGE_PARAMETERS")
 OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT")
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
 SECRETS = ("SECRET_KEY", "API_KEY_PEPPER")
+SLOW = ("browser", "faults", "clients", "openapi", "documentation")  # start servers and foreign tools
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *SECRETS, "DEBUG"}
 
 
@@ -239,7 +240,8 @@ def test(arguments: list[str]) -> int:
     by_name = any(argument.startswith("-k") or "::" in argument for argument in arguments)
     only = options.leg or ("sqlite" if options.fast or by_name else None)
     if options.fast:
-        arguments += [f"--ignore=tests/{folder}" for folder in ("browser", "faults", "clients", "openapi")]
+        arguments += [f"--ignore=tests/{folder}" for folder in SLOW]
+        os.environ.setdefault("EXAMPLES", "few")
     with setup_lock() as stamp:
         install(stamp, DEV)
     pytest = [str(PYTHON), "-m", "pytest"]
@@ -249,11 +251,9 @@ def test(arguments: list[str]) -> int:
     pytest += arguments
     given = {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
     servers = [str(PYTHON), "-m", "tests.services", "--no-fsync"]  # starts what is not given
-    legs = []
-    if only in (None, "sqlite"):
-        legs.append(leg("SQLite", pytest, {}))
-    if only in (None, "postgresql"):
-        legs.append(leg("PostgreSQL + Valkey", [*servers, *pytest], given))
+    ways: dict[str, tuple[str, list[str], dict[str, str]]] = {"sqlite": ("SQLite", pytest, {})}
+    ways["postgresql"] = ("PostgreSQL + Valkey", [*servers, *pytest], given)
+    legs = [leg(*way) for name, way in ways.items() if only in (None, name)]
     print("", *(line for _, line in legs), sep="\n")
     passed = all(success for success, _ in legs)
     print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)

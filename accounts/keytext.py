@@ -8,6 +8,7 @@ service keeps an HMAC-SHA-256 of the text under a pepper that is not in the data
 import hmac
 import secrets
 import string
+from hashlib import blake2b
 from zlib import crc32
 
 from django.conf import settings
@@ -57,3 +58,11 @@ def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.va
 
 def digest(text: str) -> bytes:
     return hmac.digest(settings.API_KEY_PEPPER, text.encode(), "sha256")
+
+
+OF_THIS_PROCESS = secrets.token_bytes(32)
+
+
+def name_in_cache(text: str) -> bytes:
+    """What this process calls the text in its memory: as good as `digest`, and a third of its work."""
+    return blake2b(text.encode(), key=OF_THIS_PROCESS, digest_size=32).digest()

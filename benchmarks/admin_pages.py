@@ -5,9 +5,9 @@
     python -m benchmarks.admin_pages --events 50000 --items 5000         # smaller
 
 PostgreSQL, the service's own views in one process, for a superuser and for a viewer of some accounts, whose rights and
-scope take queries too. The overview of several periods, the first page of the process among them; all lists, each with
-its search and its filters, the forms, a page of each kind, and the pages that ask before an action: what is registered
-is found.
+scope take queries too. Every page by the addresses that the site has (tests.admin.every_page), so that a new one is
+measured by itself: forms, a page of each kind, its history, those that ask before an action; the overview of several
+periods, the first page of the process among them; every list with its search and each of its filters; Ctrl+K.
 Ends with status 1 if a page needs 25 queries or 500 ms.
 """
 

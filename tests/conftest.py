@@ -9,38 +9,46 @@ from threading import Event
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.template import Context, Template
+from django.test.signals import template_rendered
+from django.utils.safestring import SafeString
 
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.signing import forget_signer
+from run import SLOW
 from tests import append_only, factories, served, standing, templates, ways
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
 HERE = Path(__file__).parent
-# What opens no database says the same on both legs.
-WITHOUT_DATABASE = {
+# What opens no database, or is about documents and connections alone, says the same on both legs.
+ON_SQLITE_ALONE = {
     "analytics": ["test_windows"],
     "clients": ["test_generated"],
     "commands": ["test_private_files"],
-    "conventions": ["test_amounts", "test_imports", "test_money", "test_openapi", "test_sizes", "test_typeids"],
-    "documentation": ["test_proofs"],
-    "decisions": ["test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
-    "edge": ["test_patterns"],
-    "gateway": [
-        *("test_framing", "test_heads", "test_many_connections", "test_microbatch", "test_protocol"),
-        *("test_slow_readers", "test_threads", "test_trailers", "test_waiting"),
+    "conventions": [
+        *("test_amounts", "test_imports", "test_money", "test_openapi", "test_type_hints"),
+        "test_typeids",
     ],
+    "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme"],
+    "decisions": ["test_all_rule_faults", "test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
+    "edge": ["test_directories", "test_patterns"],
+    "endpoints": ["test_access_faults"],
+    "gateway": [
+        *("test_bridge", "test_framing", "test_heads", "test_lost_connections", "test_many_connections"),
+        *("test_microbatch", "test_protocol", "test_slow_readers", "test_threads", "test_trailers", "test_waiting"),
+    ],
+    "observability": ["test_reading_metrics"],
     "openapi": ["test_linters"],
     "outbound": ["test_guard"],
 }
 collect_ignore = (
-    [f"{folder}/{name}.py" for folder, names in WITHOUT_DATABASE.items() for name in names]
+    [f"{folder}/{name}.py" for folder, names in ON_SQLITE_ALONE.items() for name in names]
     if connection.vendor == "postgresql"
     else []
 )
-SLOW = ("browser", "faults", "clients", "openapi")  # what `run.py test --fast` leaves out, too
 application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
 running, service = served.running, served.service
 
@@ -104,6 +112,19 @@ def _what_is_append_only_can_be_emptied() -> None:
 def _passwords_are_hashed_quickly() -> None:
     """A hash as it should be takes a third of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _whole_pages_are_told_of(django_test_environment: None) -> None:
+    """Django tells its clients of each template with a copy of its context: of all that a page of the admin includes,
+    two hundred and more, which no test looks at."""
+
+    def render(self: Template, context: Context) -> SafeString:
+        if context.template is self:
+            template_rendered.send(sender=self, template=self, context=context)
+        return self.nodelist.render(context)
+
+    Template._render = render  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

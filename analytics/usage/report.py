@@ -57,13 +57,16 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
     return min((hour for hour in found if hour), default=None)
 
 
-def usage_report(accounts: Sequence[str], window: Window) -> dict[str, object]:
-    """The report of docs/reports.md on the decisions of these accounts (ids, at least one)."""
-    return present(usage_rows(accounts, window), window)
+def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] | None = None) -> dict[str, Any]:
+    """The report of docs/reports.md on the decisions of these accounts (ids, at least one).
+
+    `rows` are what `usage_rows` has found of them.
+    """
+    return present(usage_rows(accounts, window) if rows is None else rows, window)
 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
-    """What `present` makes the report of."""
+    """The figures of the report, all at one moment."""
     rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
     if any(row[0] == "surprise" for row in rows):
         # Midnight passed just now, or another server's clock is ahead.
@@ -104,7 +107,7 @@ def in_memory() -> Iterator[None]:
             IN_MEMORY.reset(token)
 
 
-def present(rows: list[ReportRow], window: Window) -> dict[str, Any]:
+def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
     """The report as the API shows it."""
     of: dict[str, list[ReportRow]] = {}
     for row in rows:

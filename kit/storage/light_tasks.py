@@ -8,8 +8,11 @@ import asyncio
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from contextvars import copy_context
+from datetime import datetime
 from types import coroutine
 from typing import TypeVar, cast
+
+from django.utils import timezone
 
 R = TypeVar("R")
 
@@ -23,6 +26,16 @@ def what_is_sent(waits_for: object) -> Generator[object, R, R]:
     return (yield waits_for)
 
 
+def moment() -> datetime:
+    """This moment; for light tasks that go on together it is the same one."""
+    if current is None:
+        return timezone.now()
+    tasks = current.tasks
+    if tasks.moment is None:
+        tasks.moment = timezone.now()
+    return tasks.moment
+
+
 class LightTasks:
     """Those of one event loop. `under_way` has them and the tasks that they became until they have ended."""
 
@@ -30,6 +43,7 @@ class LightTasks:
         self.loop = loop
         self.under_way = cast("set[LightTask | asyncio.Task[None]]", under_way)
         self.ready: list[tuple[LightTask, object, BaseException | None]] = []
+        self.moment: datetime | None = None
 
     def start(self, work: Coroutine[object, object, None]) -> "LightTask":
         task = LightTask(self, work)
@@ -38,7 +52,7 @@ class LightTasks:
         return task
 
     def run(self) -> None:
-        ready, self.ready = self.ready, []
+        ready, self.ready, self.moment = self.ready, [], None
         for task, result, error in ready:
             if not task.has_ended:
                 task.step(result, error)

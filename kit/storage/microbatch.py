@@ -41,6 +41,7 @@ class MicroBatch(Generic[T, R]):
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
         self.waiting: list[tuple[T, Waiter[R]]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
+        self.next_answers: asyncio.Future[None] | None = None
 
     @traced(role="submission")
     def submit(self, item: T) -> "asyncio.Future[R]":
@@ -65,6 +66,12 @@ class MicroBatch(Generic[T, R]):
         if len(self.waiting) == 1 and len(self.tasks) < self.in_flight:
             self.tasks.add(asyncio.get_running_loop().create_task(self.run()))
 
+    def answers(self) -> "asyncio.Future[None] | None":
+        """Done with the next answers; None if nobody waits for any. Not to be cancelled."""
+        if self.tasks and self.next_answers is None:
+            self.next_answers = asyncio.get_running_loop().create_future()
+        return self.next_answers
+
     async def run(self) -> None:
         try:
             while self.waiting:
@@ -74,6 +81,9 @@ class MicroBatch(Generic[T, R]):
                         return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
+                if self.next_answers is not None:
+                    self.next_answers.set_result(None)
+                    self.next_answers = None
         finally:
             self.tasks.discard(asyncio.current_task())
 

@@ -8,13 +8,13 @@ from django.utils import timezone
 from msgspec import Struct
 
 from analytics.models import AccessEvent
-from analytics.windows import DAY, PERIODS
+from analytics.windows import DAY
 from licensing.edge.crawlers import Table, current_table
 from licensing.visits.counting import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
 from operators.base.empty_state import EmptyState
 from operators.base.links import change_url, list_url
-from operators.overview.choice import LABELS, MOST_ACCOUNTS, read_choice
+from operators.overview.choice import MOST_ACCOUNTS, read_choice
 from operators.overview.figures import days_of, window_of
 
 PERMISSION = "analytics.view_accessevent"
@@ -70,7 +70,6 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         **site.each_context(request),
         "title": "Crawlers and other visitors",
         "choice": choice,
-        "periods": [(period, LABELS[period]) for period in PERIODS],
         "most_accounts": MOST_ACCOUNTS,
         "empty_state": NOBODY.shown(request),
         "crawlers": told_table(current_table.get()),

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
@@ -17,6 +19,12 @@ MOST_ACCOUNTS = 200
 DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
 IS_CODE = re.compile("[A-Z]{3}").fullmatch
 LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
+
+
+class ShownPeriod(NamedTuple):
+    label: str
+    query: str  # of the page with it
+    is_chosen: bool
 
 
 @dataclass
@@ -37,6 +45,14 @@ class Choice:
     def account_filter(self) -> dict[str, str]:
         """The chosen account as a filter of a list of the admin."""
         return {"account__id__exact": self.account.pk} if self.account else {}
+
+    @property
+    def periods(self) -> list[ShownPeriod]:
+        """The periods, each a click away."""
+        return [
+            ShownPeriod(LABELS[period], urlencode(self.query(period=period)), period == self.period)
+            for period in PERIODS
+        ]
 
     def query(self, **changed: str) -> dict[str, str]:
         """The query of the page's address, with changes."""

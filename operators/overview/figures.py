@@ -13,7 +13,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import Booked, Earner, change_percent, revenue_report
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.usage.daily_totals import Days, added
-from analytics.usage.report import present, requester_numbers, usage_rows
+from analytics.usage.report import requester_numbers, usage_report, usage_rows
 from analytics.windows import DAY, MICROSECOND, USAGE, Window, midnight
 from kit.http.errors import InvalidRequest
 from kit.values.amounts import WIDE
@@ -78,7 +78,7 @@ def window_of(choice: Choice, now: datetime) -> Window:
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
     found = usage_rows(choice.account_ids, window)
-    report = present(found, window)
+    report = usage_report(choice.account_ids, window, found)
     shown = {**choice.account_filter, **days_of("created", window)}
     days = [
         (date.fromisoformat(bucket["date"]), bucket["requests"], bucket["allowed"]) for bucket in report["timeSeries"]

@@ -18,11 +18,11 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.revenue.report import booked
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
-from analytics.windows import DAY, PERIODS, Window
+from analytics.windows import DAY, Window
 from operators.base.currencies import booked_and_rated
 from operators.base.links import change_url, list_url
 from operators.overview.charts import CHART_FILES, share
-from operators.overview.choice import LABELS, MOST_ACCOUNTS, Choice, read_choice
+from operators.overview.choice import MOST_ACCOUNTS, Choice, read_choice
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import earned, notices, refused
@@ -69,7 +69,6 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         choice.currency = used[0]
     context |= {
         "choice": choice,
-        "periods": [(period, LABELS[period]) for period in PERIODS],
         "currencies": list(dict.fromkeys([*used, *rated, choice.currency])),
         "most_accounts": MOST_ACCOUNTS,
         "sees": sees,

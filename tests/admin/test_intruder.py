@@ -121,7 +121,7 @@ def test_no_field_that_searches_offers_them(role, intruder, theirs):
                 "model_name": model._meta.model_name,
                 "field_name": field.name,
             }
-            for term in ("", "Hidden"):
+            for term in ("", "Hidden") if field.is_relation else ("",):  # else it is refused before it is searched
                 reply = client.get(reverse("admin:autocomplete"), {**query, "term": term})
                 assert SECRET not in reply.content.decode()
 

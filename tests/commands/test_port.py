@@ -1,18 +1,46 @@
 """A port that is taken is told before anything is said to be served."""
 
+import io
 import socket
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError
 
-from config.management.commands.serve import check_free
+import run
+from config.management.commands.serve import Command, check_free
 
 
-def test_a_taken_port_is_told():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(CommandError, match=f"Port {port} of 127.0.0.1 cannot be used: Address already in use"):
-            check_free("127.0.0.1", port)
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield listening.getsockname()[1]
+
+
+def test_a_taken_port_is_told(taken):
+    with pytest.raises(CommandError, match=f"Port {taken} of 127.0.0.1 cannot be used: Address already in use"):
+        check_free("127.0.0.1", taken)
+
+
+def test_a_port_that_is_given_back_is_free():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
     check_free("127.0.0.1", port)
+
+
+def test_nothing_is_said_to_be_served_on_a_taken_port(taken, settings):
+    settings.HOST, settings.PORT = "127.0.0.1", taken
+    out = io.StringIO()
+    with pytest.raises(CommandError):
+        Command(stdout=out).serve(0)
+    assert out.getvalue() == ""
+
+
+def test_nor_does_the_first_start_begin_with_one(taken, monkeypatch):
+    monkeypatch.setenv("HOST", "127.0.0.1")
+    monkeypatch.setenv("PORT", str(taken))
+    with pytest.raises(run.RunError, match=f"Port {taken} of 127.0.0.1 cannot be used"):
+        run.serve()

@@ -2,10 +2,8 @@
 
 import io
 import json
-import re
 import shlex
 from decimal import Decimal
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +79,6 @@ def test_the_example_of_a_check_in_the_reference_is_allowed_with_its_key() -> No
     assert CHECK["externalId"] == demo_account.SHOWN
     reply = ApiClient(seed()["key"]).post("/v1/access/check", CHECK)
     assert (reply.status, reply["allowed"]) == (200, True)
-
-
-def test_the_example_of_the_front_page_is_of_the_demo() -> None:
-    html = unescape(Client().get("/").content.decode())
-    [body] = re.findall(r"-d '(\{[^']*\})'", html)
-    reply = ApiClient(seed()["key"]).post("/v1/access/check", json.loads(body))
-    assert (reply.status, "trace" in reply.body) == (200, True)
 
 
 def test_its_policies_have_examples_which_guard_them() -> None:

@@ -29,7 +29,7 @@ from tests.client import ApiClient
 from tests.conventions.by_design import is_by_design
 from tests.conventions.conftest import Stocked
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each
-from tests.examples import examples
+from tests.examples import FEW, examples
 from tests.standing import as_new
 
 pytestmark = pytest.mark.django_db  # which the fixtures of a test that is made up cannot say
@@ -69,6 +69,7 @@ def schema(endpoint: Endpoint) -> Any:
         config=schemathesis.Config.from_dict(
             {
                 "generation": {"allow-x00": False},
+                "phases": {"coverage": {"enabled": not FEW or bool(MOST)}},
                 "operations": [{"exclude-method": endpoint.method, "enabled": False}],
                 **SEED,
             }

@@ -1,4 +1,4 @@
-"""A commit waits a moment for checks whose facts are being looked up: few misses must not make many small commits."""
+"""A commit waits a moment for checks that are being counted or looked up, so that groups stay together."""
 
 import asyncio
 
@@ -6,6 +6,7 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from accounts.limits.limiter import limiter
 from kit.http.admission import admit
 from kit.storage.microbatch import MicroBatch
 from licensing.access.bodies import Check
@@ -49,12 +50,19 @@ def check(gateway, api, account):
     """Sends a check of a new item, or one of the items that were checked before."""
     policy = factories.policy(account, factories.ALLOW_ALL)
 
+    admitted = []
+
     async def send(item):
         sender = Sender(gateway.callers, api.headers["Authorization"], None)
         await admit(sender)
-        [answer] = await gateway.check(sender, [Check(("contentId", item.pk), "org_acme")], timezone.now())
+        admitted.append(sender)
+        await once_admitted(item)
+
+    async def once_admitted(item):
+        [answer] = await gateway.check(admitted[-1], [Check(("contentId", item.pk), "org_acme")], timezone.now())
         assert answer.decision.allowed
 
+    send.once_admitted = once_admitted
     send.items = [factories.content(account, policy_id=policy.pk) for _ in range(2)]
     return send
 
@@ -92,3 +100,26 @@ def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_ma
 
     async_to_sync(scenario)()
     assert commits == [1, 1, 1]
+
+
+def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, gateway, lookups_may_end, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
+    may_be_counted, [item, _] = asyncio.Event(), check.items
+
+    async def count(many):
+        if commits:
+            await may_be_counted.wait()
+        return limiter.consume_many(many)
+
+    async def scenario():
+        lookups_may_end.set()
+        await check(item)
+        both = asyncio.gather(check(item), check.once_admitted(item))
+        await asyncio.sleep(0.01)
+        assert commits == [1]
+        may_be_counted.set()
+        await both
+
+    gateway.callers.limits = MicroBatch(count)
+    async_to_sync(scenario)()
+    assert commits == [1, 2]

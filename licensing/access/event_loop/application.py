@@ -23,6 +23,7 @@ from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import render_json
 from kit.rest.deprecated import told as told_of_deprecation
+from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
@@ -162,7 +163,9 @@ class CheckApplication:
             headers: dict[str, str] = {}
             media_type = JSON
             try:
-                body, headers = await self.answer(request)
+                if not is_served(head.host):
+                    raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
+                body, headers = await request.serve(partial(self.decide, request))
             except Disconnected:
                 return
             except LeftToDjango as left:
@@ -197,14 +200,8 @@ class CheckApplication:
         except ServiceUnavailable:  # too many are waiting, perhaps with this one
             return state_for_stranger(address)
 
-    async def answer(self, request: Request) -> tuple[bytes, dict[str, str]]:
-        """The body of the reply, and the headers that it has beside those of every reply."""
-        if not is_served(request.head.host):
-            raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
-        return await request.serve(partial(self.decide, request))
-
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
-        """The same, once the request is admitted."""
+        """The body of the reply to a request that is admitted, and the headers beside those of every reply."""
         key, retries = request.idempotency_key, self.gateway.retries
         if key is None or retries is None:
             return await self.decide_now(request), {}
@@ -222,7 +219,7 @@ class CheckApplication:
         """The body of the reply."""
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
-        answers = await self.gateway.check(request, checks, timezone.now())
+        answers = await self.gateway.check(request, checks, moment())
         count_checks(outcomes_of(answers))
         return rendered(request.head.path, answers, checks, sign)
 
@@ -230,7 +227,7 @@ class CheckApplication:
         """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex."""
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
-        now = timezone.now()
+        now = moment()
         body = b""
 
         def keep(answers: Sequence[Answer | ApiError]) -> Reply:

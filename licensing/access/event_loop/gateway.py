@@ -5,7 +5,7 @@ while they hold, plan limits take one shared round trip, and the record one shar
 was decided on facts that still hold; a decision on others is made again.
 """
 
-from asyncio import Future, wait
+from asyncio import wait
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -71,7 +71,6 @@ class Gateway:
         self.quick_lookups: MicroBatch[Wanted, Found | None] | None = None  # without a thread
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
-        self.last_quick: Future[Found | None] | None = None
         self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
             AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
         )
@@ -156,12 +155,14 @@ class Gateway:
         return DecisionBatch(checks, found, grant.account_key, now, grant.depends_on)
 
     async def gather(self) -> None:
-        """Lets the checks whose facts are being looked up join the next commit, which costs as much as several checks.
+        """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.
 
-        Otherwise a few misses would tear apart the groups in which requests come, and make many small commits of them.
+        Otherwise the groups in which requests come would be torn apart, and many small commits made of them.
         """
-        if self.last_quick is not None and not self.last_quick.done():
-            await wait([self.last_quick], timeout=MAX_SECONDS_TO_GATHER)
+        calls = (self.callers.limits, self.quick_lookups)
+        expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
+        if expected:
+            await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """One commit for the records of many requests, each stored as a whole or not at all."""
@@ -233,10 +234,9 @@ class Gateway:
         """Reads from the database, and keeps it."""
         found = None
         if self.quick_lookups is not None and needs_no_thread(wanted):
-            self.last_quick = self.quick_lookups.submit(wanted)
-            found = await self.last_quick
+            found = await self.quick_lookups.result_of(wanted)
         if found is None:
-            found = await self.lookups.submit(wanted)
+            found = await self.lookups.result_of(wanted)
         for selector in wanted.selectors & found.items.keys():
             self.snapshot.put(wanted.account_id, found.epoch, selector, found.items[selector])
         for requester_id in wanted.requesters:

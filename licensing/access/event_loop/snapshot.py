@@ -52,7 +52,7 @@ class Snapshot:
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self.accounts: dict[str, Epochs] = {}
         self.entries: dict[tuple[str, Key], tuple[int, Known]] = {}
-        self.grants: dict[bytes, Grant] = {}  # by the digest of the key's text
+        self.grants: dict[bytes, Grant] = {}  # by keytext.name_in_cache
         self.max_weight = max_weight
         self.weight = self.grants_weight = self.changes = 0
         self.dropped = dropped_elsewhere()
@@ -141,9 +141,9 @@ class Snapshot:
 
     # --- Grants ------------------------------------------------------------------------------------------------------
 
-    def grant(self, digest: bytes) -> Grant | None:
+    def grant(self, name: bytes) -> Grant | None:
         """The key's grant, unless it has ended as far as this process knows."""
-        grant = self.grants.get(digest)
+        grant = self.grants.get(name)
         if grant is None:
             return None
         of = self.accounts[grant.account_id]
@@ -156,16 +156,16 @@ class Snapshot:
         of = self.accounts.get(grant.account_id)
         return of is not None and grant.epoch < epoch <= of.epoch and of.holds(grant.epoch, grant.depends_on)
 
-    def put_grant(self, digest: bytes, grant: Grant) -> None:
+    def put_grant(self, name: bytes, grant: Grant) -> None:
         self.note(grant.account_id, grant.epoch)
-        self.drop_grant(digest)
-        self.grants[digest] = grant
+        self.drop_grant(name)
+        self.grants[name] = grant
         self.grants_weight += grant.weight
         while self.grants_weight > self.max_weight:
             self.drop_grant(next(iter(self.grants)))
 
-    def drop_grant(self, digest: bytes) -> None:
-        former = self.grants.pop(digest, None)
+    def drop_grant(self, name: bytes) -> None:
+        former = self.grants.pop(name, None)
         if former is not None:
             self.grants_weight -= former.weight
 
