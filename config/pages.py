@@ -22,7 +22,7 @@ from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import registry
 from licensing.access.models import Algorithm
-from licensing.access.signing import key_set
+from licensing.access.tokens.signing import key_set
 
 CONTENT_SECURITY_POLICY = content_security_policy()
 

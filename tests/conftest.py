@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
-from licensing.access.signing import forget_signer
+from licensing.access.tokens.signing import forget_signer
 from run import SLOW
 from tests import append_only, factories, served, standing, templates, ways
 from tests.client import ApiClient

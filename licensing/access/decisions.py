@@ -15,10 +15,10 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, Shared, not_found, settle
 from licensing.access.bodies import Check
-from licensing.access.challenges import refusal_of_token
 from licensing.access.charges import charge_of
 from licensing.access.lookup import Found
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
+from licensing.access.tokens.challenges import refusal_of_token
 from licensing.access.used_limits import note_limit
 from licensing.policies import rate_limits
 from licensing.policies.decision import decide

@@ -25,11 +25,11 @@ from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
-from licensing.access.license_tokens import presented, verify_now
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
-from licensing.access.signing import current_signer
+from licensing.access.tokens.license_tokens import presented, verify_now
+from licensing.access.tokens.signing import current_signer
 from licensing.policies.schemas import body_schema
 
 

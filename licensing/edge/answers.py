@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from kit.http.errors import InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
 from licensing.access.answers import Answer
-from licensing.access.challenges import challenge
 from licensing.access.rendering import present_rate
+from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PaymentRefused, spelled, told_price
 from licensing.edge.verification.signatures import InvalidSignature

@@ -13,7 +13,7 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.license_tokens import check_scope
+from licensing.access.tokens.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.identification import Identification
 from licensing.edge.original import Original

@@ -8,9 +8,9 @@ from msgspec.structs import asdict, replace
 from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
-from licensing.access.license_tokens import Claims, verify_now
 from licensing.access.models import Algorithm
-from licensing.access.signing import current_signer
+from licensing.access.tokens.license_tokens import Claims, verify_now
+from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
 from licensing.edge.documents import NAMES_IN_RSL
 from licensing.edge.promises import USES

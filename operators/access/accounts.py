@@ -24,11 +24,11 @@ from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
+from operators.base.forms.confirmation import confirm
+from operators.base.forms.stale_forms import state_digest
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
-from operators.base.stale_forms import state_digest
 
 LIMITS_HELP = "For the enterprise plan alone: the others have their own."
 

@@ -32,9 +32,9 @@ from operators.access.api_key_forms import (
     rotation_form,
 )
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
+from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 

@@ -19,10 +19,10 @@ from accounts.webhooks import services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from operators.access.one_time_key import show_once
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.fields import Lines, as_json, validated
 from operators.base.filters import OptionsFilter, RelatedFilter
+from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 
 from accounts import audit
 from accounts.models import StaffScope
+from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.mixins import ModelT
 from operators.base.requests import kept
-from operators.base.stale_forms import StaleFormGuard
 
 
 class AuditedOperator:

@@ -27,6 +27,7 @@ from operators.base import tickets
 from operators.base.chosen_account import chosen_id, is_listing, listed_id, listing
 from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
+from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
 from operators.base.lists.change_list import BoundedChangeList
@@ -36,7 +37,6 @@ from operators.base.mixins import AdminMixin, ModelT, derived
 from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
 from operators.base.requests import kept
 from operators.base.scope import request_scope
-from operators.base.stale_forms import StaleFormGuard
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
@@ -207,7 +207,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     # The fields include the new object's id, as `id`: see operators.base.tickets.
     create: Callable[[HttpRequest, FieldsT], ModelT]
     # Given only the fields that the operator changed. A form that somebody else's change has made stale is refused
-    # before: see operators.base.stale_forms.
+    # before: see operators.base.forms.stale_forms.
     update: Callable[[HttpRequest, ModelT, FieldsT], ModelT] | None = None
 
     def grantable(self) -> frozenset[str]:

@@ -15,9 +15,9 @@ from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.searching import find_content

@@ -27,10 +27,10 @@ from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
+from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.catalogue.site_terms import terms_page
 

@@ -22,11 +22,11 @@ from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
-from operators.base.asking import AskingAdmin, Question
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.links import change_url
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters

@@ -16,10 +16,10 @@ from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
 from operators.access.one_time_key import show_once
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.fields import validated
 from operators.base.filters import OptionsFilter, RelatedFilter
+from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 from operators.base.suggesting import Kind, SuggestingAdmin

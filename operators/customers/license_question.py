@@ -13,7 +13,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from operators.base.asking import Question
+from operators.base.forms.asking import Question
 from operators.customers.terms import money, term
 
 # Of the newest so many policies and licences the types are known, which bounds what a page reads.

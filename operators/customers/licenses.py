@@ -18,10 +18,10 @@ from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
-from operators.base.asking import AskingAdmin, Question
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url, list_url
 from operators.base.requests import kept
 from operators.base.searching import find_licenses

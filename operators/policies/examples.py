@@ -11,8 +11,8 @@ from rest_framework.serializers import ValidationError as SerializerErrors
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.parsing import DECODER, check_values
-from licensing.policies.policy_test_serializers import PolicyTests, PolicyTestSerializer
 from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
+from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.tests_in_words import describe_test

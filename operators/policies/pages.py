@@ -23,15 +23,15 @@ from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services
 from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
-from operators.base.asking import CONFIRMED, carried, pressed
-from operators.base.confirmation import confirm
 from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
+from operators.base.forms.asking import CONFIRMED, carried, pressed
+from operators.base.forms.confirmation import confirm
+from operators.base.forms.stale_forms import form_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, derived
-from operators.base.stale_forms import form_of
 from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
 from operators.policies.rule_order import evaluated

@@ -10,7 +10,7 @@ from unfold.decorators import action
 
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
-from operators.base.confirmation import confirm
+from operators.base.forms.confirmation import confirm
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
-from licensing.access import signing
 from licensing.access.models import Algorithm
+from licensing.access.tokens import signing
 from licensing.clients.services import revoke_client
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from http_message_signatures import HTTPMessageVerifier, algorithms
 
-from licensing.access.key_pairs import encoded
+from licensing.access.tokens.key_pairs import encoded
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.edge.verification.directories import thumbprint

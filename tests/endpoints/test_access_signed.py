@@ -15,9 +15,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from licensing.access import signing
 from licensing.access.models import SigningKey
-from licensing.access.signing import current_signer, forget_signer
+from licensing.access.tokens import signing
+from licensing.access.tokens.signing import current_signer, forget_signer
 from tests import factories
 from tests.ways import both_ways
 

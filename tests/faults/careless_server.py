@@ -26,7 +26,7 @@ def record_later(entries: Sequence[Entry]) -> list[Outcome]:
         connection.close()
 
     Timer(SECONDS_LATE, record).start()
-    return [Outcome(remaining=entry.claim and entry.claim.allowance) for entry in entries]
+    return [Outcome(room=entry.claim and entry.claim.allowance) for entry in entries]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
-from licensing.access.license_tokens import find_key
 from licensing.access.lookup import (
     Found,
     Selector,
@@ -27,8 +26,9 @@ from licensing.access.lookup import (
     find_requesters,
     keep_requesters,
 )
-from licensing.access.signing import Signer, current_signer
 from licensing.access.subjects import RequesterSnapshot
+from licensing.access.tokens.license_tokens import find_key
+from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]

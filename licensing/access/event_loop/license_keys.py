@@ -8,8 +8,8 @@ from jwt import PyJWK
 
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.blocking_calls import find_keys_now
-from licensing.access.license_tokens import Claims, check_claims, claims_of, kid_of
-from licensing.access.signing import KEPT_SECONDS
+from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
+from licensing.access.tokens.signing import KEPT_SECONDS
 
 
 class LicenseKeys:

@@ -3,7 +3,7 @@
 from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.blocking_calls import find_signer_now
-from licensing.access.signing import Signer, kept_signer
+from licensing.access.tokens.signing import Signer, kept_signer
 
 
 class Signers:

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import Refused, check_url
-from licensing.access.key_pairs import encoded
+from licensing.access.tokens.key_pairs import encoded
 
 PATH = "/.well-known/http-message-signatures-directory"
 MEDIA_TYPES = ("application/http-message-signatures-directory+json", "application/json")

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from kit.commands import ServiceCommand
 from kit.http.errors import ValidationFailed
 from licensing.access.models import Algorithm
-from licensing.access.signing import KEPT_SECONDS, public_jwk, rotate
+from licensing.access.tokens.signing import KEPT_SECONDS, public_jwk, rotate
 
 MOST_SECONDS = 30 * 86_400
 

@@ -9,12 +9,12 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from msgspec import Struct
 
+from operators.base.forms.stale_forms import form_of
 from operators.base.frame import page
 from operators.base.mixins import EDIT, ModelT, derived
 from operators.base.model_admin import FieldsT, ServiceAdmin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.requests import kept
-from operators.base.stale_forms import form_of
 
 CONFIRMED = "confirmed"
 SAVING = ("_save", "_continue", "_addanother")

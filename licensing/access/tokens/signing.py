@@ -19,9 +19,9 @@ from django.utils import timezone
 from accounts.sealing import sealer
 from kit.http.errors import ServiceUnavailable
 from licensing.access.answers import Answer
-from licensing.access.key_pairs import Private, generate, jwk_of, opened
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
+from licensing.access.tokens.key_pairs import Private, generate, jwk_of, opened
 
 KEPT_SECONDS = 10  # that a process signs with a key before it looks whether that is still the active one
 PURPOSE = "signing-key"

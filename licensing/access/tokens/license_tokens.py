@@ -18,10 +18,10 @@ from accounts import keytext
 from kit.http.errors import ValidationFailed
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.challenges import out_of_scope, refused
-from licensing.access.key_pairs import jwk_of
 from licensing.access.models import Algorithm, SigningKey
-from licensing.access.signing import verifying_keys
+from licensing.access.tokens.challenges import out_of_scope, refused
+from licensing.access.tokens.key_pairs import jwk_of
+from licensing.access.tokens.signing import verifying_keys
 from licensing.sites.patterns import normalize_path
 
 MAX_TOKEN = 4096  # characters

@@ -1,0 +1,1 @@
+"""Signed decisions, licence tokens, and the keys of both."""
