@@ -11,9 +11,16 @@ from django.test import Client
 from accounts.models import Account
 from operators.base.scope import set_scope
 from operators.login import second_factor
+from tests.admin import importing, overview
 from tests.client import HANDLER
 
 numbers = count(1)
+bring, own_directory, at_noon, busy = (
+    importing.bring,
+    importing.own_directory,
+    overview.at_noon,
+    overview.busy,
+)  # fixtures
 SignIn = Callable[..., Client]
 
 

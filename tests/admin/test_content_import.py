@@ -3,61 +3,19 @@
 import csv
 import gzip
 import io
-import os
 
 import pytest
-from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.urls import reverse
 
 from accounts.models import AuditEntry
 from licensing.content.models import Content
 from licensing.imports import preview
-from operators.base import uploads
 from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
+from tests.admin.importing import CSV, START, files, html_of, tally
 
-START = reverse("admin:licensing_content_import_items")
-CSV = """externalId,title,type,tags,colour
-a-1,First,report,x;y,red
-a-2,,image,,blue
-a-3,Third,sculpture,,green
-a-4,"=HYPERLINK(""http://evil"")",nonsense,,
-a-5,Fifth,article,,
-"""
-
-
-@pytest.fixture(autouse=True)
-def _own_directory(tmp_path, settings):
-    settings.DATA_DIR = tmp_path
-
-
-def files():
-    return sorted(os.listdir(uploads.directory()))
-
-
-@pytest.fixture
-def bring(admin, account):
-    """Uploads a file as an operator; the address of its preview."""
-
-    def make(text=CSV, name="items.csv", client=admin, **fields):
-        file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
-        reply = client.post(START, {"account": account.pk, "file": file, **fields})
-        assert reply.status_code == 302, reply.context["form"].errors
-        return reply.headers["Location"]
-
-    return make
-
-
-def tally(client, address):
-    reply = client.get(address)
-    assert reply.status_code == 200
-    return reply.context["outcome"].tally
-
-
-def html_of(client, address):
-    return client.get(address).content.decode()
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def test_a_file_is_shown_before_anything_is_written(admin, bring):
@@ -245,54 +203,6 @@ def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
 def test_a_row_of_more_lines_than_a_file_may_have_is_the_end_of_it(admin, bring, monkeypatch):
     monkeypatch.setattr(preview, "MOST_LINES", 100)
     assert "more than 100 lines" in html_of(admin, bring('externalId,title\na,"' + "\n" * 200 + 'x"\n'))
-
-
-def test_the_file_goes_after_the_import(admin, bring):
-    address = bring()
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
-    admin.post(address, {"import": "1"})
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
-
-
-def test_what_was_left_lying_goes_after_a_day(admin, bring):
-    address = bring()
-    for name in files():
-        os.utime(uploads.directory() / name, (0, 0))
-    assert admin.get(address).headers["Location"] == START
-    assert uploads.purge() == 3
-    assert files() == []
-
-
-def test_only_who_brought_a_file_finds_it(admin, account, bring, sign_in, staff):
-    address = bring()
-    client = sign_in(staff(is_superuser=True))
-    assert client.get(address).headers["Location"] == START
-    assert client.post(address, {"import": "1"}).headers["Location"] == START
-    assert client.get(f"{address}bad-rows.csv").status_code == 404
-    assert not Content.objects.exists()
-
-
-def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
-    address = bring()
-    again = sign_in(admin.get("/admin/").wsgi_request.user)
-    assert again.get(address).status_code == 200
-    again.post(address, {"import": "1"})
-    assert Content.objects.exists()
-
-
-def test_columns_chosen_before_a_login_are_chosen_after_it(admin, account, bring):
-    address = bring("externalId,name\nm-1,Markets\n")
-    values = form_values(admin.get(address).content.decode())
-    html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
-    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
-    assert not Content.objects.exists()
-
-
-def test_files_can_be_read_by_the_service_alone(admin, bring):
-    bring()
-    assert uploads.directory().stat().st_mode & 0o077 == 0
-    assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
-    assert str(uploads.directory()).startswith(str(settings.DATA_DIR))
 
 
 @pytest.mark.parametrize("token", ["..%2Fsecret_key", "x", "a" * 43])

@@ -5,7 +5,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
@@ -16,63 +15,10 @@ from analytics.models import ExchangeRate
 from operators.base.scope import set_scope
 from operators.overview import choice
 from tests import factories, ledger
-from tests.client import ApiClient
+from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
 from tests.clock import clock  # noqa: F401 - a fixture
 
-INDEX = reverse("admin:index")
-VIEW = ("analytics.view_accessevent", "analytics.view_ledgerentry", "accounts.view_apikey", "accounts.view_account")
-
-
-@pytest.fixture(autouse=True)
-def _now(clock):  # noqa: F811
-    clock.set("2026-03-04T12:30:00Z")
-
-
-def page(client, **query):
-    reply = client.get(INDEX, query)
-    assert reply.status_code == 200
-    return reply
-
-
-def figure(reply, name):
-    """What the page says beneath a figure's label."""
-    return re.search(rf'<dd id="{name}">([^<]*)</dd>', reply.content.decode()).group(1)
-
-
-def number(reply, name):
-    return float(figure(reply, name).replace(",", ""))
-
-
-def rows(reply, name):
-    """What a list of the page says, line by line, bars and hints left out."""
-    table = re.search(rf'<table aria-labelledby="{name}">(.*?)</table>', reply.content.decode(), re.S)
-    lines = re.findall(r"<tr>(.*?)</tr>", table.group(1), re.S)[1:] if table else []
-    return [
-        [strip_tags(cell).strip() for cell in re.findall(r"<(?:a|td)[^>]*>(.*?)</(?:a|td)>", line)] for line in lines
-    ]
-
-
-def check(account, count=1, item=None, requester=factories.LICENSED_REQUESTER):
-    api = ApiClient(factories.key_text(account))
-    item = item or factories.content(account, policy_id=factories.policy(account).pk)
-    for _ in range(count):
-        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
-    return item
-
-
-@pytest.fixture
-def busy(account, clock):  # noqa: F811
-    """Three decisions yesterday, five today, of two items and two requesters; and an entry each day."""
-    clock.set("2026-03-03T10:00:00Z")
-    item = check(account, 3)
-    ledger.add(account, "20.5", license_type="press", occurred_at=clock.now)
-    clock.set("2026-03-04T10:00:00Z")
-    check(account, 3, item)
-    check(account, 1, item, "org_zero")
-    ledger.add(account, "9.25", license_type="commercial", occurred_at=clock.now)
-    clock.set("2026-03-04T12:30:00Z")
-    check(account)
-    return item
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 @pytest.mark.parametrize("period", ["7d", "30d", "90d", "year"])
@@ -186,78 +132,6 @@ def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     assert "import_exchange_rates" in text
     assert f"{INDEX}?period=7d&amp;currency=USD" in text
     assert number(shown, "usage-total") == 8
-
-
-def test_all_accounts_are_added_up_and_one_can_be_chosen(admin, busy, other_account):
-    check(other_account, 4)
-    assert number(page(admin), "usage-total") == 12
-    assert number(page(admin, account=other_account.pk), "usage-total") == 4
-
-
-def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account, busy):
-    check(other_account, 4)
-    client = sign_in(staff(*VIEW, accounts=[account]))
-    shown = page(client)
-    assert number(shown, "usage-total") == 8
-    assert "Other" not in shown.content.decode()
-
-
-@pytest.mark.parametrize("wanted", ["acc_nonsense", "\0", "the other's"])
-def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, account, other_account, busy, wanted):
-    client = sign_in(staff(*VIEW, accounts=[account]))
-    shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
-    text = shown.content.decode()
-    assert "You see no account of this id." in text
-    assert "usage-total" not in text
-    assert "Other" not in text
-
-
-@pytest.mark.parametrize("query", [{"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}])
-def test_what_is_not_known_is_said_and_the_default_shown(admin, busy, query):
-    shown = page(admin, **query)
-    assert 'role="alert"' in shown.content.decode()
-    assert number(shown, "usage-total") == 8
-
-
-@pytest.mark.parametrize(
-    ("permission", "seen"),
-    [
-        ("analytics.view_accessevent", ["refused-title", "hand-title", "usage-title"]),
-        ("analytics.view_ledgerentry", ["earned-title", "hand-title", "revenue-title"]),
-        ("accounts.view_apikey", ["hand-title", "keys-title"]),
-        ("accounts.view_account", ["hand-title", "running-title"]),
-    ],
-)
-def test_a_part_is_for_those_who_may_see_what_it_is_made_of(staff, sign_in, account, busy, permission, seen):
-    html = page(sign_in(staff(permission, accounts=[account]))).content.decode()
-    assert re.findall(r'<h2 id="([a-z-]+)"', html) == seen
-
-
-def test_a_new_installation_is_told_what_to_do_next(admin, db):
-    text = page(admin).content.decode()
-    assert "What to do next" in text
-    for name in ("accounts_account", "accounts_apikey", "licensing_policy", "licensing_content"):
-        assert f'<a href="{reverse(f"admin:{name}_add")}">' in text
-
-
-def test_steps_that_are_done_are_marked(admin, account):
-    factories.api_key(account)
-    text = page(admin).content.decode()
-    assert text.count('<li class="done">') == 2
-    assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
-
-
-def test_who_has_decisions_needs_no_steps_however_short_the_period(staff, sign_in, account, clock):  # noqa: F811
-    check(account)
-    clock.advance(days=300)
-    text = page(sign_in(staff(is_superuser=True)), period="7d").content.decode()
-    assert "What to do next" not in text
-    assert "Nothing in this period." in text
-
-
-def test_staff_without_an_account_are_told_who_helps(staff, sign_in, busy):
-    text = page(sign_in(staff(*VIEW))).content.decode()
-    assert "You see no account yet." in text
 
 
 def test_keys_that_end_soon_or_idle_are_named(admin, account, clock):  # noqa: F811

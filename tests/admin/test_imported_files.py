@@ -1,0 +1,61 @@
+"""Files that were brought to be imported: whose they are, and how long they stay."""
+
+import os
+
+import pytest
+from django.conf import settings
+
+from licensing.content.models import Content
+from operators.base import uploads
+from tests.admin.forms import form_values
+from tests.admin.importing import START, files
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+
+def test_the_file_goes_after_the_import(admin, bring):
+    address = bring()
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
+    admin.post(address, {"import": "1"})
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
+
+
+def test_what_was_left_lying_goes_after_a_day(admin, bring):
+    address = bring()
+    for name in files():
+        os.utime(uploads.directory() / name, (0, 0))
+    assert admin.get(address).headers["Location"] == START
+    assert uploads.purge() == 3
+    assert files() == []
+
+
+def test_only_who_brought_a_file_finds_it(admin, account, bring, sign_in, staff):
+    address = bring()
+    client = sign_in(staff(is_superuser=True))
+    assert client.get(address).headers["Location"] == START
+    assert client.post(address, {"import": "1"}).headers["Location"] == START
+    assert client.get(f"{address}bad-rows.csv").status_code == 404
+    assert not Content.objects.exists()
+
+
+def test_after_another_login_the_file_is_there_still(admin, bring, sign_in):
+    address = bring()
+    again = sign_in(admin.get("/admin/").wsgi_request.user)
+    assert again.get(address).status_code == 200
+    again.post(address, {"import": "1"})
+    assert Content.objects.exists()
+
+
+def test_columns_chosen_before_a_login_are_chosen_after_it(admin, account, bring):
+    address = bring("externalId,name\nm-1,Markets\n")
+    values = form_values(admin.get(address).content.decode())
+    html = admin.post(address, {**values, "externalId": "name", "_edit": "back"}, follow=True).content.decode()
+    assert (values["externalId"], form_values(html)["externalId"]) == (["externalId"], ["name"])
+    assert not Content.objects.exists()
+
+
+def test_files_can_be_read_by_the_service_alone(admin, bring):
+    bring()
+    assert uploads.directory().stat().st_mode & 0o077 == 0
+    assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
+    assert str(uploads.directory()).startswith(str(settings.DATA_DIR))

@@ -1,0 +1,50 @@
+"""The list of keys in the admin: those to look after are found and told of."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import ApiKey
+from tests import factories
+
+ADD, KEYS = reverse("admin:accounts_apikey_add"), reverse("admin:accounts_apikey_changelist")
+
+
+@pytest.fixture
+def keys_of_all_kinds(account):
+    now = timezone.now()
+    ages = {
+        "fresh": {},
+        "idle": {"last_used_at": now - timedelta(days=91)},
+        "never used": {"created_at": now - timedelta(days=91)},
+        "ending": {"expires_at": now + timedelta(days=3, hours=1)},
+        "ended": {"expires_at": now - timedelta(days=1)},
+        "revoked": {"revoked_at": now, "last_used_at": now - timedelta(days=200)},
+    }
+    for name, fields in ages.items():
+        key, _ = factories.api_key(account, name=name)
+        ApiKey.objects.filter(pk=key.pk).update(**fields)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("attention=unused", {"idle", "never used"}),
+        ("attention=expiring", {"ending"}),
+        ("state=active", {"fresh", "idle", "never used", "ending"}),
+        ("state=expired", {"ended"}),
+        ("state=revoked", {"revoked"}),
+        ("q=idle", {"idle"}),
+    ],
+)
+def test_keys_are_found_by_what_is_up_with_them(admin, keys_of_all_kinds, query, names):
+    reply = admin.get(f"{KEYS}?{query}")
+    assert {key.name for key in reply.context["cl"].result_list} == names
+
+
+def test_the_list_warns_of_keys_to_look_after(admin, keys_of_all_kinds):
+    html = admin.get(KEYS).content.decode()
+    assert html.count("not used for 90 days") == 3  # two keys, and the filter
+    assert "expires in 3 days" in html

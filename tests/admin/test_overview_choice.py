@@ -1,0 +1,84 @@
+"""The overview of those accounts that its reader may see and has chosen, and what it says where there is nothing."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from tests import factories
+from tests.admin.overview import VIEW, check, number, page
+from tests.clock import clock  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("at_noon")
+
+
+def test_all_accounts_are_added_up_and_one_can_be_chosen(admin, busy, other_account):
+    check(other_account, 4)
+    assert number(page(admin), "usage-total") == 12
+    assert number(page(admin, account=other_account.pk), "usage-total") == 4
+
+
+def test_staff_of_one_account_see_that_account_alone(staff, sign_in, account, other_account, busy):
+    check(other_account, 4)
+    client = sign_in(staff(*VIEW, accounts=[account]))
+    shown = page(client)
+    assert number(shown, "usage-total") == 8
+    assert "Other" not in shown.content.decode()
+
+
+@pytest.mark.parametrize("wanted", ["acc_nonsense", "\0", "the other's"])
+def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, account, other_account, busy, wanted):
+    client = sign_in(staff(*VIEW, accounts=[account]))
+    shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
+    text = shown.content.decode()
+    assert "You see no account of this id." in text
+    assert "usage-total" not in text
+    assert "Other" not in text
+
+
+@pytest.mark.parametrize("query", [{"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}])
+def test_what_is_not_known_is_said_and_the_default_shown(admin, busy, query):
+    shown = page(admin, **query)
+    assert 'role="alert"' in shown.content.decode()
+    assert number(shown, "usage-total") == 8
+
+
+@pytest.mark.parametrize(
+    ("permission", "seen"),
+    [
+        ("analytics.view_accessevent", ["refused-title", "hand-title", "usage-title"]),
+        ("analytics.view_ledgerentry", ["earned-title", "hand-title", "revenue-title"]),
+        ("accounts.view_apikey", ["hand-title", "keys-title"]),
+        ("accounts.view_account", ["hand-title", "running-title"]),
+    ],
+)
+def test_a_part_is_for_those_who_may_see_what_it_is_made_of(staff, sign_in, account, busy, permission, seen):
+    html = page(sign_in(staff(permission, accounts=[account]))).content.decode()
+    assert re.findall(r'<h2 id="([a-z-]+)"', html) == seen
+
+
+def test_a_new_installation_is_told_what_to_do_next(admin, db):
+    text = page(admin).content.decode()
+    assert "What to do next" in text
+    for name in ("accounts_account", "accounts_apikey", "licensing_policy", "licensing_content"):
+        assert f'<a href="{reverse(f"admin:{name}_add")}">' in text
+
+
+def test_steps_that_are_done_are_marked(admin, account):
+    factories.api_key(account)
+    text = page(admin).content.decode()
+    assert text.count('<li class="done">') == 2
+    assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
+
+
+def test_who_has_decisions_needs_no_steps_however_short_the_period(staff, sign_in, account, clock):  # noqa: F811
+    check(account)
+    clock.advance(days=300)
+    text = page(sign_in(staff(is_superuser=True)), period="7d").content.decode()
+    assert "What to do next" not in text
+    assert "Nothing in this period." in text
+
+
+def test_staff_without_an_account_are_told_who_helps(staff, sign_in, busy):
+    text = page(sign_in(staff(*VIEW))).content.decode()
+    assert "You see no account yet." in text

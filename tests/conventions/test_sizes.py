@@ -1,0 +1,32 @@
+"""What a newcomer can take in: short files, and packages of few modules on one level."""
+
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+PRODUCT = ("accounts", "analytics", "config", "kit", "licensing", "operators")
+
+
+def sources(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts]
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def test_no_file_has_more_than_300_lines():
+    written = [path for path in sources(*PRODUCT, "tests", "benchmarks") if "node_modules" not in path.parts]
+    assert [str(path.relative_to(ROOT)) for path in written if lines_of(path) > 300] == []
+
+
+def test_half_of_the_files_have_less_than_80_lines():
+    assert median(map(lines_of, sources(*PRODUCT))) < 80
+
+
+def test_no_package_has_more_than_20_modules_on_one_level():
+    modules = Counter(path.parent for path in sources(*PRODUCT) if path.name != "__init__.py")
+    assert [str(package.relative_to(ROOT)) for package, number in modules.items() if number > 20] == []

@@ -1,0 +1,48 @@
+"""What a check records of requesters who are new."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import Account
+from analytics.models import RuleUsage
+from analytics.recording.batch import Entry
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.decisions import DecisionBatch
+from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.content.models import Content
+from licensing.requesters.numbers import reserve
+from tests import factories
+
+YESTERDAY = timezone.now() - timedelta(days=1)
+LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 100, "period": "month"}}
+
+
+def limited_item(account: Account) -> Content:
+    return factories.content(account, policy_id=factories.policy(account, LIMITED).pk)
+
+
+def entries_of(account: Account, *checks: Check) -> list[Entry]:
+    """What a process that knows nothing records of these checks, which are of one request."""
+    items = find_items(account.pk, {check.selector for check in checks})
+    requesters = find_requesters(account.pk, {requester for check in checks for requester, _ in check.requesters})
+    found = Found(current_epoch(account.pk), items, requesters)
+    named = unwritten(checks, found)
+    found = numbered(found, named, reserve(unnumbered(named)))
+    return DecisionBatch(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
+
+
+def check(item: Content, requester: str = "org_new", name: str | None = None) -> Check:
+    return Check(("contentId", item.pk), requester, name)
+
+
+def names(account: Account) -> dict[str, str | None]:
+    return dict(account.requester_set.values_list("requester_id", "name"))
+
+
+def used(account: Account) -> dict[str, int]:
+    """How much each requester has used of the rule's limit."""
+    known = dict(account.requester_set.values_list("pk", "requester_id"))
+    return {known[usage.requester_id]: usage.used for usage in RuleUsage.objects.all()}
