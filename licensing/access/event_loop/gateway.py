@@ -53,6 +53,7 @@ Keep = Callable[[Sequence[Answer | ApiError]], Reply]
 
 MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
+ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
 
 
@@ -159,7 +160,10 @@ class Gateway:
 
         Otherwise the groups in which requests come would be torn apart, and many small commits made of them.
         """
-        calls = (self.callers.limits, self.quick_lookups)
+        if sum(len(entry.case.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
+            return
+        kept = None if self.retries is None else self.retries.lookups
+        calls = (self.callers.limits, self.quick_lookups, kept)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
         if expected:
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
