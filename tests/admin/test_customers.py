@@ -76,6 +76,10 @@ def test_a_requesters_page_has_30_days_of_allowed_and_denied_with_reasons(admin,
     assert f"{today} 3 2 5" in words(html)
 
 
+def test_an_item_that_is_yet_to_be_added_has_no_30_days(admin, account):
+    assert "The last 30 days" not in admin.get(reverse("admin:licensing_content_add")).content.decode()
+
+
 def test_a_requesters_page_has_revenue_by_currency_exactly(admin, asked):
     html = html_of(admin, change_url(asked.requester))
     assert revenue(html) == ["1,234.00 EUR", "0.15 USD"]

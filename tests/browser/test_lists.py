@@ -57,6 +57,13 @@ def test_a_list_on_a_phone_has_rows_of_two_lines(phone, name):
     assert beyond == 0
 
 
+@pytest.mark.parametrize("name", LISTS)
+def test_a_name_on_a_phone_has_the_whole_line(phone, name):
+    phone.goto(path_of(name))
+    widths = phone.locator("#result_list tbody .row-name").evaluate_all("all => all.map(one => one.offsetWidth)")
+    assert min(widths) > PHONE["width"] / 2
+
+
 def test_a_touch_anywhere_on_a_row_opens_its_page(phone):
     phone.goto(path_of("analytics_accessevent"))
     row = phone.locator("#result_list tbody tr").first
