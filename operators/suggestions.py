@@ -143,7 +143,7 @@ WITHOUT_ACCOUNT = {Kind.ITEM}  # whose values say themselves which account they 
 def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
     """`?kind=…&account=…&term=…`; nothing for an account that the operator may not see."""
     kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
-    account = request_scope(request).accounts().filter(pk=account_id).first() if account_id else None
+    account = request_scope(request).account(account_id)
     term = request.GET.get("term", "").strip()[:LONGEST]
     is_known = account is not None or (not account_id and kind in WITHOUT_ACCOUNT)
     if kind not in SUGGESTED or not is_known or "\0" in term:

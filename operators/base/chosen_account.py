@@ -14,9 +14,8 @@ from django.urls import Resolver404, resolve
 from msgspec import Struct
 
 from accounts.models import Account
-from kit.values import ids
 from operators.base.requests import kept
-from operators.base.scope import Scope, request_scope
+from operators.base.scope import request_scope
 
 KEY = "account"  # of the session
 FILTER = "account__id__exact"
@@ -42,12 +41,6 @@ def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bo
     used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
     latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:most]
     return sorted(latest, key=lambda account: (account.name, account.pk)), True
-
-
-def find_account(account_id: str, scope: Scope) -> Account | None:
-    if ids.decode("acc", account_id) is None:
-        return None
-    return scope.accounts().filter(pk=account_id).first()
 
 
 def chosen_id(request: HttpRequest) -> str | None:
@@ -87,7 +80,7 @@ def switch_of(request: HttpRequest) -> Switch:
     account_id = chosen_id(request)
     chosen = next((one for one in offered if one.pk == account_id), None)
     if chosen is None and account_id is not None:
-        chosen = find_account(account_id, request_scope(request))
+        chosen = request_scope(request).account(account_id)
         if chosen is None:  # it has been deleted
             choose(request, None)
     return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
@@ -97,7 +90,7 @@ def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """Chooses the account by a POST; a GET, as after a login, chooses nothing."""
     if request.method != "POST":
         return redirect("admin:index")
-    choose(request, find_account(request.POST.get("account", ""), request_scope(request)))
+    choose(request, request_scope(request).account(request.POST.get("account", "")))
     return redirect(f"admin:{list_of(request.POST.get('next', ''), site)}")
 
 

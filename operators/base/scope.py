@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from msgspec import Struct
 
 from accounts.models import Account, StaffScope
+from kit.values import ids
 from operators.base.mixins import ModelT
 
 KNOWN = "_operator_scope"  # an attribute of the user: `request.user` is an object of its own in each request
@@ -29,6 +30,10 @@ class Scope(Struct, frozen=True):
 
     def accounts(self) -> QuerySet[Account]:
         return self.narrow(Account.objects.all(), "pk")
+
+    def account(self, account_id: str) -> Account | None:
+        """The account of that id, if it is one of these."""
+        return None if ids.decode("acc", account_id) is None else self.accounts().filter(pk=account_id).first()
 
     def sole_account(self) -> str | None:
         """The same, also where there is no other account at all."""

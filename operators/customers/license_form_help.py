@@ -9,7 +9,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
-from accounts.models import Account
 from licensing.licenses.models import License
 from operators.base.fields import SuggestingInput
 from operators.base.model_admin import ScopedAdmin
@@ -17,11 +16,6 @@ from operators.base.scope import request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.license_preview import preview
 from operators.customers.license_question import known_types
-
-
-def account_of(request: HttpRequest, account_id: str) -> Account | None:
-    """The account of that id, if the operator may see it."""
-    return request_scope(request).accounts().filter(pk=account_id).first() if account_id else None
 
 
 class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
@@ -69,7 +63,7 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
         held = self.found(request, request.GET["license"]) if "license" in request.GET else None
-        account = held.account if held is not None else account_of(request, request.POST.get("account", ""))
+        account = held.account if held is not None else request_scope(request).account(request.POST.get("account", ""))
         if account is None:
             return HttpResponse("")
         told = preview(account, held, request.POST)

@@ -11,26 +11,20 @@ from analytics.models import LedgerEntry
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from operators.base.forms.asking import Question
 from operators.customers.terms import money, term
+from operators.policies.known_permissions import asked_for, known_rules
 
-# Of the newest so many policies and licences the types are known, which bounds what a page reads.
-MOST_POLICIES, MOST_LICENSES, MOST_SUGGESTED = 1_000, 5_000, 100
+# Of the newest so many licences the types are known, which bounds what a page reads.
+MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
 MOST_COUNTED = 10_000  # items
 NOW = 60  # seconds
 
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
     """The licence types that rules of the accounts' policies name."""
-    policies = Policy.objects.filter(account__in=account_ids, deleted_at=None)
-    found: set[str] = set()
-    for rules in policies.order_by("-pk").values_list("rules", flat=True)[:MOST_POLICIES]:
-        for rule in rules:
-            wanted = rule["conditions"].get("licenseType", [])
-            found.update(wanted if isinstance(wanted, list) else [wanted])
-    return found
+    return {one for rule in known_rules(account_ids) for one in asked_for(rule, "licenseType")}
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:

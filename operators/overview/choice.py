@@ -11,7 +11,7 @@ from accounts.models import Account
 from analytics.rates.conversion import check_currency
 from analytics.windows import PERIODS
 from kit.http.errors import InvalidRequest
-from operators.base.chosen_account import choose, chosen_id, find_account, offered_accounts
+from operators.base.chosen_account import choose, chosen_id, offered_accounts
 from operators.base.scope import request_scope
 
 # So many accounts are added up at most, and offered to choose from: a page costs the same however many there are.
@@ -70,7 +70,7 @@ def read_choice(request: HttpRequest) -> Choice:
     choice = Choice(offered, offered, there_are_more=there_are_more)
     if wanted := query.get("account", chosen_id(request) or ""):
         known = next((one for one in offered if one.pk == wanted), None)
-        choice.account = known or find_account(wanted, request_scope(request))
+        choice.account = known or request_scope(request).account(wanted)
         if choice.account is not None:
             choice.accounts = [choice.account]
         elif "account" in query:
