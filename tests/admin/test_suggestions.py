@@ -128,3 +128,9 @@ def test_so_do_the_forms_of_the_ledger_and_of_licence_clients(admin, account, pa
 def test_the_account_of_a_stored_thing_is_said_on_its_page(admin, account, things):
     html = admin.get(change_url(things["license"])).content.decode()
     assert f'data-account="{account.pk}"' in html
+
+
+def test_nothing_is_suggested_of_what_is_no_account(admin, things):
+    for account in ("nothing", "acc_nothing"):
+        reply = admin.get(SUGGEST, {"kind": "policy", "term": "herring", "account": account})
+        assert (reply.status_code, reply.json()) == (200, {"suggestions": []})
