@@ -13,6 +13,7 @@ from django.db import connection
 from django.template import Context, Template
 from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.limits.limiter import limiter
 from accounts.models import Account
@@ -136,6 +137,20 @@ def _whole_pages_are_told_of(django_test_environment: None) -> None:
         return self.nodelist.render(context)
 
     Template._render = render  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _files_are_looked_for_once() -> None:
+    """Each of Django's clients has middleware of its own, and each WhiteNoise looks for all files of the site."""
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def add_files(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add_files
 
 
 @pytest.fixture(autouse=True)
