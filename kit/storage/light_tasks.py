@@ -57,7 +57,7 @@ class LightTasks:
         return task
 
     def run(self) -> None:
-        """Beyond MAX_SECONDS_AT_ONCE the rest go on in the next turn of the loop, as one with what is ready by then."""
+        """Beyond MAX_SECONDS_AT_ONCE the rest go on in the next turn of the loop, before what is ready by then."""
         ready, self.ready, self.moment = self.ready, [], None
         until = perf_counter() + MAX_SECONDS_AT_ONCE
         for place, (task, result, error) in enumerate(ready, 1):

@@ -18,7 +18,7 @@ from analytics.recording.batch import Reply
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames, told
 from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
-from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
+from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import render_json
@@ -30,11 +30,12 @@ from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
+from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
-from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
-from licensing.access.event_loop.retries import LeftToDjango
+from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request, outcomes_of
+from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import presented
 
@@ -208,11 +209,12 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
             raise LeftToDjango
-        fields = parse_object(body, exact=True)
+        plain = parse_plain(body)
+        fields = parse_object(body, exact=True) if plain is None else plain
         if has_draft(fields):
             raise LeftToDjango
         digest = fingerprint("POST", request.head.path, fields)
-        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
+        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex(), plain))
         return once.body, once.headers
 
     async def decide_now(self, request: Request) -> bytes:
@@ -223,16 +225,23 @@ class CheckApplication:
         count_checks(outcomes_of(answers))
         return rendered(request.head.path, answers, checks, sign)
 
-    async def decide_once(self, request: Request, key: str, digest: str) -> bytes:
-        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex."""
-        checks = await self.checks_of(request)
+    async def decide_once(
+        self, request: Request, key: str, digest: str, plain: JsonObject | None, is_free: bool
+    ) -> bytes:
+        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex.
+
+        `plain` is the request's body if it is plain, `is_free` whether the key is known to be free. Raises Unsure.
+        """
+        checks = await self.checks_of(request, plain)
         sign = await self.signer_of(request, checks)
         now = moment()
         body = b""
 
-        def keep(answers: Sequence[Answer | ApiError]) -> Reply:
+        def keep(batch: DecisionBatch) -> Reply:
             nonlocal body
-            body = rendered(request.head.path, answers, checks, sign)
+            if batch.unwritten and not is_free:
+                raise Unsure
+            body = rendered(request.head.path, batch.answers, checks, sign)
             sealed = seal_reply(body).decode()
             return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
 
@@ -240,7 +249,7 @@ class CheckApplication:
         count_checks(outcomes_of(answers))
         return body
 
-    async def checks_of(self, request: Request) -> list[Check]:
+    async def checks_of(self, request: Request, plain: JsonObject | None = None) -> list[Check]:
         """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
         account_id, body = request.grant.account_id, request.head.body or b""
         parse: Parse = parse_one if request.head.path == CHECK else parse_batch
@@ -248,7 +257,9 @@ class CheckApplication:
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
             parse = partial(parse, requester=claims.sub)
-        fields = parse_object(body) if len(body) <= MAX_QUICK_BYTES else None
+        fields = plain
+        if fields is None and len(body) <= MAX_QUICK_BYTES:
+            fields = parse_object(body)
         if fields is None or has_draft(fields):
             checks = await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
         else:
@@ -280,14 +291,3 @@ def deprecation_of(request: Request) -> dict[str, str]:
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
     return [parse_check(fields, requester)]
-
-
-def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """What checks came to, as their metric names it."""
-    outcomes: list[str] = []
-    for answer in answers:
-        if isinstance(answer, ApiError):
-            outcomes.append(ERROR)
-        else:
-            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-    return outcomes
