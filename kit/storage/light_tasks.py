@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 # Then the loop sends what has been submitted, so that PostgreSQL works on it while the rest is decided: batches that
 # came together took turns with it otherwise. Less tears apart the groups of single checks.
-MAX_SECONDS_AT_ONCE = 0.001
+MAX_SECONDS_AT_ONCE = 0.002
 
 AT_SHARED_CALL = object()  # what a coroutine yields that waits for one
 current: "LightTask | None" = None  # the one that runs at this moment

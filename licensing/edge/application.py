@@ -26,11 +26,11 @@ from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
-from licensing.access.event_loop.application import CheckApplication, Head, respond
+from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import header_lines
-from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request, outcomes_of
+from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     EdgeAnswer,
     answer_of,

@@ -1,12 +1,12 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from accounts.authentication import key_header, license_token
@@ -34,26 +34,16 @@ from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
-from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request, outcomes_of
+from licensing.access.event_loop.hosts import is_served
+from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import presented
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
-MAX_HOST = 300  # characters: a name of 253, and a port
 MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
 Parse = Callable[..., list[Check]]  # what it takes is a body's fields
-
-
-def is_served(host: str) -> bool:
-    return len(host) <= MAX_HOST and is_allowed(host)  # what is longer is no name, and would only fill the cache
-
-
-@lru_cache(maxsize=1000)
-def is_allowed(host: str) -> bool:
-    domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 def joined(headers: Headers) -> dict[bytes, bytes]:
@@ -242,7 +232,7 @@ class CheckApplication:
             if batch.unwritten and not is_free:
                 raise Unsure
             body = rendered(request.head.path, batch.answers, checks, sign)
-            sealed = seal_reply(body).decode()
+            sealed = b64encode(seal_reply(body)).decode()
             return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
 
         answers = await self.gateway.check(request, checks, now, keep)
@@ -291,3 +281,14 @@ def deprecation_of(request: Request) -> dict[str, str]:
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
     return [parse_check(fields, requester)]
+
+
+def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
+    """What checks came to, as their metric names it."""
+    outcomes: list[str] = []
+    for answer in answers:
+        if isinstance(answer, ApiError):
+            outcomes.append(ERROR)
+        else:
+            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
+    return outcomes

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from analytics.recording.batch import Outcome
-from kit.http.errors import ApiError
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
-from licensing.access.answers import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
@@ -59,17 +57,6 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
 # --- On the event loop -----------------------------------------------------------------------------------------------
-
-
-def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """What checks came to, as their metric names it."""
-    outcomes: list[str] = []
-    for answer in answers:
-        if isinstance(answer, ApiError):
-            outcomes.append(ERROR)
-        else:
-            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-    return outcomes
 
 
 def count_checks(outcomes: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ Left to Django are replies that depend on what the commit counts, what leaves no
 """
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Sequence
 
 from django.utils import timezone
@@ -24,8 +25,8 @@ from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.lookup import PLANNED_ONCE
 
 FIND = """
-SELECT wanted.place, encode(record.fingerprint, 'hex'), convert_from(record.reply, 'UTF8'),
-  convert_from(record.headers, 'UTF8'), (extract(epoch FROM record.created) * 1000000)::bigint
+SELECT wanted.place, encode(record.fingerprint, 'hex'), encode(record.reply, 'base64'),
+  encode(record.headers, 'base64'), (extract(epoch FROM record.created) * 1000000)::bigint
 FROM json_to_recordset(%s::json) AS wanted (place int, account uuid, key text)
 JOIN LATERAL (
   SELECT fingerprint, reply, headers, created FROM accounts_idempotencyrecord
@@ -66,7 +67,8 @@ class Kept(Struct, frozen=True):
     @classmethod
     def of(cls, row: Row) -> "Kept":
         fingerprint, reply, headers, created = row
-        return cls(bytes.fromhex((fingerprint or b"").decode()), reply or b"", headers, int(created or 0))
+        digest = bytes.fromhex((fingerprint or b"").decode())
+        return cls(digest, b64decode(reply or b""), None if headers is None else b64decode(headers), int(created or 0))
 
 
 class Once(Struct, frozen=True):
