@@ -23,7 +23,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import grant_of, license_token
 from accounts.models import IdempotencyRecord
-from accounts.sealing import sealer
+from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
@@ -126,7 +126,7 @@ def seal_reply(reply: bytes) -> bytes:
             f"Ask for less at once, such as fewer checks or rows, or no explanations, or leave out the {HEADER}.",
             param=HEADER,
         )
-    return sealer(PURPOSE).encrypt(reply)
+    return reply_sealer(PURPOSE).encrypt(reply)
 
 
 def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: bytes) -> tuple[bytes, dict[str, str]]:
@@ -137,8 +137,8 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
     if fingerprint != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
     try:
-        body = sealer(PURPOSE).decrypt(reply)
-        told: dict[str, str] = orjson.loads(sealer(PURPOSE).decrypt(headers)) if headers else {}
+        body = reply_sealer(PURPOSE).decrypt(reply)
+        told: dict[str, str] = orjson.loads(reply_sealer(PURPOSE).decrypt(headers)) if headers else {}
     except InvalidToken:
         # To run it again could write twice what was written once.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
@@ -161,7 +161,7 @@ def answer_once(
         record.status = response.status_code
         record.reply = seal_reply(render_json(response.data))
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        record.headers = sealer(PURPOSE).encrypt(render_json(headers))
+        record.headers = reply_sealer(PURPOSE).encrypt(render_json(headers))
         record.save()
         return response
     kept_headers = bytes(record.headers) if record.headers else None

@@ -33,7 +33,8 @@ from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
-from licensing.access.event_loop.application import CheckApplication, Head, is_served  # noqa: E402
+from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
+from licensing.access.event_loop.hosts import is_served  # noqa: E402
 from licensing.access.event_loop.retries import LeftToDjango  # noqa: E402
 from licensing.access.event_loop.sampling import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402

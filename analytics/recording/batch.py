@@ -70,7 +70,7 @@ class Charge(Struct, frozen=True, gc=False):
 class Reply(Struct, eq=False, gc=False):
     """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free.
 
-    `account` is a UUID in hex, `fingerprint` in hex too. `number` is its position in the batch.
+    `account` is a UUID in hex, `fingerprint` in hex too, `sealed` is in base64. `number` is its position in the batch.
     """
 
     account: str

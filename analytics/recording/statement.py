@@ -79,7 +79,7 @@ CLAIMED_KEYS = """
     number int, account uuid, key text, fingerprint text, sealed text, created timestamptz, naming int)
 ), taken AS (
   INSERT INTO accounts_idempotencyrecord (account_id, key, fingerprint, status, reply, created)
-  SELECT account, key, decode(fingerprint, 'hex'), 200, convert_to(sealed, 'UTF8'), created FROM reply
+  SELECT account, key, decode(fingerprint, 'hex'), 200, decode(sealed, 'base64'), created FROM reply
   WHERE account NOT IN (SELECT account FROM stale) {is_named}
     AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
   ORDER BY account, key

@@ -3,7 +3,10 @@
 import pytest
 from django.db import connection
 
+from accounts.idempotency import PURPOSE, open_reply
 from accounts.models import IdempotencyRecord
+from accounts.sealing import sealer
+from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
 from tests.client import ApiClient
 from tests.conventions.endpoints import Endpoint, each_endpoint_with_key, each_post, make_resources
@@ -158,6 +161,34 @@ def test_an_expired_key_may_carry_another_request(api, clock):
     post_item(api)
     clock.advance(hours=24)
     assert post_item(api, title="y")["title"] == "y"
+
+
+def test_a_reply_that_an_older_version_kept_is_replayed(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    for path, body in (
+        ("/v1/access/check", {"contentId": item.pk, "requester": "org"}),
+        ("/v1/content", {"title": "x"}),
+    ):
+        first = api.post(path, body, headers=KEY)
+        token = sealer(PURPOSE).encrypt(first.content)
+        IdempotencyRecord.objects.update(reply=token, headers=sealer(PURPOSE).encrypt(b"{}"))
+        again = api.post(path, body, headers=KEY)
+        assert (again.content, is_replay(again)) == (first.content, True)
+        IdempotencyRecord.objects.all().delete()
+
+
+def test_a_kept_reply_is_sealed(api):
+    post_item(api, title="Confidential")
+    record = IdempotencyRecord.objects.get()
+    assert b"Confidential" not in bytes(record.reply)
+
+
+def test_a_reply_kept_under_another_secret_is_no_replay(api, settings):
+    post_item(api)
+    settings.API_KEY_PEPPER = b"another"
+    record = IdempotencyRecord.objects.get()
+    with pytest.raises(IdempotencyConflict):
+        open_reply(b"", bytes(record.reply), None, b"")
 
 
 def test_a_replay_asks_for_key_permission_and_limit_first(api, account, clock):

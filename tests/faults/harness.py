@@ -5,16 +5,18 @@ import logging
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 import psutil
+import psycopg
 
 from run import ROOT, SETTINGS
 from tests import templates
@@ -121,6 +123,14 @@ class Deployment:
                 templates.fill_on_postgresql(self.postgres.url)
         else:
             templates.copy_of_sqlite(self.directory / "db.sqlite3")
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        """Of the database, looked at without the service."""
+        if self.postgres:
+            with psycopg.connect(self.postgres.url) as connection:
+                return connection.execute(query).fetchall()
+        with closing(sqlite3.connect(self.directory / "db.sqlite3")) as database:
+            return database.execute(query).fetchall()
 
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
         """New accounts, each as two keys that may do everything; fields as in tests.factories."""

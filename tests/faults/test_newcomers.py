@@ -5,12 +5,9 @@ FAULT_KILLS sets how often the server is killed, in place of what tests.examples
 
 import os
 import random
-import sqlite3
 import time
-from contextlib import closing
 from itertools import count
 
-import psycopg
 import pytest
 
 from tests.examples import examples
@@ -30,15 +27,6 @@ NAMELESS = """SELECT count(*) FROM analytics_accessevent event
   WHERE NOT EXISTS (SELECT 1 FROM licensing_requester requester WHERE requester.id = event.requester_id)"""
 WITHOUT_COUNT = """SELECT requester_id FROM licensing_requester requester WHERE requester_id LIKE 'new-%'
   AND NOT EXISTS (SELECT 1 FROM analytics_ruleusage usage WHERE usage.requester_id = requester.id)"""
-
-
-def rows(server: Deployment, query: str) -> list[tuple[object, ...]]:
-    """Of the database, looked at without the service."""
-    if server.postgres:
-        with psycopg.connect(server.postgres.url) as connection:
-            return connection.execute(query).fetchall()
-    with closing(sqlite3.connect(server.directory / "db.sqlite3")) as database:
-        return database.execute(query).fetchall()
 
 
 def new_item(server: Deployment, key: str) -> str:
@@ -63,7 +51,7 @@ def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deploymen
         server.kill()
     server.start()
 
-    assert (rows(server, ALONE), rows(server, WITHOUT_COUNT), rows(server, NAMELESS)) == ([], [], [(0,)])
+    assert (server.rows(ALONE), server.rows(WITHOUT_COUNT), server.rows(NAMELESS)) == ([], [], [(0,)])
     answered = [one for one in load.exchanges if one.reply.status == 200]
     assert {one.reply.body["rateLimit"]["remaining"] for one in answered} == {999_999}
     with server.client(key) as client:

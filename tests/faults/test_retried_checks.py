@@ -64,18 +64,35 @@ def test_a_batch_is_one_request_of_its_key(api: httpx.Client) -> None:
     assert decisions(api) == 3
 
 
-def test_the_key_of_another_request_is_refused(api: httpx.Client) -> None:
+def test_the_key_of_another_request_is_refused(server: Deployment, api: httpx.Client) -> None:
     one, other = item(api), item(api)
     check(api, {"contentId": one, "requester": "org"})
     replies = [
         check(api, {"contentId": other, "requester": "org"}),
         check(api, {"contentId": one}),  # before what is wrong with its body
+        check(api, {"contentId": one, "requester": "newcomer"}),
         check(api, {"contentId": one, "requester": "org"}, path=f"{PATH}/batch"),
         api.post("/v1/content", json={"title": "x"}, headers={"Idempotency-Key": "retry"}),
     ]
 
-    assert [reply.status_code for reply in replies] == [422] * 4
+    assert [reply.status_code for reply in replies] == [422] * 5
     assert {reply.json()["error"]["code"] for reply in replies} == {"idempotency_mismatch"}
+    assert decisions(api) == 1
+    assert server.rows("SELECT 1 FROM licensing_requester WHERE requester_id = 'newcomer'") == []
+
+
+@pytest.mark.parametrize("change", ["archive", "delete"])
+def test_a_retry_has_the_first_reply_whatever_became_of_the_item(api: httpx.Client, change: str) -> None:
+    made = item(api)
+    body = {"contentId": made, "requester": "org"}
+    first = check(api, body)
+    if change == "archive":
+        api.patch(f"/v1/content/{made}", json={"status": "archived"}).raise_for_status()
+    else:
+        api.delete(f"/v1/content/{made}").raise_for_status()
+    again = check(api, body)
+
+    assert (again.status_code, is_replay(again), again.content) == (200, True, first.content)
     assert decisions(api) == 1
 
 

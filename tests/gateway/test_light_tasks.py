@@ -3,6 +3,7 @@
 import asyncio
 from contextvars import ContextVar
 
+from kit.storage import light_tasks
 from kit.storage.light_tasks import LightTasks
 from kit.storage.microbatch import MicroBatch
 from tests.gateway.test_microbatch import Calls, turn
@@ -31,7 +32,9 @@ class Started(LightTasks):
         return self.seen
 
 
-def test_all_that_wait_for_a_call_go_on_in_one_turn_in_their_order() -> None:
+def test_all_that_wait_for_a_call_go_on_in_one_turn_in_their_order(monkeypatch) -> None:
+    monkeypatch.setattr(light_tasks, "MAX_SECONDS_AT_ONCE", 60)
+
     async def scenario() -> None:
         calls, tasks, turns = Calls(), Started(), []
         batch = MicroBatch(calls)
@@ -49,6 +52,26 @@ def test_all_that_wait_for_a_call_go_on_in_one_turn_in_their_order() -> None:
         assert await tasks.ended() == [10, 20, 30]
         assert set(turns) == {0, 3}
         assert calls.given == [[1, 2, 3]]
+
+    asyncio.run(scenario())
+
+
+def test_between_tasks_that_take_long_the_loop_has_its_turn(monkeypatch) -> None:
+    monkeypatch.setattr(light_tasks, "MAX_SECONDS_AT_ONCE", 0)
+
+    async def scenario() -> None:
+        tasks, loop = Started(), asyncio.get_running_loop()
+
+        async def work(number: int) -> None:
+            tasks.seen.append(number)
+            loop.call_soon(tasks.seen.append, -number)
+
+        for number in range(1, 4):
+            tasks.start(work(number))
+        await tasks.ended()
+        await turn()
+        assert [number for number in tasks.seen if number > 0] == [1, 2, 3]
+        assert tasks.seen.index(-1) < tasks.seen.index(3)
 
     asyncio.run(scenario())
 

@@ -109,7 +109,7 @@ if connection.vendor == "postgresql":
 
         def keyed(key: str) -> list[Entry]:
             created = render_timestamp(timezone.now()) or ""
-            reply = Reply(ids.hex_of("acc", account.pk), key, "00", "sealed", created)
+            reply = Reply(ids.hex_of("acc", account.pk), key, "00", "c2VhbGVk", created)
             return [replace(entry, reply=reply) for entry in entries_of(account, check(item))]
 
         late = keyed("late")

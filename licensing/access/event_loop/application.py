@@ -1,12 +1,12 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from accounts.authentication import key_header, license_token
@@ -18,7 +18,7 @@ from analytics.recording.batch import Reply
 from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames, told
 from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
-from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object
+from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import render_json
@@ -30,29 +30,20 @@ from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
+from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
+from licensing.access.event_loop.hosts import is_served
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
-from licensing.access.event_loop.retries import LeftToDjango
+from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import presented
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
-MAX_HOST = 300  # characters: a name of 253, and a port
 MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
 Parse = Callable[..., list[Check]]  # what it takes is a body's fields
-
-
-def is_served(host: str) -> bool:
-    return len(host) <= MAX_HOST and is_allowed(host)  # what is longer is no name, and would only fill the cache
-
-
-@lru_cache(maxsize=1000)
-def is_allowed(host: str) -> bool:
-    domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 def joined(headers: Headers) -> dict[bytes, bytes]:
@@ -208,11 +199,12 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
             raise LeftToDjango
-        fields = parse_object(body, exact=True)
+        plain = parse_plain(body)
+        fields = parse_object(body, exact=True) if plain is None else plain
         if has_draft(fields):
             raise LeftToDjango
         digest = fingerprint("POST", request.head.path, fields)
-        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
+        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex(), plain))
         return once.body, once.headers
 
     async def decide_now(self, request: Request) -> bytes:
@@ -223,24 +215,31 @@ class CheckApplication:
         count_checks(outcomes_of(answers))
         return rendered(request.head.path, answers, checks, sign)
 
-    async def decide_once(self, request: Request, key: str, digest: str) -> bytes:
-        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex."""
-        checks = await self.checks_of(request)
+    async def decide_once(
+        self, request: Request, key: str, digest: str, plain: JsonObject | None, is_free: bool
+    ) -> bytes:
+        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex.
+
+        `plain` is the request's body if it is plain, `is_free` whether the key is known to be free. Raises Unsure.
+        """
+        checks = await self.checks_of(request, plain)
         sign = await self.signer_of(request, checks)
         now = moment()
         body = b""
 
-        def keep(answers: Sequence[Answer | ApiError]) -> Reply:
+        def keep(batch: DecisionBatch) -> Reply:
             nonlocal body
-            body = rendered(request.head.path, answers, checks, sign)
-            sealed = seal_reply(body).decode()
+            if batch.unwritten and not is_free:
+                raise Unsure
+            body = rendered(request.head.path, batch.answers, checks, sign)
+            sealed = b64encode(seal_reply(body)).decode()
             return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
 
         answers = await self.gateway.check(request, checks, now, keep)
         count_checks(outcomes_of(answers))
         return body
 
-    async def checks_of(self, request: Request) -> list[Check]:
+    async def checks_of(self, request: Request, plain: JsonObject | None = None) -> list[Check]:
         """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
         account_id, body = request.grant.account_id, request.head.body or b""
         parse: Parse = parse_one if request.head.path == CHECK else parse_batch
@@ -248,7 +247,9 @@ class CheckApplication:
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
             parse = partial(parse, requester=claims.sub)
-        fields = parse_object(body) if len(body) <= MAX_QUICK_BYTES else None
+        fields = plain
+        if fields is None and len(body) <= MAX_QUICK_BYTES:
+            fields = parse_object(body)
         if fields is None or has_draft(fields):
             checks = await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
         else:

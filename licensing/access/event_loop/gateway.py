@@ -49,7 +49,7 @@ from licensing.access.lookup import GONE, Found, Wanted
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.access.subjects import RequesterSnapshot
 
-Keep = Callable[[Sequence[Answer | ApiError]], Reply]
+Keep = Callable[[DecisionBatch], Reply]
 
 MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
@@ -104,8 +104,8 @@ class Gateway:
     ) -> list[Answer | ApiError]:
         """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk.
 
-        `keep` makes of the answers the reply that is kept with their record. Raises Taken, and LeftToDjango where the
-        reply is not known before the commit, or where there is no record.
+        `keep` makes of the answers the reply that is kept with their record. Raises what that raises; Taken; and
+        LeftToDjango where the reply is not known before the commit, or where there is no record.
 
         The request has been admitted. What admits it and what decides it are of one epoch, which the record confirms:
         a key that has ended, or may no longer do this, gets no decision, however long its body took to arrive.
@@ -124,7 +124,7 @@ class Gateway:
                 if not batch.entries or (keep is not None and batch.claims):
                     break
                 if keep is not None:
-                    batch.keep(keep(batch.answers))
+                    batch.keep(keep(batch))
                 self.callers.note_use(sender.grant, now)
                 outcomes = await self.records.result_of(batch.entries)
                 stale = [outcome for outcome in outcomes if outcome.stale]

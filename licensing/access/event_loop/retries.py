@@ -5,6 +5,7 @@ Left to Django are replies that depend on what the commit counts, what leaves no
 """
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Sequence
 
 from django.utils import timezone
@@ -14,6 +15,7 @@ from accounts.idempotency import WAIT_SECONDS, open_reply, replays, still_runnin
 from accounts.models import IdempotencyRecord
 from kit.http.admission import admit
 from kit.http.bodies import Scope
+from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.storage.async_postgres import Row, Sessions
 from kit.storage.microbatch import MicroBatch
@@ -23,8 +25,8 @@ from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.lookup import PLANNED_ONCE
 
 FIND = """
-SELECT wanted.place, encode(record.fingerprint, 'hex'), convert_from(record.reply, 'UTF8'),
-  convert_from(record.headers, 'UTF8'), (extract(epoch FROM record.created) * 1000000)::bigint
+SELECT wanted.place, encode(record.fingerprint, 'hex'), encode(record.reply, 'base64'),
+  encode(record.headers, 'base64'), (extract(epoch FROM record.created) * 1000000)::bigint
 FROM json_to_recordset(%s::json) AS wanted (place int, account uuid, key text)
 JOIN LATERAL (
   SELECT fingerprint, reply, headers, created FROM accounts_idempotencyrecord
@@ -44,7 +46,11 @@ class LeftToDjango(Exception):
 
 
 class Taken(Exception):
-    """Another process had the key first, and nothing has been recorded."""
+    """Another request had the key first, and nothing has been recorded."""
+
+
+class Unsure(Exception):
+    """Whether the key is free has to be known first: what would be recorded writes requesters, even if it is not."""
 
 
 Name = tuple[str, str]  # an account's UUID in hex, and a key
@@ -61,7 +67,8 @@ class Kept(Struct, frozen=True):
     @classmethod
     def of(cls, row: Row) -> "Kept":
         fingerprint, reply, headers, created = row
-        return cls(bytes.fromhex((fingerprint or b"").decode()), reply or b"", headers, int(created or 0))
+        digest = bytes.fromhex((fingerprint or b"").decode())
+        return cls(digest, b64decode(reply or b""), None if headers is None else b64decode(headers), int(created or 0))
 
 
 class Once(Struct, frozen=True):
@@ -79,27 +86,34 @@ class Retries:
         self.lookups: MicroBatch[Name, Kept | None] = MicroBatch(self.find)
         self.running: dict[Name, asyncio.Future[None]] = {}
 
-    async def once(self, sender: Sender, key: str, digest: bytes, act: Callable[[], Awaitable[bytes]]) -> Once:
+    async def once(self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[bytes]]) -> Once:
         """What `act` answers, which records the key or raises Taken; or the reply that is kept.
 
-        Raises IdempotencyMismatch, IdempotencyConflict and LeftToDjango.
+        Most keys are new, so `act` comes first, and the look-up where it did not answer. `act` is told whether there
+        was one, and raises Unsure where there has to be. Raises IdempotencyMismatch, IdempotencyConflict, LeftToDjango
+        and what `act` raises.
         """
         name = sender.grant.account_key, key
         deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
         if name in self.running:
             await self.wait_for_turn(name)
         mine = self.running[name] = asyncio.get_running_loop().create_future()
+        is_looked_up = False
         try:
             while True:
-                kept = await self.lookups.result_of(name)
-                if kept is not None:
-                    return await self.replay(sender, kept, digest)
                 try:
-                    return Once(await act(), {})
-                except Taken:
-                    if asyncio.get_running_loop().time() > deadline:
-                        raise still_running() from None
-                    await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+                    return Once(await act(is_looked_up), {})
+                except (ApiError, LeftToDjango, Taken, Unsure) as outcome:
+                    kept = await self.lookups.result_of(name)
+                    if kept is not None:
+                        return await self.replay(sender, kept, digest)
+                    if isinstance(outcome, ApiError | LeftToDjango):
+                        raise
+                    if isinstance(outcome, Taken):
+                        if asyncio.get_running_loop().time() > deadline:
+                            raise still_running() from None
+                        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+                    is_looked_up = True
         finally:
             del self.running[name]
             mine.set_result(None)

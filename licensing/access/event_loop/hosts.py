@@ -1,0 +1,18 @@
+"""The hosts that are served, by ALLOWED_HOSTS."""
+
+from functools import lru_cache
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+MAX_HOST = 300  # characters: a name of 253, and a port
+
+
+def is_served(host: str) -> bool:
+    return len(host) <= MAX_HOST and is_allowed(host)  # what is longer is no name, and would only fill the cache
+
+
+@lru_cache(maxsize=1000)
+def is_allowed(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
