@@ -246,8 +246,8 @@ def test(arguments: list[str]) -> int:
         install(stamp, DEV)
     pytest = [str(PYTHON), "-m", "pytest"]
     if not by_name and not any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
-        # Two even on one core, for what only concurrent processes show.
-        pytest += ["-n", str(max(2, min(os.cpu_count() or 1, 8))), "--dist", "worksteal"]
+        # One more than there are cores: some test often waits, for a server that starts or a lease that ends.
+        pytest += ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal"]
     pytest += arguments
     given = {name: os.environ[name] for name in SERVICES if os.environ.get(name)}
     servers = [str(PYTHON), "-m", "tests.services", "--no-fsync"]  # starts what is not given

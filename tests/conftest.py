@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from threading import Event
 
@@ -12,6 +13,7 @@ from django.db import connection
 from django.template import Context, Template
 from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.limits.limiter import limiter
 from accounts.models import Account
@@ -22,7 +24,6 @@ from tests import append_only, factories, served, standing, templates, ways
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
-HERE = Path(__file__).parent
 # What opens no database, or is about documents and connections alone, says the same on both legs.
 ON_SQLITE_ALONE = {
     "analytics": ["test_windows"],
@@ -60,9 +61,20 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts what starts servers, browsers and foreign tools first: one worker begins with it, and the others take over
-    what is left of its share."""
-    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in SLOW))
+    """Lets each worker begin with folders that start servers, browsers and foreign tools, each with others: what waits
+    in one leaves the processor to the rest, and only short tests are left to share out at the end."""
+    by_folder: dict[str, list[pytest.Item]] = {name: [] for name in (*SLOW, "")}
+    for item in items:
+        folder = item.nodeid.removeprefix("tests/").partition("/")[0]
+        by_folder[folder if folder in SLOW else ""].append(item)
+    short = iter(by_folder.pop(""))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    dealt: list[pytest.Item] = []
+    for number in range(workers):
+        dealt += [item for name in SLOW[number::workers] for item in by_folder[name]]
+        # `--dist worksteal` gives each worker an equal part of the list to begin with.
+        dealt += islice(short, max(len(items) * (number + 1) // workers - len(dealt), 0))
+    items[:] = [*dealt, *short]
 
 
 def pytest_collection_finish() -> None:
@@ -125,6 +137,20 @@ def _whole_pages_are_told_of(django_test_environment: None) -> None:
         return self.nodelist.render(context)
 
     Template._render = render  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _files_are_looked_for_once() -> None:
+    """Each of Django's clients has middleware of its own, and each WhiteNoise looks for all files of the site."""
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def add_files(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add_files
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ from licensing.policies.facts import ContentType
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
 from licensing.policies.policy_tests import MAX_LICENSES, MAX_TAGS, MAX_TESTS, MAX_TESTS_BYTES
-from licensing.policies.rules import parse_new_rules
+from licensing.policies.rules import MAX_RULES, parse_new_rules
 
 
 @extend_schema_field(PERMISSION_SCHEMA)
@@ -111,7 +111,11 @@ class ExpectedDecisionSerializer(AsSent):
     allowed = Boolean()
     reason = Choice(choices=list(Reason), required=False, allow_null=True, help_text="Of a denial.")
     matchedRule = Integer(
-        required=False, allow_null=True, min_value=0, help_text="The index of the rule that decides; null for none."
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_RULES - 1,
+        help_text="The index of the rule that decides; null for none.",
     )
 
     def validate(self, expected: dict[str, object]) -> dict[str, object]:

@@ -6,6 +6,7 @@ REQUIRE_BROWSER set they fail. What an error of the page's scripts or policy lea
 
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from tests.faults.harness import Deployment, deployed
 
 try:
     from axe_playwright_python.sync_playwright import Axe
-    from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 except ImportError:
     sync_playwright = None
 
@@ -28,6 +29,17 @@ collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].ends
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+# A window's address bar has two pages of its own ready, which take as long to make as a page of the admin. The last of
+# this switch counts, so Playwright's own are among them.
+NOT_WANTED = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
+    *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),
+    *("DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay"),
+    *("MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch"),
+    "ThirdPartyStoragePartitioning",
+)
+ARGUMENTS = ["--no-sandbox", f"--disable-features={','.join(NOT_WANTED)}"]
 
 # Rules of axe-core. Those of colours take most of its time: on a phone, they are for CI (tests/examples.py).
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
@@ -54,7 +66,7 @@ def chromium() -> Iterator["Browser"]:
     if reason := missing():
         (pytest.fail if REQUIRED else pytest.skip)(f"No browser test ran: {reason}.")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -98,27 +110,70 @@ def operator(deployment: Deployment) -> Operator:
     return Operator(made["username"], made["password"])
 
 
+class Contexts:
+    """Browsers for one session after another, with the site's files in their caches: loading takes longer than a page.
+
+    The next test finds no cookie, and nothing that a page has stored.
+    """
+
+    def __init__(self, chromium: "Browser", url: str) -> None:
+        self.chromium, self.url = chromium, url
+        self.free: dict[str, list[BrowserContext]] = defaultdict(list)
+        self.taken: list[tuple[str, BrowserContext]] = []
+
+    def new(self, **options: Any) -> "BrowserContext":
+        return self.chromium.new_context(base_url=self.url, **{"viewport": DESKTOP, **options})
+
+    def take(self, cookies: list[Any], **options: Any) -> "BrowserContext":
+        kind = repr(sorted(options.items()))
+        context = self.free[kind].pop() if self.free[kind] else self.new(**options)
+        self.taken.append((kind, context))
+        context.add_cookies(cookies)
+        return context
+
+    def give_back(self) -> None:
+        for kind, context in self.taken:
+            for page in context.pages:
+                stored = {"origin": self.url, "storageTypes": "local_storage"}
+                context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
+                page.close()
+            context.clear_cookies()
+            self.free[kind].append(context)
+        self.taken.clear()
+
+
+@pytest.fixture(scope="package")
+def contexts(chromium: "Browser", deployment: Deployment) -> Contexts:
+    return Contexts(chromium, deployment.url)
+
+
 @pytest.fixture
-def open_page(chromium: "Browser", deployment: Deployment) -> Iterator[Callable[..., "Page"]]:
-    """Opens a page of the deployment in a browser that nobody has used; options as of Playwright's new_context."""
-    contexts, complaints = [], []
+def open_page(contexts: Contexts) -> Iterator[Callable[..., "Page"]]:
+    """Opens a page of the deployment, with the cookies of a session or in a browser that nobody has used.
+
+    Options are those of Playwright's new_context.
+    """
+    used, complaints = [], []
 
     def note(message: "ConsoleMessage") -> None:
         if message.type == "error":
             complaints.append(f"{message.text} {message.location['url']}")
 
-    def open_one(path: str = "/admin/", **options: object) -> "Page":
-        context = chromium.new_context(base_url=deployment.url, **{"viewport": DESKTOP, **options})
-        contexts.append(context)
+    def open_one(path: str | None = "/admin/", cookies: list[Any] | None = None, **options: object) -> "Page":
+        context = contexts.take(cookies, **options) if cookies else contexts.new(**options)
+        if not cookies:
+            used.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path)
+        if path is not None:
+            page.goto(path)
         return page
 
     yield open_one
-    for context in contexts:
+    contexts.give_back()
+    for context in used:
         context.close()
     assert complaints == []
 
@@ -170,19 +225,13 @@ def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="package")
-def signed_in_state(chromium: "Browser", deployment: Deployment, operator: Operator) -> object:
-    """The cookies of a session, so that one login does for all tests."""
-    context = chromium.new_context(base_url=deployment.url)
-    page = context.new_page()
-    page.goto("/admin/")
-    sign_in(page, operator.username, operator.password)
-    state = context.storage_state()
-    context.close()
-    return state
+@pytest.fixture
+def cookies(deployment: Deployment, operator: Operator) -> list[dict[str, str]]:
+    """Of a new session of the operator's: of all accounts, whatever a test before chose."""
+    return [{"url": f"{deployment.url}/admin/", **deployment.ask_shell("session", operator.username)}]
 
 
 @pytest.fixture
-def admin(open_page: Callable[..., "Page"], signed_in_state: object) -> "Page":
-    """The admin's first page, with a superuser signed in."""
-    return open_page("/admin/?account=", storage_state=signed_in_state)  # of all accounts, whatever was chosen before
+def admin(open_page: Callable[..., "Page"], cookies: list[dict[str, str]]) -> "Page":
+    """A page without an address yet, with a superuser signed in."""
+    return open_page(None, cookies)

@@ -25,7 +25,7 @@ def name_of(address):
 
 
 @pytest.fixture(scope="package")
-def demo(deployment, signed_in_state):
+def demo(deployment, operator):
     """An account with something of everything, and policies of two versions."""
     made = deployment.manage("seed_demo", "--beside", "--days", "40")
     with deployment.client(made["key"]) as api:
@@ -42,9 +42,9 @@ def demo(deployment, signed_in_state):
     return made
 
 
-def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_page, signed_in_state, demo):
+def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_page, cookies, demo):
     """By all links, each page once, until every view of the site has been seen."""
-    page = open_page("/admin/", storage_state=signed_in_state)
+    page = open_page(None, cookies)
     problems, seen, waiting = {}, set(), [*START]
     while waiting:
         address = waiting.pop(0)
@@ -65,8 +65,8 @@ def test_so_can_the_login(open_page):
     assert serious_problems(open_page("/admin/")) == []
 
 
-def test_so_can_an_error(open_page, signed_in_state):
-    page = open_page("/admin/", storage_state=signed_in_state)
+def test_so_can_an_error(open_page, cookies):
+    page = open_page(None, cookies)
     # The browser would log a page that was not there as an error of its own.
     page.route("**/nowhere/", lambda route: route.fulfill(response=route.fetch(), status=200))
     page.goto("/admin/nowhere/")
@@ -75,6 +75,7 @@ def test_so_can_an_error(open_page, signed_in_state):
 
 
 def test_the_menu_is_hidden_and_shown_by_keyboard(admin):
+    admin.goto("/admin/")
     menu = admin.locator("#nav-sidebar-apps")
     for shown in (False, True):
         admin.get_by_role("button", name="Menu").first.press("Enter")

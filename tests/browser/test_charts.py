@@ -110,9 +110,9 @@ def test_charts_of_an_item_and_of_a_requester_can_be_read_by_everybody(admin, ac
     assert admin.get_by_role("slider", name="Decisions by day").get_attribute("aria-valuetext").endswith("Total 4")
 
 
-def test_without_scripts_the_tables_are_open(open_page, signed_in_state, account, figures):
+def test_without_scripts_the_tables_are_open(open_page, cookies, account, figures):
     address = f"/admin/?account={account.id}&period=7d"
-    page = open_page(address, storage_state=signed_in_state, java_script_enabled=False)
+    page = open_page(address, cookies=cookies, java_script_enabled=False)
     table = page.get_by_role("region", name="Decisions by day")
     assert table.locator("tbody tr").last.inner_text().split() == [today(), "3", "1", "4"]
     assert table.is_visible()

@@ -20,6 +20,7 @@ def decision(api):
 
 
 def test_a_check_is_decided_and_kept_as_an_example_that_guards_the_policy(admin, api, decision):
+    admin.goto("/admin/")
     admin.get_by_role("link", name="Check access").first.click()
     admin.get_by_label("Item").fill(decision["contentId"])
     admin.get_by_label("Requester").fill("org_a")
@@ -49,7 +50,7 @@ def test_a_recorded_decision_is_decided_again_in_one_click(admin, api, decision)
     assert api.get("/v1/access/decisions").json()["totalCount"] == 1
 
 
-def test_it_can_be_asked_on_a_phone(open_page, signed_in_state, decision):
-    page = open_page(f"/admin/check-access/?decision={decision['id']}", storage_state=signed_in_state, viewport=PHONE)
+def test_it_can_be_asked_on_a_phone(open_page, cookies, decision):
+    page = open_page(f"/admin/check-access/?decision={decision['id']}", cookies=cookies, viewport=PHONE)
     page.get_by_text("Denied: no_license").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

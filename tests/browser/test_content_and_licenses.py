@@ -96,6 +96,7 @@ def test_any_number_of_items_is_changed_with_progress_and_undone(admin, account,
 
 def test_a_decision_is_found_by_its_id(admin, api, item):
     decision = check(api, item)
+    admin.goto("/admin/")
     admin.get_by_role("link", name="Decisions").first.click()
     admin.locator("#searchbar").fill(decision["id"])
     admin.locator("#searchbar").press("Enter")

@@ -146,10 +146,11 @@ def test_the_page_of_an_item_tells_of_its_last_30_days(admin, account, customers
     assert serious_problems(admin) == []
 
 
-def test_an_id_is_copied_by_its_button(open_page, signed_in_state, customers):
+def test_an_id_is_copied_by_its_button(open_page, cookies, customers):
     permissions = ["clipboard-read", "clipboard-write"]
-    page = open_page("/admin/?account=", storage_state=signed_in_state, permissions=permissions)
-    page.goto(f"/admin/licensing/license/{customers['licence']['id']}/change/")
+    page = open_page(
+        f"/admin/licensing/license/{customers['licence']['id']}/change/", cookies, permissions=permissions
+    )
     page.get_by_role("button", name=f"Copy {customers['licence']['id']}").click()
     page.get_by_text("Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == customers["licence"]["id"]

@@ -26,10 +26,9 @@ BESIDE = """() => {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_form_fits_a_phone_with_labels_above_its_fields(open_page, signed_in_state, name):
-    page = open_page("/admin/?account=", storage_state=signed_in_state, viewport=PHONE)
+def test_a_form_fits_a_phone_with_labels_above_its_fields(open_page, cookies, name):
     app, model = name.split("_")
-    page.goto(f"/admin/{app}/{model}/add/")
+    page = open_page(f"/admin/{app}/{model}/add/", cookies, viewport=PHONE)
     page.locator("#content form").first.wait_for()
     assert page.evaluate(STICKING_OUT, PHONE["width"]) == []
     assert page.evaluate(BESIDE) == []

@@ -27,8 +27,8 @@ def something_of_everything(deployment, operator):
 
 
 @pytest.fixture
-def phone(open_page, signed_in_state, something_of_everything):
-    return open_page("/admin/?account=", storage_state=signed_in_state, viewport=PHONE)
+def phone(open_page, cookies, something_of_everything):
+    return open_page(None, cookies, viewport=PHONE)
 
 
 def path_of(name):

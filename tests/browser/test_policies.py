@@ -148,7 +148,7 @@ def test_what_is_wrong_is_shown_at_its_field(admin, account):
     assert serious_problems(admin) == []
 
 
-def test_a_policy_can_be_written_on_a_phone(open_page, signed_in_state):
-    page = open_page("/admin/licensing/policy/add/", storage_state=signed_in_state, viewport=PHONE)
+def test_a_policy_can_be_written_on_a_phone(open_page, cookies):
+    page = open_page("/admin/licensing/policy/add/", cookies=cookies, viewport=PHONE)
     add_rule(page, "allow", Priority="1").get_by_text("Further conditions").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

@@ -181,6 +181,7 @@ def test_rate_limits_count_as_unused(api, account):
         ({**READS, "expect": {"allowed": False, "reason": "because"}}, "tests[0].expect.reason"),
         ({**READS, "expect": {"allowed": True, "reason": "no_license"}}, "tests[0].expect.reason"),
         ({**READS, "expect": {"allowed": True, "matchedRule": "0"}}, "tests[0].expect.matchedRule"),
+        ({**READS, "expect": {"allowed": True, "matchedRule": 100}}, "tests[0].expect.matchedRule"),
         ({**READS, "expected": {}}, "tests[0].expected"),
         ({**READS, "at": "soon"}, "tests[0].at"),
         ({**READS, "permission": "Read All"}, "tests[0].permission"),

@@ -11,12 +11,16 @@ from io import StringIO
 from typing import Any
 
 import django
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
 django.setup()
 
-from tests import factories  # noqa: E402 - needs the models
+from django.contrib.auth.models import User  # noqa: E402 - needs the apps, as does the next
+from django.test import Client  # noqa: E402
+
+from tests import factories  # noqa: E402
 
 
 def manage(*command: str) -> str:
@@ -32,9 +36,16 @@ def accounts(count: int, **fields: Any) -> list[tuple[str, str, str]]:
     return [(account.pk, factories.key_text(account), factories.key_text(account)) for account in made]
 
 
+def session(username: str) -> dict[str, str]:
+    """The cookie of a new session of that operator's."""
+    client = Client()
+    client.force_login(User.objects.get(username=username))
+    return {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        action = {"manage": manage, "accounts": accounts}[request["action"]]
+        action = {"manage": manage, "accounts": accounts, "session": session}[request["action"]]
         return {"result": action(*request["arguments"], **request["fields"])}
     except Exception as error:  # the test that asked is told
         return {"error": f"{type(error).__name__}: {error}"}

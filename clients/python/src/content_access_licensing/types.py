@@ -1,4 +1,4 @@
-# Shapes: 6629cb083d1c9f32
+# Shapes: 49d8b95899551a31
 # Generated. See tests/clients.
 
 from __future__ import annotations
