@@ -1,5 +1,9 @@
-"""`Idempotency-Key` under simultaneous requests and kill -9 (docs/api-guide.md, Retries)."""
+"""`Idempotency-Key` under simultaneous requests and kill -9 (docs/api-guide.md, Retries).
 
+FAULT_KILLS sets how often the server is killed.
+"""
+
+import os
 import random
 import threading
 import time
@@ -15,7 +19,7 @@ from tests.faults.traffic import Reply, at_once, request
 pytestmark = pytest.mark.faults
 
 ROUNDS = 40 if ON_POSTGRESQL else 10
-KILLS = 2 if ON_POSTGRESQL else 1
+KILLS = int(os.environ.get("FAULT_KILLS") or (2 if ON_POSTGRESQL else 1))
 
 
 def post(key: str, name: str) -> bytes:

@@ -1,5 +1,9 @@
-"""`Idempotency-Key` on access checks of a real server: simultaneous retries, kill -9, and what every retry is told."""
+"""`Idempotency-Key` on access checks of a real server: simultaneous retries, kill -9, and what every retry is told.
 
+FAULT_KILLS sets how often the server is killed.
+"""
+
+import os
 import random
 import threading
 import time
@@ -17,7 +21,7 @@ pytestmark = pytest.mark.faults
 
 PATH = "/v1/access/check"
 ROUNDS = 20 if ON_POSTGRESQL else 5
-KILLS = 3 if ON_POSTGRESQL else 1
+KILLS = int(os.environ.get("FAULT_KILLS") or (3 if ON_POSTGRESQL else 1))
 
 
 @pytest.fixture
