@@ -36,6 +36,9 @@ class Reason(StrEnum):
         return reason
 
 
+# In the module for the same reason as ENFORCE.
+NO_LICENSE, LICENSE_EXPIRED, POLICY_DENIED = Reason.NO_LICENSE, Reason.LICENSE_EXPIRED, Reason.POLICY_DENIED
+WITHOUT_LICENSE = (NO_LICENSE, LICENSE_EXPIRED)  # the reasons of those who have no licence
 # The denials that a licence, or a larger one, would have turned into accesses.
 UNMET_DEMAND = (
     Reason.NO_LICENSE,
@@ -182,13 +185,13 @@ def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
 
 def reason_of_denial(facts: Facts) -> Reason:
     if facts.has_valid_license:
-        return Reason.POLICY_DENIED
-    return Reason.LICENSE_EXPIRED if facts.has_lapsed_license else Reason.NO_LICENSE
+        return POLICY_DENIED
+    return LICENSE_EXPIRED if facts.has_lapsed_license else NO_LICENSE
 
 
 def license_of(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
     """The licence behind a decision; None for a denial whose reason is that there is none."""
-    if reason in (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED):
+    if reason in WITHOUT_LICENSE:
         return None
     return license_behind(rule, facts)
 
