@@ -1,6 +1,7 @@
 """A process's cache of its accounts' items, requesters and grants: bounded in memory, and exact up to an epoch."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import overload
 
 from accounts.authentication import Grant
@@ -34,7 +35,11 @@ class Epochs:
         if not self.floor <= read_at <= self.epoch:
             return False
         changed = self.changed
-        return not changed or all(changed.get(name, -1) <= read_at for name in depends_on)
+        if changed:
+            for name in depends_on:  # without a generator, which would take as long as the rest
+                if changed.get(name, -1) > read_at:
+                    return False
+        return True
 
     def forget(self) -> None:
         self.floor = self.epoch
@@ -147,7 +152,11 @@ class Snapshot:
         if grant is None:
             return None
         of = self.accounts[grant.account_id]
-        return grant if grant.epoch >= of.epoch or of.holds(grant.epoch, grant.depends_on) else None
+        if grant.epoch < of.epoch:
+            if not of.holds(grant.epoch, grant.depends_on):
+                return None
+            grant = self.grants[name] = replace(grant, epoch=of.epoch)
+        return grant
 
     def vouches(self, grant: Grant, epoch: int) -> bool:
         """Whether the grant is known to hold at an epoch."""
