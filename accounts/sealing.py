@@ -56,8 +56,8 @@ class ReplySealer:
         """Raises InvalidToken if the server's secret has changed since."""
         if not sealed.startswith(VERSION):
             return self.former.decrypt(sealed)
-        nonce = sealed[len(VERSION) :][:NONCE_BYTES]
+        begin, end = len(VERSION), len(VERSION) + NONCE_BYTES
         try:
-            return self.cipher.decrypt(nonce, sealed[len(VERSION) + NONCE_BYTES :], None)
+            return self.cipher.decrypt(sealed[begin:end], sealed[end:], None)
         except InvalidTag:
             raise InvalidToken from None

@@ -4,6 +4,7 @@ On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. 
 the rest of the suite uses.
 """
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +25,11 @@ ON_ONE_LEG = {
     True: ["test_processes.py", "test_outages.py", "test_metrics.py"],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
+
+
+def kills(usual: int) -> int:
+    """How often a test kills what it is about: as often as FAULT_KILLS says, if it is set."""
+    return int(os.environ.get("FAULT_KILLS") or usual)
 
 
 @pytest.fixture(scope="session")

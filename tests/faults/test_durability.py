@@ -3,7 +3,6 @@
 FAULT_KILLS sets how often the server is killed, and PostgreSQL, in place of what tests.examples says.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.examples import examples
-from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment, deployed
 from tests.faults.ledger import Ledger
 from tests.faults.traffic import statuses
@@ -20,8 +19,8 @@ from tests.services import Postgres, postgres, valkey
 
 pytestmark = pytest.mark.faults
 
-SERVER_KILLS = int(os.environ.get("FAULT_KILLS") or examples(8 if ON_POSTGRESQL else 3))
-DATABASE_KILLS = int(os.environ.get("FAULT_KILLS") or examples(4))
+SERVER_KILLS = kills(examples(8 if ON_POSTGRESQL else 3))
+DATABASE_KILLS = kills(examples(4))
 LOAD_SECONDS = 1.0
 PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 

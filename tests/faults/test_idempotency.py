@@ -3,7 +3,6 @@
 FAULT_KILLS sets how often the server is killed.
 """
 
-import os
 import random
 import threading
 import time
@@ -12,14 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
 from tests.faults.traffic import Reply, at_once, request
 
 pytestmark = pytest.mark.faults
 
 ROUNDS = 40 if ON_POSTGRESQL else 10
-KILLS = int(os.environ.get("FAULT_KILLS") or (2 if ON_POSTGRESQL else 1))
+KILLS = kills(2 if ON_POSTGRESQL else 1)
 
 
 def post(key: str, name: str) -> bytes:

@@ -3,7 +3,6 @@
 FAULT_KILLS sets how often the server is killed, in place of what tests.examples says.
 """
 
-import os
 import random
 import time
 from itertools import count
@@ -12,13 +11,13 @@ import pytest
 
 from tests.examples import examples
 from tests.factories import ALLOW_ALL
-from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
 from tests.faults.traffic import at_once, request, statuses, under_load
 
 pytestmark = pytest.mark.faults
 
-KILLS = int(os.environ.get("FAULT_KILLS") or examples(5 if ON_POSTGRESQL else 2))
+KILLS = kills(examples(5 if ON_POSTGRESQL else 2))
 ROUNDS = 12 if ON_POSTGRESQL else 4
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": 1_000_000, "period": "month"}}
 ALONE = """SELECT requester_id FROM licensing_requester requester WHERE requester_id LIKE 'new-%'

@@ -3,7 +3,6 @@
 FAULT_KILLS sets how often the server is killed.
 """
 
-import os
 import random
 import threading
 import time
@@ -13,7 +12,7 @@ import httpx
 import pytest
 
 from tests import factories
-from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
 from tests.faults.traffic import at_once, request
 
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.faults
 
 PATH = "/v1/access/check"
 ROUNDS = 20 if ON_POSTGRESQL else 5
-KILLS = int(os.environ.get("FAULT_KILLS") or (3 if ON_POSTGRESQL else 1))
+KILLS = kills(3 if ON_POSTGRESQL else 1)
 
 
 @pytest.fixture

@@ -162,8 +162,7 @@ class Gateway:
         """
         if sum(len(entry.case.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
-        kept = None if self.retries is None else self.retries.lookups
-        calls = (self.callers.limits, self.quick_lookups, kept)
+        calls = (self.callers.limits, self.quick_lookups)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
         if expected:
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
