@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.db import connection
 from django.utils import timezone
 
 from accounts.limits.limiter import limiter
@@ -14,6 +15,8 @@ from licensing.access.event_loop import gateway as module
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.callers import Sender
 from tests import factories
+
+needs_postgresql = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time.")
 
 
 @pytest.fixture
@@ -28,8 +31,15 @@ def commits():
 
 
 @pytest.fixture
-def gateway(application, commits, lookups_may_end):
-    """It looks up what is not cached when the test says so."""
+def commits_may_end():
+    may_end = asyncio.Event()
+    may_end.set()
+    return may_end
+
+
+@pytest.fixture
+def gateway(application, commits, lookups_may_end, commits_may_end):
+    """It looks up what is not cached, and commits, when the test says so."""
 
     async def look_up(many):
         await lookups_may_end.wait()
@@ -37,6 +47,7 @@ def gateway(application, commits, lookups_may_end):
 
     async def write(entries):
         commits.append(len(entries))
+        await commits_may_end.wait()
         return await record(entries)
 
     gateway = application.gateway
@@ -123,3 +134,67 @@ def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, 
     gateway.callers.limits = MicroBatch(count)
     async_to_sync(scenario)()
     assert commits == [1, 2]
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def begin_commit(check, commits, lookups_may_end, commits_may_end):
+    """Begins a check of a cached item, whose commit ends when the test says so."""
+
+    async def begin():
+        if not commits:
+            lookups_may_end.set()
+            await check(check.items[0])
+            commits_may_end.clear()
+        before = len(commits)
+        begun = asyncio.ensure_future(check(check.items[0]))
+        await until(lambda: len(commits) > before)
+        return begun
+
+    return begin
+
+
+@needs_postgresql
+def test_a_commit_of_few_decisions_lets_another_begin(begin_commit, commits_may_end):
+    async def scenario():
+        begun = [await begin_commit(), await begin_commit()]
+        commits_may_end.set()
+        await asyncio.gather(*begun)
+
+    async_to_sync(scenario)()
+
+
+@needs_postgresql
+def test_what_comes_during_a_commit_of_many_decisions_shares_the_next(
+    begin_commit, check, gateway, commits, commits_may_end, monkeypatch
+):
+    monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)
+    monkeypatch.setattr(module, "MAX_SECONDS_ALONE", 60)
+
+    async def scenario():
+        begun = await begin_commit()
+        others = asyncio.gather(check(check.items[0]), check(check.items[0]))
+        await until(lambda: len(gateway.records.waiting) == 2)
+        assert commits == [1, 1]
+        commits_may_end.set()
+        await asyncio.gather(begun, others)
+
+    async_to_sync(scenario)()
+    assert commits == [1, 1, 2]
+
+
+@needs_postgresql
+def test_a_commit_of_many_decisions_that_hangs_holds_no_other_up_for_long(begin_commit, commits_may_end, monkeypatch):
+    monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)
+
+    async def scenario():
+        begun = [await begin_commit(), await begin_commit()]
+        commits_may_end.set()
+        await asyncio.gather(*begun)
+
+    async_to_sync(scenario)()

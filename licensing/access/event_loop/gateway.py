@@ -55,6 +55,7 @@ MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
+MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more; it may be waiting for a lock
 
 
 class Gateway:
@@ -68,6 +69,7 @@ class Gateway:
         self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
+        self.being_written = 0  # decisions
         self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
         self.quick_lookups: MicroBatch[Wanted, Found | None] | None = None  # without a thread
         if on_postgresql:
@@ -158,8 +160,11 @@ class Gateway:
     async def gather(self) -> None:
         """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.
 
-        Otherwise the groups in which requests come would be torn apart, and many small commits made of them.
+        Otherwise the groups in which requests come would be torn apart, and many small commits made of them. And a
+        commit of many decisions keeps a core busy: another beside it would wait for the same pages.
         """
+        if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
+            await wait([written], timeout=MAX_SECONDS_ALONE)
         if sum(len(entry.case.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
         calls = (self.callers.limits, self.quick_lookups)
@@ -171,16 +176,20 @@ class Gateway:
         """One commit for the records of many requests, each stored as a whole or not at all."""
         refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
+        sizes = [len(entry.case.ids) for entries in many for entry in entries]
+        size = sum(sizes)
         begun = perf_counter()
+        self.being_written += size
         try:
             stored = iter(await self.write(fitting))
         except Exception:
             count_failed_commit()
             raise
+        finally:
+            self.being_written -= size
         outcomes: list[Sequence[Outcome]] = [
             [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
         ]
-        sizes = [len(entry.case.ids) for entries in many for entry in entries]
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
 
