@@ -30,7 +30,7 @@ ITEMS, BUSY = 20_000, 20  # of them a fifth of the checks are made
 SIZE, REQUESTS = 50, 8
 TICKS = os.sysconf("SC_CLK_TCK")
 
-Statement = tuple[str, list[str]]
+Statement = tuple[str, list[str | list[str]]]
 
 REQUEST_ROWS = """
 CREATE TABLE request (id uuid PRIMARY KEY, account uuid NOT NULL, requester bigint NOT NULL,
@@ -40,8 +40,9 @@ CREATE INDEX ON request (account, created);
 CREATE INDEX ON request (requester, created)"""
 INSERT_REQUESTS = """
 WITH alike AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%s::json) AS alike (
-    ids uuid[], contents uuid[], account uuid, epoch bigint, requester bigint, policy uuid, policy_version int,
+  SELECT (%s::uuid[])[first:last] AS ids, (%s::uuid[])[first:last] AS contents, alike.*
+  FROM json_to_recordset(%s::json) AS alike (
+    first int, last int, account uuid, epoch bigint, requester bigint, policy uuid, policy_version int,
     allowed boolean, reason text, rule_index smallint, permission text, facts jsonb, created timestamptz)
 )
 INSERT INTO request
@@ -104,22 +105,18 @@ class Bench:
                 busy, others = self.items[:BUSY], self.items[BUSY:]
                 chosen = self.random.choices(busy, k=SIZE // 5) + self.random.choices(others, k=SIZE - SIZE // 5)
                 case = Case(
-                    ids=keys,
-                    contents=chosen,
                     account=self.account.hex,
                     epoch=self.epoch,
                     requester=self.requester,
                     policy=self.policy.hex,
                     policy_version=1,
                     allowed=True,
-                    reason=None,
                     rule_index=0,
                     permission="commercial_use",
                     facts=self.facts,
                     created=now.isoformat(),
-                    rate_reset=None,
                 )
-                entries.append(Entry(case))
+                entries.append(Entry(case, keys, chosen))
             yield Batch(entries).statement()
 
     def measure(self, layout: Layout, change: Callable[[Statement], Statement], after: str = "") -> None:
@@ -172,8 +169,7 @@ ROW_PER_DECISION = "a row per decision, as stored"
 
 
 def as_requests(statement: Statement) -> Statement:
-    _, [cases] = statement
-    return INSERT_REQUESTS, [cases]
+    return INSERT_REQUESTS, statement[1]
 
 
 def layouts(bench: Bench, rounds: int) -> list[Layout]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.json import Encoder as JsonEncoder
 from msgspec.structs import astuple
 
@@ -23,36 +23,40 @@ class Claim(Struct, frozen=True, gc=False):
     allowance: int
 
 
-class Case(Struct, eq=False, gc=False):
-    """Decisions of a request that differ only in id and item: `ids` and `contents`, and what they share.
+class Case(Struct, eq=False, gc=False, kw_only=True, omit_defaults=True):
+    """What decisions of a request share that differ only in id and item.
 
-    Ids are UUIDs in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in
-    its batch, `counter` the number of the counter that its decisions claim from, `claimed` the claims on that before
-    its own, and `reply` and `naming` the numbers of the reply and the requesters that it is recorded with.
+    UUIDs are in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in its
+    batch, `first` and `last` those of its decisions, from 1. `counter` is the number of the counter that its decisions
+    claim from, `claimed` the claims on that before its own, and `reply` and `naming` the numbers of the reply and the
+    requesters that it is recorded with.
+
+    What has its default is not sent: PostgreSQL would spend as long on a null as on a value.
     """
 
-    ids: list[str]
-    contents: list[str]
     account: str
     epoch: int
     requester: int
-    policy: str | None
-    policy_version: int | None
     allowed: bool
-    reason: str | None
-    rule_index: int | None
-    permission: str | None
     facts: dict[str, object]
     created: str  # ISO 8601
-    rate_reset: int | None
-    number: int = 0
+    policy: str | None = None
+    policy_version: int | None = None
+    reason: str | None = None
+    rule_index: int | None = None
+    permission: str | None = None
+    rate_reset: int | None = None
+    number: int = -1
+    first: int = 0
+    last: int = 0
     counter: int | None = None
     claimed: int = 0
     reply: int | None = None
     naming: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
-    also: Sequence[str] = ()  # by names of accounts.epochs, what it depends on beside items, policy and requester
+    # By names of accounts.epochs, what it depends on beside items, policy and requester.
+    also: list[str] = field(default_factory=list)
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -83,9 +87,14 @@ class Reply(Struct, eq=False, gc=False):
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """Decisions to be recorded, with what each claims and costs. With a `reply` there is no claim."""
+    """Decisions to be recorded: their ids and items, UUIDs in hex, what they share, and what each claims and costs.
+
+    With a `reply` there is no claim.
+    """
 
     case: Case
+    ids: list[str]
+    contents: list[str]
     claim: Claim | None = None
     charge: Charge | None = None
     reply: Reply | None = None
@@ -134,6 +143,10 @@ RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
 
 encode = JsonEncoder().encode
+
+
+def as_json(part: Collection[Struct]) -> str:
+    return encode(list(part)).decode()
 
 
 class LimitCounter(Struct, gc=False):
@@ -190,6 +203,8 @@ class Batch:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.cases: list[Case] = []
+        self.ids: list[str] = []  # of the decisions of all cases
+        self.contents: list[str] = []
         self.left_out: set[Case] = set()
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
@@ -208,12 +223,16 @@ class Batch:
                 self.left_out.add(case)
                 return
             case.counter, case.claimed = counter.number, counter.claimed
-            counter.claimed += len(case.ids)
+            counter.claimed += len(entry.ids)
         elif entry.reply is not None:
             case.reply = self.reply(entry.reply)
             entry.reply.naming = case.naming
         case.number = len(self.cases)
         self.cases.append(case)
+        case.first = len(self.ids) + 1
+        self.ids += entry.ids
+        self.contents += entry.contents
+        case.last = len(self.ids)
         if entry.charge is not None:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
 
@@ -245,18 +264,17 @@ class Batch:
             )
         return counter
 
-    def statement(self) -> tuple[str, list[str]]:
-        """The statement for PostgreSQL and its parameters."""
-        parts: list[Collection[Struct]] = [
-            part for part in (self.charges, self.cases, self.counters.values(), self.namings, self.replies) if part
-        ]
+    def statement(self) -> tuple[str, list[str | list[str]]]:
+        """The statement for PostgreSQL and its parameters: JSON, and lists of UUIDs in hex."""
+        parts = [part for part in (self.counters.values(), self.namings, self.replies) if part]
+        charges = [as_json(self.charges)] if self.charges else []
         statement = postgresql(
             charging=bool(self.charges),
             counting=bool(self.counters),
             naming=bool(self.namings),
             keeping=bool(self.replies),
         )
-        return statement, [encode(list(part)).decode() for part in parts]
+        return statement, [*charges, self.ids, self.contents, as_json(self.cases), *map(as_json, parts)]
 
     def outcomes(
         self,
@@ -290,9 +308,7 @@ class Batch:
         told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
         stale, rooms, claimed, behind, unnamed = told
         outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed))
-        written = [
-            len(entry.case.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale
-        ]
+        written = [len(entry.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale]
         if int(row[2]) != sum(written):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes

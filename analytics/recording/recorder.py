@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 
 from analytics.recording.batch import RETRY, Batch, Case, Entry, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
-from kit.storage.async_postgres import Sessions
+from kit.storage.async_postgres import Parameter, Sessions
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
@@ -57,7 +57,7 @@ def record_together(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 @traced("INSERT decisions", system="postgresql")
-def run_prepared(statement: str, parameters: Sequence[str]) -> tuple[object, ...]:
+def run_prepared(statement: str, parameters: Sequence[Parameter]) -> tuple[object, ...]:
     """Run a statement prepared once per connection and return its row."""
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)

@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
-from analytics.recording.batch import Batch, Case, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.batch import Batch, Charge, Entry, LimitCounter, Outcome
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
@@ -28,11 +28,11 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
-    cases = batch.cases
-    epochs = {account: current_epoch(cursor, account) for account in {case.account for case in cases}}
-    missing = [case for case in cases if case.epoch != epochs[case.account]]
-    behind = {case.account for case in missing}
-    stale = {case.account for case in missing if not holds(cursor, case)}
+    entries = [entry for entry in batch.entries if entry.case not in batch.left_out]
+    epochs = {account: current_epoch(cursor, account) for account in {entry.case.account for entry in entries}}
+    missing = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
+    behind = {entry.case.account for entry in missing}
+    stale = {entry.case.account for entry in missing if not holds(cursor, entry)}
     unnamed = {
         one.number
         for one in batch.namings
@@ -48,7 +48,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
         Stored(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
         if not outcome.stale
-        for place in range(len(entry.case.ids))
+        for place in range(len(entry.ids))
     ]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [one.row() for one in stored])
     for day, of_day in groupby(stored, key=lambda one: one.created[:10]):
@@ -66,7 +66,9 @@ class Stored:
         case = entry.case
         counted = None if outcome.room is None else outcome.counted(place)
         self.entry, self.remaining = entry, None if counted is None else counted.remaining
-        self.id, self.account, self.content = map(bytes.fromhex, (case.ids[place], case.account, case.contents[place]))
+        self.id, self.account, self.content = map(
+            bytes.fromhex, (entry.ids[place], case.account, entry.contents[place])
+        )
         self.requester = case.requester
         self.allowed, self.reason, self.observed = case.allowed, case.reason, case.observed or None
         if counted is not None and not counted.granted:
@@ -156,9 +158,10 @@ def current_epoch(cursor: CursorWrapper, account: str) -> int:
     return row[0] if row else -1
 
 
-def holds(cursor: CursorWrapper, case: Case) -> bool:
-    """Whether nothing that the decisions of a case depend on has changed since its epoch."""
-    names = {*case.also, str(case.requester), case.policy or "", *case.contents}
+def holds(cursor: CursorWrapper, entry: Entry) -> bool:
+    """Whether nothing that the decisions depend on has changed since their epoch."""
+    case = entry.case
+    names = {*case.also, str(case.requester), case.policy or "", *entry.contents}
     cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
     changes = Changes.of(case.epoch, cursor.fetchall())
     return (

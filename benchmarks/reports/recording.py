@@ -56,22 +56,15 @@ def recording_rates(database: str, account: str, rounds: int) -> Rates:
             for _ in range(size):
                 content, requester = next(source)
                 case = Case(
-                    [ids.hex_of("dec", ids.new_id("dec"))],
-                    [content],
-                    account,
-                    epoch[0],
-                    requester,
-                    None,
-                    None,
-                    True,
-                    None,
-                    0,
-                    None,
-                    {"contentType": "article"},
-                    now,
-                    None,
+                    account=account,
+                    epoch=epoch[0],
+                    requester=requester,
+                    allowed=True,
+                    rule_index=0,
+                    facts={"contentType": "article"},
+                    created=now,
                 )
-                entries.append(Entry(case))
+                entries.append(Entry(case, [ids.hex_of("dec", ids.new_id("dec"))], [content]))
             return Batch(entries).statement()
 
         for size, decisions in SIZES.items():

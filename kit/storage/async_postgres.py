@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from functools import cache
+from struct import Struct
 
 import psycopg
 from django.db import OperationalError, connection
@@ -16,6 +17,12 @@ NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalEr
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
 
 Row = list[bytes | None]  # values as PostgreSQL spells them
+Parameter = str | list[str]  # a list is one of UUIDs in hex
+
+# An array's head in PostgreSQL's binary format: one dimension, no nulls, UUIDs, how many, counted from 1.
+ARRAY_OF_UUIDS = Struct("!iiiii")
+UUID_OID = 2950
+SIZE_OF_UUID = "00000010"
 
 
 class Sessions:
@@ -28,7 +35,7 @@ class Sessions:
         self.set_up = set_up
         self.idle: list[Session] = []
 
-    async def run(self, statement: str, parameters: Sequence[str] = ()) -> list[Row]:
+    async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         """The rows that a statement returns, in a transaction of its own. Raises Django's OperationalError."""
         used: Session | None = None
         try:
@@ -86,7 +93,7 @@ class Session:
         self.has_ended = False
         self.loop.add_reader(self.socket, self.read)
 
-    async def run(self, statement: str, parameters: Sequence[str] = ()) -> list[Row]:
+    async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         """The rows that a statement returns; the statement is prepared at its first use."""
         name = self.prepared.get(statement)
         if name is None:
@@ -94,7 +101,9 @@ class Session:
             self.libpq.send_prepare(name, numbered(statement))
             await self.result()
             self.prepared[statement] = name
-        self.libpq.send_query_prepared(name, [parameter.encode() for parameter in parameters])
+        self.libpq.send_query_prepared(
+            name, [encoded(one) for one in parameters], [isinstance(one, list) for one in parameters]
+        )
         result = await self.result()
         value, columns = result.get_value, range(result.nfields)
         return [[value(row, column) for column in columns] for row in range(result.ntuples)]
@@ -155,6 +164,14 @@ class Session:
             self.loop.remove_reader(self.socket)
             self.loop.remove_writer(self.socket)
             self.libpq.finish()
+
+
+def encoded(parameter: Parameter) -> bytes:
+    """A text as it is, UUIDs in PostgreSQL's binary format, which costs it a third of reading their texts."""
+    if isinstance(parameter, str):
+        return parameter.encode()
+    head = ARRAY_OF_UUIDS.pack(1 if parameter else 0, 0, UUID_OID, len(parameter), 1)
+    return head + bytes.fromhex("".join([SIZE_OF_UUID + one for one in parameter]))
 
 
 @cache

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analytics.recording.batch import Case, Counted
+from analytics.recording.batch import Counted, Entry
 from kit.http.errors import NotFound
 from licensing.access.bodies import Check
 from licensing.policies.decision import CompiledPolicy, Decision, limited
@@ -35,7 +35,7 @@ class Shared(Struct, eq=False, gc=False):
     """A decision that holds for one item, or for all of a request's items that are alike in what decides."""
 
     answer: Answer  # but for its id and its item
-    case: Case
+    entry: Entry
     counts: bool  # whether it claims from a rule's limit
     places: list[int] = []  # of its answers among those of the request
 

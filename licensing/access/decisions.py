@@ -142,8 +142,8 @@ class DecisionBatch:
                     self.also += item.urls
                 shared = self.decide(check, item, found.requesters[check.requester_id])
                 shared.places.append(place)
-                shared.case.ids.append(keys[place])
-                shared.case.contents.append(item.key)
+                shared.entry.ids.append(keys[place])
+                shared.entry.contents.append(item.key)
                 self.answers.append(replace(shared.answer, id=texts[place], content_id=item.id, shared=shared))
         if self.unwritten:
             named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
@@ -179,8 +179,6 @@ class DecisionBatch:
             counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
             claim = Claim(self.account, counted.pk or 0, policy, fingerprint, begin, allowance)
         case = Case(
-            ids=[],
-            contents=[],
             account=self.account,
             epoch=self.epoch,
             requester=requester.pk or 0,
@@ -196,8 +194,8 @@ class DecisionBatch:
             observed=decision.observed,
             also=self.also,
         )
-        self.entries.append(Entry(case, claim, charge_of(decision)))
-        self.shared.append(shared := Shared(answer, case, counts=claim is not None))
+        self.entries.append(entry := Entry(case, [], [], claim, charge_of(decision)))
+        self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
         return shared
 
     @property

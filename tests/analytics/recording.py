@@ -35,22 +35,15 @@ def requester(account: Account, name: str) -> Requester:
 
 def as_entry(event: Event, epoch: int) -> Entry:
     case = Case(
-        ids=[ids.hex_of("dec", ids.new_id("dec"))],
-        contents=[ids.hex_of("cnt", event.content.pk)],
         account=ids.hex_of("acc", event.content.account_id),
         epoch=epoch,
         requester=event.requester.pk,
-        policy=None,
-        policy_version=None,
         allowed=event.reason is None,
         reason=event.reason,
-        rule_index=None,
-        permission=None,
         facts={"contentType": "article"},
         created=render_timestamp(event.created) or "",
-        rate_reset=None,
     )
-    return Entry(case)
+    return Entry(case, [ids.hex_of("dec", ids.new_id("dec"))], [ids.hex_of("cnt", event.content.pk)])
 
 
 def record_all(events: Sequence[Event]) -> None:

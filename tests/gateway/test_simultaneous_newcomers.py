@@ -149,7 +149,7 @@ if connection.vendor == "postgresql":
     @pytest.mark.parametrize("naming", [False, True])
     def test_the_account_is_found_by_its_index_however_many_there_are(account, naming):
         Account.objects.bulk_create(Account(name=str(number)) for number in range(20_000))
-        parameters = ["[]"] * (4 if naming else 3)
+        parameters = ["{}"] * 2 + ["[]"] * (4 if naming else 3)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE accounts_account")
             cursor.execute(

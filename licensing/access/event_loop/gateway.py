@@ -165,7 +165,7 @@ class Gateway:
         """
         if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
-        if sum(len(entry.case.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
+        if sum(len(entry.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
         calls = (self.callers.limits, self.quick_lookups)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
@@ -176,7 +176,7 @@ class Gateway:
         """One commit for the records of many requests, each stored as a whole or not at all."""
         refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
-        sizes = [len(entry.case.ids) for entries in many for entry in entries]
+        sizes = [len(entry.ids) for entries in many for entry in entries]
         size = sum(sizes)
         begun = perf_counter()
         self.being_written += size
