@@ -142,6 +142,8 @@ STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
 
+MANY_ALIKE = 8  # decisions to a case, from which on a note for the rollups for each case is worth it
+
 encode = JsonEncoder().encode
 
 
@@ -273,6 +275,7 @@ class Batch:
             counting=bool(self.counters),
             naming=bool(self.namings),
             keeping=bool(self.replies),
+            alike=not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases),
         )
         return statement, [*charges, self.ids, self.contents, as_json(self.cases), *map(as_json, parts)]
 

@@ -51,6 +51,13 @@ PENDING_ROW = """
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
     array_agg(coalesce(reason, ''))
   FROM stored GROUP BY 1, 2"""
+# One for each request: what it has many decisions of alike is not taken apart and put together again.
+PENDING_ROWS = """
+  INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
+  SELECT account, date_trunc('hour', created, 'UTC'), contents, array_fill(requester, ARRAY[cardinality(ids)]),
+    array_fill(coalesce(reason, ''), ARRAY[cardinality(ids)])
+  FROM alike WHERE {stored}"""
+RETURNED = "id, account_id, content_id, requester_id, allowed, reason, created, observed"
 CHARGES = """charge AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS charge (
     "case" int, amount bigint, currency text, license uuid, license_type text)
@@ -129,10 +136,10 @@ AS_COUNTED = Stored(
 
 
 @cache
-def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool) -> str:
+def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, alike: bool) -> str:
     """The statement for a batch that charges or does not, that counts for rules' limits or does not, that writes
-    requesters or does not, and that keeps replies for Idempotency-Keys or does not: each part that is left out saves
-    PostgreSQL a tenth of a check or more.
+    requesters or does not, that keeps replies for Idempotency-Keys or does not, and of which most decisions are alike
+    and count for nothing, or are not: each part that is left out saves PostgreSQL a tenth of a check or more.
 
     What it returns: the stale accounts, what became of the counters, the number of decisions stored, the replies kept,
     the accounts that have reached a newer epoch, stale or not, and the namings that were not written. Its parameters:
@@ -146,6 +153,8 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool) -
     counted = COUNT.format(source=claims, base=BASE, least="least", greatest="greatest")
     settled = SETTLED.format(counted=counted) if counting else ""
     stored = AS_COUNTED if counting else Stored()
+    is_claimed = "AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""
+    is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed}"  # noqa: S608 - of constants
     return f"""
 WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT (%s::uuid[])[first:last] AS ids, (%s::uuid[])[first:last] AS contents, alike.*
@@ -169,10 +178,9 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     {stored.allowed}, {stored.reason}, rule_index, permission, facts, {stored.remaining}, rate_reset, created,
     nullif({stored.observed}, '')
   FROM entry {stored.limits}
-  WHERE account NOT IN (SELECT account FROM stale) {is_named}
-    {"AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""}
-  RETURNING id, account_id, content_id, requester_id, allowed, reason, created, observed
-), pending_usage AS ({PENDING_ROW}){CHARGED if charging else ""}
+  WHERE {is_stored}
+  RETURNING {"1" if alike and not charging else RETURNED}
+), pending_usage AS ({PENDING_ROWS.format(stored=is_stored) if alike else PENDING_ROW}){CHARGED if charging else ""}
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        {"(SELECT json_agg(json_build_array(number, room)) FROM settled)::text" if counting else "NULL"},
        (SELECT count(*) FROM stored),

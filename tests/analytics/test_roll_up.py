@@ -69,6 +69,52 @@ def test_revenue_is_the_same_before_and_after(api, account):
     assert api.get("/v1/analytics/revenue", period="7d").body == before
 
 
+@pytest.fixture
+def batch(api, account):
+    """Sends a batch of checks of ten items of a policy; the reply's decisions."""
+
+    def send(rule):
+        policy = factories.policy(account, rule)
+        checks = [{"contentId": factories.content(account, policy_id=policy.pk).pk} for _ in range(10)]
+        body = {"requester": "org_acme", "checks": checks}
+        return api.post("/v1/access/check/batch", body)["data"]
+
+    return send
+
+
+def told_of(api, decisions):
+    """The report and the items, as the API tells of them."""
+    yield api.get("/v1/analytics/usage", period="7d").body
+    for decision in decisions:
+        yield api.get(f"/v1/content/{decision['contentId']}").body["stats"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed"),
+    [
+        (factories.ALLOW_ALL, 10),
+        ({"action": "deny", "conditions": {"default": True}}, 0),
+        ({**factories.ALLOW_ALL, "rateLimit": {"requests": 4, "period": "hour"}}, 4),
+    ],
+    ids=["allowed", "denied", "some beyond a limit"],
+)
+@pytest.mark.parametrize("price", [None, "0.05"], ids=["free", "charged"])
+def test_what_is_told_of_a_batch_is_the_same_before_and_after(api, account, batch, rule, allowed, price):
+    if price:
+        factories.license(account, per_access=price)
+    decisions = batch(rule)
+    before = list(told_of(api, decisions))
+    report, *items = before
+    assert report["summary"]["totalRequests"] == 10
+    assert report["summary"]["allowed"] == sum(decision["allowed"] for decision in decisions) == allowed
+    assert [one["requests"] for one in report["topRequesters"]] == [10]
+    assert sum(item["totalRequests"] for item in items) == 10
+    assert sum(item["allowedRequests"] for item in items) == allowed
+    roll_up()
+    assert not RecentUsage.objects.exists()
+    assert list(told_of(api, decisions)) == before
+
+
 def test_the_command_rolls_up_what_is_pending(account, events):
     call_command("fold_usage", stdout=StringIO())
     assert not RecentUsage.objects.exists()

@@ -1,13 +1,21 @@
 """Requests of one moment share a commit, and each is stored as a whole or not at all: nothing is charged twice."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import connection
+from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.authentication import Grant, find_grant
+from accounts.epochs import bump
 from analytics.models import AccessEvent, LedgerEntry
+from analytics.recording.batch import Reply
+from analytics.usage.report import usage_report
+from analytics.windows import Window
 from kit.http.admission import admit
+from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -90,3 +98,36 @@ def test_what_was_decided_before_a_change_does_not_take_what_was_decided_after_i
     assert all(outcome.stale for outcome in before)
     assert not any(outcome.stale for outcome in after)
     assert AccessEvent.objects.count() == 2
+
+
+@pytest.fixture
+def alike(account, entries_of):
+    """The entries of a request with ten checks that are decided alike."""
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    items = [factories.content(account, policy_id=policy.pk) for _ in range(10)]
+    checks = [Check(("contentId", item.pk), "org_acme", names_item_alone=True) for item in items]
+    return lambda: entries_of(checks, timezone.now())
+
+
+def counted(account) -> int:
+    now = timezone.now()
+    window = Window(now - timedelta(days=1), now + timedelta(days=1), "day")
+    return usage_report([account.pk], window)["summary"]["totalRequests"]
+
+
+def test_decisions_on_facts_that_have_changed_are_not_counted(gateway, account, alike):
+    stale = alike()
+    bump(account.pk, None)
+    [outcomes] = async_to_sync(gateway.record)([stale])
+    assert outcomes[0].stale
+    assert (counted(account), AccessEvent.objects.count()) == (0, 0)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="On SQLite Django keeps replies.")
+def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alike):
+    created = timezone.now().isoformat()
+    for taken in (False, True):
+        reply = Reply(ids.hex_of("acc", account.pk), "a-key", "00", "AAAA", created)
+        [[outcome]] = async_to_sync(gateway.record)([[replace(entry, reply=reply) for entry in alike()]])
+        assert outcome.taken is taken
+        assert counted(account) == AccessEvent.objects.count() == 10
