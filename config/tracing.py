@@ -27,7 +27,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
-from kit.storage.microbatch import InThread, MicroBatch, Waiter
+from kit.storage.microbatch import InThread, MicroBatch, Waiter, Work
 from kit.telemetry.logs import without_secrets
 from kit.telemetry.observing import ObservationMiddleware, route_of
 from kit.telemetry.tracing import MARKS, Mark
@@ -40,8 +40,8 @@ ResultT = TypeVar("ResultT")
 Make = Callable[[Callable[..., Any]], Callable[..., object]]  # of a function of any signature
 OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
 InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
-Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT], "asyncio.Future[ResultT]"]
-Waiting = tuple[ItemT, Waiter[ResultT]]
+Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], "asyncio.Future[ResultT]"]
+Waiting = tuple[ItemT, Waiter[ResultT], Work | None]
 Serve = Callable[[MicroBatch[ItemT, ResultT], Sequence[Waiting[ItemT, ResultT]]], Awaitable[None]]
 InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[Sequence[ResultT]]]
 
@@ -195,8 +195,10 @@ class Tracing:
     # --- Batches -----------------------------------------------------------------------------------------------------
 
     def submission(self, original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
-        def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT) -> "asyncio.Future[ResultT]":
-            future = original(batch, item)
+        def traced(
+            batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None
+        ) -> "asyncio.Future[ResultT]":
+            future = original(batch, item, work)
             self.waiting[future] = span = self.tracer.start_span(f"wait for {name_of(batch)}")
             future.add_done_callback(lambda done: span.end())
             return future
@@ -207,7 +209,7 @@ class Tracing:
         """A batch belongs to no single request: its span goes below the first one's, linked to the others."""
 
         async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Waiting[ItemT, ResultT]]) -> None:
-            spans = [span for _, future in items if (span := self.waiting.get(future)) is not None]
+            spans = [span for _, future, _ in items if (span := self.waiting.get(future)) is not None]
             context = set_span_in_context(spans[0]) if spans else None
             links = [Link(span.get_span_context()) for span in spans[1:]]
             with self.span(name_of(batch), context=context, links=links) as span:
@@ -243,8 +245,8 @@ class Tracing:
 def submitted(original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
     """Each wait has a future, and by that its span."""
 
-    def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT) -> "asyncio.Future[ResultT]":
-        return batch.submit(item)
+    def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None) -> "asyncio.Future[ResultT]":
+        return batch.submit(item, work)
 
     return traced
 

@@ -1,4 +1,4 @@
-"""What the two ASGI ways of serving share: a body read in time and in bounds."""
+"""What the two ASGI ways of serving share: headers as WSGI has them, a body read in time and in bounds."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
@@ -96,3 +96,11 @@ async def send_whole(
         lines.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": lines})
     await send({"type": "http.response.body", "body": body})
+
+
+def joined(headers: Headers) -> dict[bytes, bytes]:
+    """Repeated headers joined, as WSGI gives them to Django: both ways refuse those that must not be repeated."""
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        values.setdefault(name, []).append(value)
+    return {name: b",".join(several) for name, several in values.items()}

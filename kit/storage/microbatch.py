@@ -6,23 +6,30 @@ All that arrive while a call is under way share the next, so the busier the serv
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from time import perf_counter
 from typing import Generic, TypeVar
 
 from kit.http.errors import RateLimitExceeded, ServiceUnavailable
 from kit.storage import light_tasks
-from kit.storage.light_tasks import AT_SHARED_CALL, LightTask, what_is_sent
+from kit.storage.light_tasks import AT_SHARED_CALL, MAX_SECONDS_AT_ONCE, LightTask, what_is_sent
 from kit.telemetry.tracing import traced
 
 T = TypeVar("T")
 R = TypeVar("R")
 Waiter = asyncio.Future[R] | LightTask
+Work = Callable[[], None]
+
+MANY_WORKS = 4  # worth a task of their own
 
 
 class MicroBatch(Generic[T, R]):
     """Runs `call(items) → results` over whatever has been submitted by then, at most `in_flight` calls at a time.
 
     `gather` is waited for before each call: what arrives meanwhile still joins it.
+
+    An item may come with work that is needed afterwards, to be done while its call is under way and the event loop has
+    nothing else to do. It may be left undone, and no error of it is told: who needs it does it then.
 
     An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
     bounded, and the client is told to come back.
@@ -39,30 +46,30 @@ class MicroBatch(Generic[T, R]):
     ) -> None:
         self.call, self.gather = call, gather
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
-        self.waiting: list[tuple[T, Waiter[R]]] = []
+        self.waiting: list[tuple[T, Waiter[R], Work | None]] = []
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
         self.next_answers: asyncio.Future[None] | None = None
 
     @traced(role="submission")
-    def submit(self, item: T) -> "asyncio.Future[R]":
+    def submit(self, item: T, work: Work | None = None) -> "asyncio.Future[R]":
         """Raises ServiceUnavailable if too much is waiting."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self.add(item, future)
+        self.add(item, future, work)
         return future
 
     @traced(role="wait for result")
-    def result_of(self, item: T) -> Awaitable[R]:
+    def result_of(self, item: T, work: Work | None = None) -> Awaitable[R]:
         """As `submit`, to be awaited at once: a light task needs no future."""
         task = light_tasks.current
         if task is None:
-            return self.submit(item)
-        self.add(item, task)
+            return self.submit(item, work)
+        self.add(item, task, work)
         return what_is_sent(AT_SHARED_CALL)
 
-    def add(self, item: T, waiter: "Waiter[R]") -> None:
+    def add(self, item: T, waiter: "Waiter[R]", work: Work | None) -> None:
         if len(self.waiting) >= self.max_waiting:
             raise ServiceUnavailable("The service is overloaded. Try again shortly.", retry_after=1)
-        self.waiting.append((item, waiter))
+        self.waiting.append((item, waiter, work))
         if len(self.waiting) == 1 and len(self.tasks) < self.in_flight:
             self.tasks.add(asyncio.get_running_loop().create_task(self.run()))
 
@@ -88,18 +95,34 @@ class MicroBatch(Generic[T, R]):
             self.tasks.discard(asyncio.current_task())
 
     @traced(role="batch")
-    async def serve(self, batch: "list[tuple[T, Waiter[R]]]") -> None:
+    async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:
+        call = self.call([item for item, _, _ in batch])
+        works = [work for _, _, work in batch if work is not None]
         try:
-            results = await self.call([item for item, _ in batch])
+            results = await (call if len(works) < MANY_WORKS else beside(call, works))
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # each waiting request answers it
-            for _, waiter in batch:
+            for _, waiter, _ in batch:
                 if not waiter.done():
                     waiter.set_exception(error)
             return
-        for (_, waiter), result in answers:
+        for (_, waiter, _), result in answers:
             if not waiter.done():  # its client may have gone
                 waiter.set_result(result)
+
+
+async def beside(call: Awaitable[R], works: Sequence[Work]) -> R:
+    """The result of the call, and the works done while it is under way, as far as there is time for them."""
+    task = asyncio.ensure_future(call)
+    for _ in range(2):  # in the first turn the call begins, at the end of the second it has been sent
+        await asyncio.sleep(0)
+    until = perf_counter() + MAX_SECONDS_AT_ONCE
+    for work in works:
+        with suppress(Exception):
+            work()
+        if perf_counter() > until:
+            break
+    return await task
 
 
 class InThread(Generic[T, R]):

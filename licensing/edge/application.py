@@ -99,7 +99,7 @@ class ForwardApplication(CheckApplication):
                 forget_frames(exc)
             if denies_by_403(head):
                 answer = answer.by_403()
-            state = edge.limit_state or await self.limit_of_address(edge.address)
+            state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
             lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
             await respond(scope, send, answer.status, lines, b"" if scope["method"] == "HEAD" else answer.body)
             count_request(FORWARDED, answer.status, seconds := perf_counter() - begun)

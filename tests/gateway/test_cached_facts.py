@@ -10,6 +10,7 @@ from accounts import services as accounts
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
 from kit.bounded_cache import Values
+from kit.storage import microbatch
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
 from licensing.access.bodies import Check
@@ -84,9 +85,11 @@ def test_a_newer_item_at_the_same_url_takes_its_place_at_once(api, account, poli
     assert api.post("/v1/access/check", body)["contentId"] == newer.pk
 
 
+@pytest.mark.parametrize("works", [microbatch.MANY_WORKS, 1], ids=["rendered afterwards", "rendered meanwhile"])
 def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_again(
-    api, check, item, policy, application, monkeypatch
+    api, check, item, policy, application, works, monkeypatch
 ):
+    monkeypatch.setattr(microbatch, "MANY_WORKS", works)
     gateway = application.gateway
     write = gateway.write
 

@@ -1,11 +1,12 @@
 """Requests that share calls (kit.storage.microbatch)."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from kit.http.errors import ServiceUnavailable
-from kit.storage.microbatch import MicroBatch
+from kit.storage.microbatch import MANY_WORKS, MicroBatch
 
 
 class Calls:
@@ -129,3 +130,46 @@ def test_what_arrives_while_a_call_waits_for_more_joins_it_and_none_is_made_for_
         return calls.given
 
     assert asyncio.run(scenario()) == [[1], [2, 3]]
+
+
+def test_work_is_done_while_the_call_that_it_came_for_is_under_way() -> None:
+    async def scenario() -> None:
+        calls, done = Calls(), []
+        batch = MicroBatch(calls)
+        answers = [batch.submit(number, partial(done.append, number)) for number in range(MANY_WORKS)]
+        await turn()
+        assert calls.given == [list(range(MANY_WORKS))]
+        assert done == list(range(MANY_WORKS))
+        assert not [answer for answer in answers if answer.done()]
+        calls.ends[0].set_result(None)
+        assert await asyncio.gather(*answers) == [number * 10 for number in range(MANY_WORKS)]
+
+    asyncio.run(scenario())
+
+
+def test_work_that_fails_fails_nothing_else() -> None:
+    async def scenario() -> None:
+        calls, done = Calls(), []
+        batch = MicroBatch(calls)
+        answers = [batch.submit(0, lambda: 1 / 0)]
+        answers += [batch.submit(number, partial(done.append, number)) for number in range(1, MANY_WORKS)]
+        await turn()
+        calls.ends[0].set_result(None)
+        assert await asyncio.gather(*answers) == [number * 10 for number in range(MANY_WORKS)]
+        assert done == list(range(1, MANY_WORKS))
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_fails_fails_what_came_with_work() -> None:
+    async def call(_: object) -> list[int]:
+        raise ValueError("refused")
+
+    async def scenario() -> None:
+        batch: MicroBatch[int, int] = MicroBatch(call)
+        answers = [batch.submit(number, lambda: None) for number in range(MANY_WORKS)]
+        assert [str(error) for error in await asyncio.gather(*answers, return_exceptions=True)] == [
+            "refused"
+        ] * MANY_WORKS
+
+    asyncio.run(scenario())

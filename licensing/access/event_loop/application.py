@@ -12,12 +12,10 @@ from django.utils import timezone
 from accounts.authentication import key_header, license_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.idempotency import check_key, fingerprint, seal_reply
-from accounts.limits.throttling import state_for_stranger
-from accounts.limits.windows import LimitState
 from analytics.recording.batch import Reply
-from kit.http.bodies import Disconnected, Headers, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable, as_api_error, forget_frames, told
-from kit.http.middleware import Address, TrustedProxies, request_id, request_id_of
+from kit.http.bodies import Disconnected, Receive, Scope, Send, joined, read_body
+from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told
+from kit.http.middleware import TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
@@ -44,14 +42,6 @@ IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
 MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
 Parse = Callable[..., list[Check]]  # what it takes is a body's fields
-
-
-def joined(headers: Headers) -> dict[bytes, bytes]:
-    """Repeated headers joined, as WSGI gives them to Django: both ways refuse those that must not be repeated."""
-    values: dict[bytes, list[bytes]] = {}
-    for name, value in headers:
-        values.setdefault(name, []).append(value)
-    return {name: b",".join(several) for name, several in values.items()}
 
 
 class Head:
@@ -102,6 +92,14 @@ class Request(Sender):
             authorization = key_header(authorization, head.header(KEY_HEADER))
         super().__init__(callers, authorization, head.address)
         self.head, self.receive = head, receive
+        self.checks: list[Check] | None = None  # once the body is parsed
+
+    def prepare(self) -> None:
+        """Parses the body of a single check, if it has come and takes next to nothing."""
+        body = self.head.body or b""
+        is_quick = self.head.path == CHECK and self.license_token is None and 0 < len(body) <= MAX_QUICK_BYTES
+        if is_quick and not has_draft(fields := parse_object(body)):
+            self.checks = parse_one(fields)
 
     def check_query(self) -> None:
         if self.head.query:
@@ -171,7 +169,7 @@ class CheckApplication:
                 forget_frames(exc)
             if settings.DEPRECATIONS:
                 headers = {**headers, **deprecation_of(request)}
-            state = request.limit_state or await self.limit_of_address(head.address)
+            state = request.limit_state or await self.gateway.callers.limit_of_address(head.address)
             lines = header_lines(state, headers, len(body), is_secure=head.is_secure)
             if media_type != JSON:
                 lines = lines.replace(JSON.encode(), media_type.encode(), 1)
@@ -183,13 +181,6 @@ class CheckApplication:
                 log_access("POST", head.path, status, seconds, getattr(request, "grant", None))
         finally:
             request_id.reset(token)
-
-    async def limit_of_address(self, address: Address | None) -> LimitState:
-        """The limit for the headers of a reply that was made before the caller's was known."""
-        try:
-            return await self.gateway.callers.consume(None, address, cost=0)
-        except ServiceUnavailable:  # too many are waiting, perhaps with this one
-            return state_for_stranger(address)
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """The body of the reply to a request that is admitted, and the headers beside those of every reply."""
@@ -211,8 +202,19 @@ class CheckApplication:
         """The body of the reply."""
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
-        answers = await self.gateway.check(request, checks, moment())
+        ahead: tuple[Sequence[Answer | ApiError], bytes] | None = None
+
+        def render(batch: DecisionBatch) -> None:
+            nonlocal ahead
+            if not batch.claims:
+                ahead = batch.answers, rendered(request.head.path, batch.answers, checks, sign)
+
+        # The loop is not idle where there are batches: others would be decided and committed later.
+        when_idle = render if request.head.path == CHECK else None
+        answers = await self.gateway.check(request, checks, moment(), render=when_idle)
         count_checks(outcomes_of(answers))
+        if ahead is not None and ahead[0] is answers:  # otherwise they were decided again
+            return ahead[1]
         return rendered(request.head.path, answers, checks, sign)
 
     async def decide_once(
@@ -241,6 +243,8 @@ class CheckApplication:
 
     async def checks_of(self, request: Request, plain: JsonObject | None = None) -> list[Check]:
         """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
+        if request.checks is not None:
+            return request.checks
         account_id, body = request.grant.account_id, request.head.body or b""
         parse: Parse = parse_one if request.head.path == CHECK else parse_batch
         claims = None

@@ -13,12 +13,12 @@ from accounts import keytext
 from accounts.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.limiter_async import AsyncLimiter
-from accounts.limits.throttling import consume_of, refuse_beyond
+from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.http.middleware import Address
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import InThread, MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
 from licensing.access.event_loop.keys import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
@@ -64,10 +64,20 @@ class Callers:
         self.snapshot.put_grant(name, found)
         return found
 
-    async def consume(self, grant: Grant | None, address: Address | None, cost: int = 1) -> LimitState:
+    async def consume(
+        self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
+    ) -> LimitState:
+        """`work` is done meanwhile, if there is a meanwhile (kit.storage.microbatch)."""
         wanted = consume_of(grant, address, cost)
         # Without Redis counting is a matter of microseconds, and no reason to change threads.
-        return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted)
+        return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted, work)
+
+    async def limit_of_address(self, address: Address | None) -> LimitState:
+        """The limit for the headers of a reply that was made before the caller's was known."""
+        try:
+            return await self.consume(None, address, cost=0)
+        except ServiceUnavailable:  # too many are waiting, perhaps with this one
+            return state_for_stranger(address)
 
     async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, Any]:
         """What Django need not do any more to admit a request to an endpoint that asks for a key: to read the grant,
@@ -138,6 +148,9 @@ class Sender(GrantSteps):
         if grant.epoch != before.epoch:
             raise KeyChanged
 
+    def prepare(self) -> None:
+        """Does of the next steps what can be done while the request is counted."""
+
     async def confirm(self) -> Grant:
         """The key's grant, read from the database."""
         self.is_confirmed = True  # whatever comes of it
@@ -152,7 +165,8 @@ class Sender(GrantSteps):
         self.grant.check()
 
     async def count(self) -> None:
-        self.limit_state = state = await self.callers.consume(self.grant, None, cost=0 if self.is_counted else 1)
+        cost = 0 if self.is_counted else 1
+        self.limit_state = state = await self.callers.consume(self.grant, None, cost, self.prepare)
         refuse_beyond(state)
         self.is_counted = True
 

@@ -9,6 +9,7 @@ from asyncio import wait
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from time import perf_counter
 
@@ -102,12 +103,18 @@ class Gateway:
         return parsed
 
     async def check(
-        self, sender: Sender, checks: Sequence[Check], now: datetime, keep: Keep | None = None
+        self,
+        sender: Sender,
+        checks: Sequence[Check],
+        now: datetime,
+        keep: Keep | None = None,
+        render: Callable[[DecisionBatch], None] | None = None,
     ) -> list[Answer | ApiError]:
         """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk.
 
         `keep` makes of the answers the reply that is kept with their record. Raises what that raises; Taken; and
-        LeftToDjango where the reply is not known before the commit, or where there is no record.
+        LeftToDjango where the reply is not known before the commit, or where there is no record. `render` may be
+        called while they are recorded, with answers that are not known to stand yet.
 
         The request has been admitted. What admits it and what decides it are of one epoch, which the record confirms:
         a key that has ended, or may no longer do this, gets no decision, however long its body took to arrive.
@@ -128,7 +135,7 @@ class Gateway:
                 if keep is not None:
                     batch.keep(keep(batch))
                 self.callers.note_use(sender.grant, now)
-                outcomes = await self.records.result_of(batch.entries)
+                outcomes = await self.records.result_of(batch.entries, render and partial(render, batch))
                 stale = [outcome for outcome in outcomes if outcome.stale]
                 if outcomes[0].behind:
                     self.snapshot.note(account_id, found.epoch + 1)
@@ -165,7 +172,7 @@ class Gateway:
         """
         if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
-        if sum(len(entry.ids) for entries, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
+        if sum(len(entry.ids) for entries, _, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
         calls = (self.callers.limits, self.quick_lookups)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
