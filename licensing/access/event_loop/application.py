@@ -92,13 +92,19 @@ class Request(Sender):
             authorization = key_header(authorization, head.header(KEY_HEADER))
         super().__init__(callers, authorization, head.address)
         self.head, self.receive = head, receive
-        self.checks: list[Check] | None = None  # once the body is parsed
+        self.plain: JsonObject | None = None  # the body, once it is parsed (kit.http.parsing)
+        self.checks: list[Check] | None = None  # likewise
 
     def prepare(self) -> None:
         """Parses the body of a single check, if it has come and takes next to nothing."""
         body = self.head.body or b""
-        is_quick = self.head.path == CHECK and self.license_token is None and 0 < len(body) <= MAX_QUICK_BYTES
-        if is_quick and not has_draft(fields := parse_object(body)):
+        if self.head.path != CHECK or self.license_token is not None or not 0 < len(body) <= MAX_QUICK_BYTES:
+            return
+        if IDEMPOTENCY_KEY in self.head.headers:
+            fields = self.plain = parse_plain(body)
+        else:
+            fields = parse_object(body)
+        if fields is not None and not has_draft(fields):
             self.checks = parse_one(fields)
 
     def check_query(self) -> None:
@@ -190,7 +196,7 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
             raise LeftToDjango
-        plain = parse_plain(body)
+        plain = request.plain or parse_plain(body)
         fields = parse_object(body, exact=True) if plain is None else plain
         if has_draft(fields):
             raise LeftToDjango
@@ -289,10 +295,7 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
     """What checks came to, as their metric names it."""
-    outcomes: list[str] = []
-    for answer in answers:
-        if isinstance(answer, ApiError):
-            outcomes.append(ERROR)
-        else:
-            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-    return outcomes
+    return [
+        ERROR if isinstance(answer, ApiError) else DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED
+        for answer in answers
+    ]
