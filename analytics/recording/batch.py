@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from analytics.recording.naming import Naming
 from analytics.recording.statement import postgresql
+from kit.storage.async_postgres import Parameter
 
 
 class Claim(Struct, frozen=True, gc=False):
@@ -71,19 +72,25 @@ class Charge(Struct, frozen=True, gc=False):
     license_type: str
 
 
-class Reply(Struct, eq=False, gc=False):
-    """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free.
+class KeyClaim(Struct, eq=False, gc=False):
+    """The Idempotency-Key of a request: `account` is a UUID in hex, `fingerprint` that of the request, in hex too.
 
-    `account` is a UUID in hex, `fingerprint` in hex too, `sealed` is in base64. `number` is its position in the batch.
+    `number` is its position in the batch.
     """
 
     account: str
     key: str
     fingerprint: str
-    sealed: str
     created: str  # ISO 8601
     number: int = 0
     naming: int | None = None
+
+
+class Reply(Struct, eq=False, frozen=True, gc=False):
+    """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free."""
+
+    claim: KeyClaim
+    sealed: bytes
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -228,7 +235,7 @@ class Batch:
             counter.claimed += len(entry.ids)
         elif entry.reply is not None:
             case.reply = self.reply(entry.reply)
-            entry.reply.naming = case.naming
+            entry.reply.claim.naming = case.naming
         case.number = len(self.cases)
         self.cases.append(case)
         case.first = len(self.ids) + 1
@@ -240,9 +247,9 @@ class Batch:
 
     def reply(self, reply: Reply) -> int:
         if reply not in self.replies:
-            reply.number = len(self.replies)
+            reply.claim.number = len(self.replies)
             self.replies[reply] = None
-        return reply.number
+        return reply.claim.number
 
     def naming(self, naming: Naming) -> int:
         if naming not in self.namings:
@@ -266,10 +273,13 @@ class Batch:
             )
         return counter
 
-    def statement(self) -> tuple[str, list[str | list[str]]]:
-        """The statement for PostgreSQL and its parameters: JSON, and lists of UUIDs in hex."""
-        parts = [part for part in (self.counters.values(), self.namings, self.replies) if part]
+    def statement(self) -> tuple[str, list[Parameter]]:
+        """The statement for PostgreSQL and its parameters: JSON, lists of UUIDs in hex, and of sealed replies."""
         charges = [as_json(self.charges)] if self.charges else []
+        parts = [as_json(part) for part in (self.counters.values(), self.namings) if part]
+        replies: list[Parameter] = []
+        if self.replies:
+            replies = [[one.sealed for one in self.replies], as_json([one.claim for one in self.replies])]
         statement = postgresql(
             charging=bool(self.charges),
             counting=bool(self.counters),
@@ -277,7 +287,7 @@ class Batch:
             keeping=bool(self.replies),
             alike=not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases),
         )
-        return statement, [*charges, self.ids, self.contents, as_json(self.cases), *map(as_json, parts)]
+        return statement, [*charges, self.ids, self.contents, as_json(self.cases), *parts, *replies]
 
     def outcomes(
         self,

@@ -82,11 +82,11 @@ CHARGED = f"""
 # (accounts.idempotency), is left to whoever has it: nobody else's decisions wait for that.
 CLAIMED_KEYS = """
 , reply AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%s::json) AS reply (
-    number int, account uuid, key text, fingerprint text, sealed text, created timestamptz, naming int)
+  SELECT *, (%s::bytea[])[number + 1] AS sealed FROM json_to_recordset(%s::json) AS reply (
+    number int, account uuid, key text, fingerprint text, created timestamptz, naming int)
 ), taken AS (
   INSERT INTO accounts_idempotencyrecord (account_id, key, fingerprint, status, reply, created)
-  SELECT account, key, decode(fingerprint, 'hex'), 200, decode(sealed, 'base64'), created FROM reply
+  SELECT account, key, decode(fingerprint, 'hex'), 200, sealed, created FROM reply
   WHERE account NOT IN (SELECT account FROM stale) {is_named}
     AND pg_try_advisory_xact_lock(hashtextextended(account::text || key, 0))
   ORDER BY account, key
@@ -143,8 +143,9 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, a
 
     What it returns: the stale accounts, what became of the counters, the number of decisions stored, the replies kept,
     the accounts that have reached a newer epoch, stale or not, and the namings that were not written. Its parameters:
-    a JSON array of the charges, the decisions' ids and items as arrays, and JSON arrays of the cases, the counters,
-    the namings and the replies, of what there is. What claims a key must claim of no counter: it may not be stored.
+    a JSON array of the charges, the decisions' ids and items as arrays, JSON arrays of the cases, the counters and the
+    namings, and the sealed replies as an array and a JSON array of their claims, of what there is. What claims a key
+    must claim of no counter: it may not be stored.
     `entry` is no table of its own unless charges need it too: that is a tenth of the cost of a decision.
     Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
     """

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 from struct import Struct
+from typing import cast
 
 import psycopg
 from django.db import OperationalError, connection
@@ -17,11 +18,13 @@ NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalEr
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
 
 Row = list[bytes | None]  # values as PostgreSQL spells them
-Parameter = str | list[str]  # a list is one of UUIDs in hex
+Parameter = str | list[str] | list[bytes]  # a list of texts is one of UUIDs in hex
 
-# An array's head in PostgreSQL's binary format: one dimension, no nulls, UUIDs, how many, counted from 1.
-ARRAY_OF_UUIDS = Struct("!iiiii")
-UUID_OID = 2950
+# An array's head in PostgreSQL's binary format: one dimension, no nulls, the type of its elements, how many, counted
+# from 1. Each element follows its size.
+ARRAY = Struct("!iiiii")
+SIZE = Struct("!i")
+UUID_OID, BYTEA_OID = 2950, 17
 SIZE_OF_UUID = "00000010"
 
 
@@ -167,11 +170,15 @@ class Session:
 
 
 def encoded(parameter: Parameter) -> bytes:
-    """A text as it is, UUIDs in PostgreSQL's binary format, which costs it a third of reading their texts."""
+    """A text as it is, a list in PostgreSQL's binary format, which costs it a third of reading texts."""
     if isinstance(parameter, str):
         return parameter.encode()
-    head = ARRAY_OF_UUIDS.pack(1 if parameter else 0, 0, UUID_OID, len(parameter), 1)
-    return head + bytes.fromhex("".join([SIZE_OF_UUID + one for one in parameter]))
+    if parameter and isinstance(parameter[0], bytes):
+        elements, oid = b"".join([SIZE.pack(len(one)) + one for one in parameter]), BYTEA_OID
+    else:
+        elements = bytes.fromhex("".join([SIZE_OF_UUID + one for one in cast("list[str]", parameter)]))
+        oid = UUID_OID
+    return ARRAY.pack(1 if parameter else 0, 0, oid, len(parameter), 1) + elements
 
 
 @cache

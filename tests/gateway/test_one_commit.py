@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from accounts.authentication import Grant, find_grant
 from accounts.epochs import bump
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.recording.batch import Reply
+from analytics.recording.batch import KeyClaim, Reply
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit
@@ -127,7 +127,7 @@ def test_decisions_on_facts_that_have_changed_are_not_counted(gateway, account, 
 def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alike):
     created = timezone.now().isoformat()
     for taken in (False, True):
-        reply = Reply(ids.hex_of("acc", account.pk), "a-key", "00", "AAAA", created)
+        reply = Reply(KeyClaim(ids.hex_of("acc", account.pk), "a-key", "00", created), b"sealed")
         [[outcome]] = async_to_sync(gateway.record)([[replace(entry, reply=reply) for entry in alike()]])
         assert outcome.taken is taken
         assert counted(account) == AccessEvent.objects.count() == 10

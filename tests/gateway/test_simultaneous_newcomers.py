@@ -17,7 +17,7 @@ from accounts import epochs
 from accounts.models import Account, IdempotencyRecord
 from analytics.models import AccessEvent
 from analytics.recording import recorder
-from analytics.recording.batch import Entry, Outcome, Reply
+from analytics.recording.batch import Entry, KeyClaim, Outcome, Reply
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Session, Sessions
 from kit.storage.microbatch import InThread
@@ -109,7 +109,7 @@ if connection.vendor == "postgresql":
 
         def keyed(key: str) -> list[Entry]:
             created = render_timestamp(timezone.now()) or ""
-            reply = Reply(ids.hex_of("acc", account.pk), key, "00", "c2VhbGVk", created)
+            reply = Reply(KeyClaim(ids.hex_of("acc", account.pk), key, "00", created), b"sealed")
             return [replace(entry, reply=reply) for entry in entries_of(account, check(item))]
 
         late = keyed("late")
@@ -149,7 +149,7 @@ if connection.vendor == "postgresql":
     @pytest.mark.parametrize("naming", [False, True])
     def test_the_account_is_found_by_its_index_however_many_there_are(account, naming):
         Account.objects.bulk_create(Account(name=str(number)) for number in range(20_000))
-        parameters = ["{}"] * 2 + ["[]"] * (4 if naming else 3)
+        parameters = ["{}"] * 2 + ["[]"] * (3 if naming else 2) + ["{}", "[]"]
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE accounts_account")
             cursor.execute(

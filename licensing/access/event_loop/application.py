@@ -1,6 +1,5 @@
 """POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
 
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
@@ -12,7 +11,7 @@ from django.utils import timezone
 from accounts.authentication import key_header, license_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.idempotency import check_key, fingerprint, seal_reply
-from analytics.recording.batch import Reply
+from analytics.recording.batch import KeyClaim, Reply
 from kit.http.bodies import Disconnected, Receive, Scope, Send, joined, read_body
 from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told
 from kit.http.middleware import TrustedProxies, request_id, request_id_of
@@ -240,8 +239,8 @@ class CheckApplication:
             if batch.unwritten and not is_free:
                 raise Unsure
             body = rendered(request.head.path, batch.answers, checks, sign)
-            sealed = b64encode(seal_reply(body)).decode()
-            return Reply(request.grant.account_key, key, digest, sealed, render_timestamp(now) or "")
+            claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
+            return Reply(claim, seal_reply(body))
 
         answers = await self.gateway.check(request, checks, now, keep)
         count_checks(outcomes_of(answers))
