@@ -11,6 +11,7 @@ from accounts.authentication import Caller, find_grant
 from accounts.models import ApiKey
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey
+from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Head, Request
 from tests import factories
 from tests.ways import both_ways
 
@@ -139,3 +140,30 @@ def test_a_caller_is_admitted_again_in_the_same_order(account, wrong):
     with pytest.raises(ApiError) as raised:
         caller.check_at(caller.grant.epoch + 1, now)
     assert (raised.value.status_code, raised.value.code) == REFUSALS[wrong[0]][:2]
+
+
+# --- What is done ahead ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def prepared(application):
+    """A request for a single check after it was prepared while it was counted, with a body of that many bytes."""
+
+    def request(length):
+        start = b'{"contentId": "cnt_1", "requester": "org_acme"'
+        scope = {
+            "path": "/v1/access/check",
+            "query_string": b"",
+            "headers": [(b"authorization", b"Bearer key")],
+            "extensions": {"body": start + b" " * (length - len(start) - 1) + b"}"},
+        }
+        made = Request(Head(scope, application.proxies), None, application.gateway.callers)
+        made.prepare()
+        return made
+
+    return request
+
+
+@pytest.mark.parametrize(("length", "is_parsed"), [(MAX_BYTES_AHEAD, True), (MAX_BYTES_AHEAD + 1, False)])
+def test_only_a_small_body_is_parsed_before_its_request_is_known_to_be_within_its_limits(prepared, length, is_parsed):
+    assert (prepared(length).checks is not None) is is_parsed
