@@ -94,7 +94,8 @@ class Bench:
 
     def batches(self) -> Iterator[Statement]:
         """Statements of the recorder."""
-        from analytics.recording.batch import Batch, Case, Entry  # noqa: PLC0415 - need settings
+        from analytics.recording.batch import Batch  # noqa: PLC0415 - need settings
+        from analytics.recording.entries import Case, Entry  # noqa: PLC0415 - need settings
         from kit.values import ids  # noqa: PLC0415
 
         for _ in range(self.decisions // SIZE // REQUESTS):

@@ -4,108 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
 from msgspec.structs import astuple
 
+from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import Naming
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Parameter
-
-
-class Claim(Struct, frozen=True, gc=False):
-    """One use of a rule's limit: `allowance` per window, this one since `window_start` (Unix seconds)."""
-
-    account: str
-    requester: int
-    policy: str  # UUID in hex
-    rule: str  # the rule's fingerprint in hex
-    window_start: int
-    allowance: int
-
-
-class Case(Struct, eq=False, gc=False, kw_only=True, omit_defaults=True):
-    """What decisions of a request share that differ only in id and item.
-
-    UUIDs are in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in its
-    batch, `first` and `last` those of its decisions, from 1. `counter` is the number of the counter that its decisions
-    claim from, `claimed` the claims on that before its own, and `reply` and `naming` the numbers of the reply and the
-    requesters that it is recorded with.
-
-    What has its default is not sent: PostgreSQL would spend as long on a null as on a value.
-    """
-
-    account: str
-    epoch: int
-    requester: int
-    allowed: bool
-    facts: dict[str, object]
-    created: str  # ISO 8601
-    policy: str | None = None
-    policy_version: int | None = None
-    reason: str | None = None
-    rule_index: int | None = None
-    permission: str | None = None
-    rate_reset: int | None = None
-    number: int = -1
-    first: int = 0
-    last: int = 0
-    counter: int | None = None
-    claimed: int = 0
-    reply: int | None = None
-    naming: int | None = None
-    # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
-    observed: str | None = None
-    # By names of accounts.epochs, what it depends on beside items, policy and requester.
-    also: list[str] = field(default_factory=list)
-
-
-class Charge(Struct, frozen=True, gc=False):
-    """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths.
-
-    `license` is None where the access was paid for by itself.
-    """
-
-    amount: int
-    currency: str
-    license: str | None
-    license_type: str
-
-
-class KeyClaim(Struct, eq=False, gc=False):
-    """The Idempotency-Key of a request: `account` is a UUID in hex, `fingerprint` that of the request, in hex too.
-
-    `number` is its position in the batch.
-    """
-
-    account: str
-    key: str
-    fingerprint: str
-    created: str  # ISO 8601
-    number: int = 0
-    naming: int | None = None
-
-
-class Reply(Struct, eq=False, frozen=True, gc=False):
-    """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free."""
-
-    claim: KeyClaim
-    sealed: bytes
-
-
-class Entry(Struct, frozen=True, gc=False):
-    """Decisions to be recorded: their ids and items, UUIDs in hex, what they share, and what each claims and costs.
-
-    With a `reply` there is no claim.
-    """
-
-    case: Case
-    ids: list[str]
-    contents: list[str]
-    claim: Claim | None = None
-    charge: Charge | None = None
-    reply: Reply | None = None
-    naming: Naming | None = None
 
 
 class ChargeOfCase(Struct, gc=False):

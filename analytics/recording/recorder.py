@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import RETRY, Batch, Case, Entry, Outcome
+from analytics.recording.batch import RETRY, Batch, Outcome
+from analytics.recording.entries import Case, Entry
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.async_postgres import Parameter, Sessions
 from kit.storage.prepared import prepared_cursor

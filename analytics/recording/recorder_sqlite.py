@@ -13,7 +13,8 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
-from analytics.recording.batch import Batch, Charge, Entry, LimitCounter, Outcome
+from analytics.recording.batch import Batch, LimitCounter, Outcome
+from analytics.recording.entries import Charge, Entry
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly

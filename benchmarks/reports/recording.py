@@ -9,7 +9,8 @@ from typing import Any
 
 import psycopg
 
-from analytics.recording.batch import Batch, Case, Entry
+from analytics.recording.batch import Batch
+from analytics.recording.entries import Case, Entry
 from analytics.rollups.roll_up import roll_up
 from kit.values import ids
 from kit.values.timestamps import render_timestamp

@@ -3,7 +3,8 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analytics.recording.batch import Counted, Entry
+from analytics.recording.batch import Counted
+from analytics.recording.entries import Entry
 from kit.http.errors import NotFound
 from licensing.access.bodies import Check
 from licensing.policies.decision import CompiledPolicy, Decision, limited

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from analytics.recording.batch import Charge
+from analytics.recording.entries import Charge
 from kit.values import ids
 from licensing.policies.decision import Decision
 

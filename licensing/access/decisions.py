@@ -6,7 +6,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from analytics.recording.batch import Case, Claim, Entry, Outcome, Reply
+from analytics.recording.batch import Outcome
+from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import Named, Naming
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address

@@ -10,7 +10,7 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import Account
-from analytics.recording.batch import Case, Entry
+from analytics.recording.entries import Case, Entry
 from analytics.recording.recorder import record
 from analytics.rollups.roll_up import roll_up
 from kit.values import ids

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models import RuleUsage
-from analytics.recording.batch import Entry
+from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch

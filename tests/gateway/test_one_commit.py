@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from accounts.authentication import Grant, find_grant
 from accounts.epochs import bump
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.recording.batch import KeyClaim, Reply
+from analytics.recording.entries import KeyClaim, Reply
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit

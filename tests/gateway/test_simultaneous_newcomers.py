@@ -17,7 +17,8 @@ from accounts import epochs
 from accounts.models import Account, IdempotencyRecord
 from analytics.models import AccessEvent
 from analytics.recording import recorder
-from analytics.recording.batch import Entry, KeyClaim, Outcome, Reply
+from analytics.recording.batch import Outcome
+from analytics.recording.entries import Entry, KeyClaim, Reply
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Session, Sessions
 from kit.storage.microbatch import InThread

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.authentication import key_header, license_token
 from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.idempotency import check_key, fingerprint, seal_reply
-from analytics.recording.batch import KeyClaim, Reply
+from analytics.recording.entries import KeyClaim, Reply
 from kit.http.bodies import Disconnected, Receive, Scope, Send, joined, read_body
 from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told
 from kit.http.middleware import TrustedProxies, request_id, request_id_of

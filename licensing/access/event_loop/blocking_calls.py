@@ -12,7 +12,8 @@ from jwt import PyJWK
 from accounts.authentication import Caller, Grant, find_grant, note_use
 from accounts.epochs import Changes, changes_since
 from analytics.recording import recorder
-from analytics.recording.batch import Entry, Outcome
+from analytics.recording.batch import Outcome
+from analytics.recording.entries import Entry
 from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check

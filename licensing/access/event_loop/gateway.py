@@ -17,7 +17,8 @@ from django.db import connection
 
 from accounts.authentication import Caller, Grant
 from accounts.epochs import Changes
-from analytics.recording.batch import Entry, Outcome, Reply, conflicts
+from analytics.recording.batch import Outcome, conflicts
+from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError
