@@ -25,12 +25,13 @@ import psycopg
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation, installed
 from benchmarks.report import parser, publish
+from kit.storage.async_postgres import Parameter
 
 ITEMS, BUSY = 20_000, 20  # of them a fifth of the checks are made
 SIZE, REQUESTS = 50, 8
 TICKS = os.sysconf("SC_CLK_TCK")
 
-Statement = tuple[str, list[str | list[str]]]
+Statement = tuple[str, list[Parameter]]
 
 REQUEST_ROWS = """
 CREATE TABLE request (id uuid PRIMARY KEY, account uuid NOT NULL, requester bigint NOT NULL,

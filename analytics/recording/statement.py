@@ -51,7 +51,7 @@ PENDING_ROW = """
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
     array_agg(coalesce(reason, ''))
   FROM stored GROUP BY 1, 2"""
-# One for each request: what it has many decisions of alike is not taken apart and put together again.
+# One for each case: the items of many decisions that are alike are not taken apart and put together again.
 PENDING_ROWS = """
   INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
   SELECT account, date_trunc('hour', created, 'UTC'), contents, array_fill(requester, ARRAY[cardinality(ids)]),
@@ -117,7 +117,6 @@ class Stored(NamedTuple):
     """What is stored of a decision, as SQL: by what its limit has left, or as it was made."""
 
     counted: str = ""
-
     allowed: str = "allowed"
     reason: str = "reason"
     observed: str = "observed"

@@ -96,9 +96,9 @@ class MicroBatch(Generic[T, R]):
 
     @traced(role="batch")
     async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:
-        call = self.call([item for item, _, _ in batch])
         works = [work for _, _, work in batch if work is not None]
         try:
+            call = self.call([item for item, _, _ in batch])
             results = await (call if len(works) < MANY_WORKS else beside(call, works))
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # each waiting request answers it

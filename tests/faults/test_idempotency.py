@@ -3,9 +3,6 @@
 FAULT_KILLS sets how often the server is killed.
 """
 
-import random
-import threading
-import time
 from typing import Any
 
 import httpx
@@ -13,7 +10,7 @@ import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
-from tests.faults.traffic import Reply, at_once, request
+from tests.faults.traffic import Reply, at_once, killed_amid, request
 
 pytestmark = pytest.mark.faults
 
@@ -57,23 +54,9 @@ def test_simultaneous_posts_with_one_key_make_one_item_and_agree(server: Deploym
 @pytest.mark.parametrize("attempt", range(KILLS))
 def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(server: Deployment, key: str, attempt: int) -> None:
     names = [f"kill-{attempt}-{number}" for number in range(30)]
-    answered: dict[str, bytes] = {}
-
     four_each = [name for name in names for _ in range(4)]
-    sent = threading.Event()
-
-    def send() -> None:
-        replies = at_once(server, [post(key, name) for name in four_each], sent)
-        answered.update(
-            {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 201}
-        )
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    assert sent.wait(30)
-    time.sleep(random.uniform(0.02, 0.08))
-    server.kill()
-    sender.join()
+    replies = killed_amid(server, [post(key, name) for name in four_each])
+    answered = {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 201}
     server.start()
 
     with server.client(key) as client:

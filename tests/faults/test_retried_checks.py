@@ -3,9 +3,6 @@
 FAULT_KILLS sets how often the server is killed.
 """
 
-import random
-import threading
-import time
 from typing import Any
 
 import httpx
@@ -14,7 +11,7 @@ import pytest
 from tests import factories
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
-from tests.faults.traffic import at_once, request
+from tests.faults.traffic import at_once, killed_amid, request
 
 pytestmark = pytest.mark.faults
 
@@ -183,21 +180,9 @@ def test_a_kill_amid_checks_leaves_no_key_stuck_and_no_second_decision(
 ) -> None:
     body = {"contentId": item(api), "requester": "org"}
     names = [f"kill-{attempt}-{number}" for number in range(60)]
-    answered: dict[str, bytes] = {}
     four_each = [name for name in names for _ in range(4)]
-    sent = threading.Event()
-
-    def send() -> None:
-        requests = [request("POST", PATH, key, body, Idempotency_Key=name) for name in four_each]
-        replies = at_once(server, requests, sent)
-        answered.update({name: one.content for name, one in zip(four_each, replies, strict=True) if one.status == 200})
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    assert sent.wait(30)
-    time.sleep(random.uniform(0.01, 0.05))
-    server.kill()
-    sender.join()
+    replies = killed_amid(server, [request("POST", PATH, key, body, Idempotency_Key=name) for name in four_each])
+    answered = {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 200}
     server.start()
 
     with server.client(key) as client:

@@ -1,7 +1,9 @@
 """Clients on loopback: many requests at one moment, or a load that lasts."""
 
 import asyncio
+import itertools
 import json
+import random
 import threading
 import time
 from collections import Counter
@@ -55,17 +57,27 @@ def request(method: str, path: str, key: str, json_body: Any = None, **headers: 
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
-def at_once(deployment: Deployment, requests: Iterable[bytes], sent: threading.Event | None = None) -> list[Reply]:
-    """Sends each request on its own connection, all of them only when every connection stands; then sets `sent`."""
-    return asyncio.run(exchange(deployment.port, list(requests), sent))
+def at_once(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
+    """Sends each request on its own connection, all of them only when every connection stands."""
+    return asyncio.run(exchange(deployment.port, list(requests)))
 
 
-async def exchange(port: int, requests: Sequence[bytes], sent: threading.Event | None = None) -> list[Reply]:
+def killed_amid(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
+    """The same; the server is killed as one of the first ten replies ends."""
+    replies = itertools.count(1)
+    fatal = random.randint(1, 10)
+
+    def replied() -> None:
+        if next(replies) == fatal:
+            deployment.kill()
+
+    return asyncio.run(exchange(deployment.port, list(requests), replied))
+
+
+async def exchange(port: int, requests: Sequence[bytes], replied: Callable[[], object] = lambda: None) -> list[Reply]:
     connections = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in requests))
     for (_, writer), raw in zip(connections, requests, strict=True):
         writer.write(raw)
-    if sent:
-        sent.set()
 
     async def reply(raw_request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
         raw = b""
@@ -73,6 +85,7 @@ async def exchange(port: int, requests: Sequence[bytes], sent: threading.Event |
             async with asyncio.timeout(REPLY_SECONDS):
                 while part := await reader.read(65_536):
                     raw += part
+        replied()
         writer.close()
         return Reply.parse(raw, has_body=not raw_request.startswith(b"HEAD "))
 

@@ -15,6 +15,7 @@ from licensing.access.event_loop import gateway as module
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.callers import Sender
 from tests import factories
+from tests.gateway.wire import until
 
 needs_postgresql = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time.")
 
@@ -134,12 +135,6 @@ def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, 
     gateway.callers.limits = MicroBatch(count)
     async_to_sync(scenario)()
     assert commits == [1, 2]
-
-
-async def until(condition):
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 @pytest.fixture

@@ -168,8 +168,7 @@ def test_a_call_that_fails_fails_what_came_with_work() -> None:
     async def scenario() -> None:
         batch: MicroBatch[int, int] = MicroBatch(call)
         answers = [batch.submit(number, lambda: None) for number in range(MANY_WORKS)]
-        assert [str(error) for error in await asyncio.gather(*answers, return_exceptions=True)] == [
-            "refused"
-        ] * MANY_WORKS
+        errors = await asyncio.gather(*answers, return_exceptions=True)
+        assert [str(error) for error in errors] == ["refused"] * MANY_WORKS
 
     asyncio.run(scenario())

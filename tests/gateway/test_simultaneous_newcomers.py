@@ -159,7 +159,7 @@ if connection.vendor == "postgresql":
             )
             plan = "\n".join(line for (line,) in cursor.fetchall())
         assert "accounts_account_pkey" in plan
-        assert "Seq Scan on" not in plan, plan
+        assert "Seq Scan on accounts_account" not in plan, plan
 
     @together
     def test_a_first_check_takes_no_thread(account, item, ask: Ask, monkeypatch):

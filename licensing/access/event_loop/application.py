@@ -92,7 +92,7 @@ class Request(Sender):
             authorization = key_header(authorization, head.header(KEY_HEADER))
         super().__init__(callers, authorization, head.address)
         self.head, self.receive = head, receive
-        self.plain: JsonObject | None = None  # the body, once it is parsed (kit.http.parsing)
+        self.plain: JsonObject | None = None  # the body, once it is parsed and if it is plain (kit.http.parsing)
         self.checks: list[Check] | None = None  # likewise
 
     def prepare(self) -> None:
@@ -195,12 +195,12 @@ class CheckApplication:
         body = request.head.body or b""
         if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
             raise LeftToDjango
-        plain = request.plain or parse_plain(body)
-        fields = parse_object(body, exact=True) if plain is None else plain
+        request.plain = request.plain or parse_plain(body)
+        fields = parse_object(body, exact=True) if request.plain is None else request.plain
         if has_draft(fields):
             raise LeftToDjango
         digest = fingerprint("POST", request.head.path, fields)
-        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex(), plain))
+        once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
         return once.body, once.headers
 
     async def decide_now(self, request: Request) -> bytes:
@@ -222,14 +222,9 @@ class CheckApplication:
             return ahead[1]
         return rendered(request.head.path, answers, checks, sign)
 
-    async def decide_once(
-        self, request: Request, key: str, digest: str, plain: JsonObject | None, is_free: bool
-    ) -> bytes:
-        """The same; the reply is kept for an Idempotency-Key with the digest of its request, in hex.
-
-        `plain` is the request's body if it is plain, `is_free` whether the key is known to be free. Raises Unsure.
-        """
-        checks = await self.checks_of(request, plain)
+    async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
+        """The same, kept for a key (free for sure or not) with the digest of its request in hex. Raises Unsure."""
+        checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
         now = moment()
         body = b""
@@ -246,7 +241,7 @@ class CheckApplication:
         count_checks(outcomes_of(answers))
         return body
 
-    async def checks_of(self, request: Request, plain: JsonObject | None = None) -> list[Check]:
+    async def checks_of(self, request: Request) -> list[Check]:
         """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
         if request.checks is not None:
             return request.checks
@@ -256,7 +251,7 @@ class CheckApplication:
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
             parse = partial(parse, requester=claims.sub)
-        fields = plain
+        fields = request.plain
         if fields is None and len(body) <= MAX_QUICK_BYTES:
             fields = parse_object(body)
         if fields is None or has_draft(fields):
@@ -294,7 +289,10 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
     """What checks came to, as their metric names it."""
-    return [
-        ERROR if isinstance(answer, ApiError) else DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED
-        for answer in answers
-    ]
+    outcomes: list[str] = []
+    for answer in answers:
+        if isinstance(answer, ApiError):
+            outcomes.append(ERROR)
+        else:
+            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
+    return outcomes

@@ -165,8 +165,11 @@ class Sender(GrantSteps):
         self.grant.check()
 
     async def count(self) -> None:
-        cost = 0 if self.is_counted else 1
-        self.limit_state = state = await self.callers.consume(self.grant, None, cost, self.prepare)
+        if self.is_counted:
+            state = await self.callers.consume(self.grant, None, cost=0)
+        else:
+            state = await self.callers.consume(self.grant, None, work=self.prepare)
+        self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
 
