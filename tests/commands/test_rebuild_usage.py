@@ -236,7 +236,7 @@ def test_two_at_the_same_time_are_refused(events):
             run()
         return
     with psycopg.connect(**parameters_of(connection)) as other:
-        other.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])  # let go of before the connection ends
         with pytest.raises(CommandError, match="running already"):
             run()
 
