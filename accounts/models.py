@@ -138,17 +138,16 @@ class IdempotencyRecord(models.Model):
     LIFETIME = timedelta(hours=24)
 
     # Found by account and key alone. With an index of the account as well, PostgreSQL took that one while it had no
-    # statistics, and read all records of the account for each key.
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    # statistics, and read all records of the account for each key. Nor is the account looked up for each: what is left
+    # of a deleted one goes with the others.
+    pk = models.CompositePrimaryKey("account_id", "key")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)
     reply = models.BinaryField(default=bytes)  # sealed: useless without the server's secret
     headers = models.BinaryField(null=True)  # of the reply, sealed too; null where an older version kept it
     created = models.DateTimeField(db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "key"], name="one_record_per_idempotency_key")]
 
     def __str__(self) -> str:
         return f"{self.account_id} {self.key[:40]}"
