@@ -186,14 +186,17 @@ class Batch:
         replies: list[Parameter] = []
         if self.replies:
             replies = [[one.sealed for one in self.replies], as_json([one.claim for one in self.replies])]
+        alike = not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases)
         statement = postgresql(
             charging=bool(self.charges),
             counting=bool(self.counters),
             naming=bool(self.namings),
             keeping=bool(self.replies),
-            alike=not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases),
+            alike=alike,
         )
-        return statement, [*charges, self.ids, self.contents, as_json(self.cases), *parts, *replies]
+        # In the order of their ids many rows go to the end of their index, which then has fuller pages.
+        cases = sorted(self.cases, key=lambda case: self.ids[case.first - 1]) if alike else self.cases
+        return statement, [*charges, self.ids, self.contents, as_json(cases), *parts, *replies]
 
     def outcomes(
         self,
