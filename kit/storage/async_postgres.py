@@ -178,7 +178,7 @@ def encoded(parameter: Parameter) -> bytes:
     else:
         elements = bytes.fromhex("".join([SIZE_OF_UUID + one for one in cast("list[str]", parameter)]))
         oid = UUID_OID
-    return ARRAY.pack(1 if parameter else 0, 0, oid, len(parameter), 1) + elements
+    return ARRAY.pack(1, 0, oid, len(parameter), 1) + elements
 
 
 @cache
