@@ -1,20 +1,24 @@
-"""How events show what this app has, API keys, webhook endpoints and limits, and which ends they tell of."""
+"""Register how events show API keys, webhook endpoints and limits, which deadlines they announce, and who listens."""
 
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from accounts.events import clock, deadlines
+from accounts.events import clock, deadlines, recording, retention
 from accounts.events.objects import register, register_plain
 from accounts.examples import ENDPOINT, KEY, LIMIT
-from accounts.models import ApiKey
-from accounts.serializers import ApiKeySerializer
+from accounts.keys.models import ApiKey
+from accounts.keys.serializers import ApiKeySerializer
+from accounts.limits import events as limit_events
+from accounts.webhooks import outbox
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 
 register("api_key", ApiKeySerializer(), KEY)
 register("webhook_endpoint", WebhookEndpointSerializer(), ENDPOINT)
 register_plain("limit", LIMIT)
 clock.register(deadlines.tell, deadlines.EVERY)
+recording.listen(outbox.enqueue)
+retention.forgetting += [deadlines.forget, limit_events.forget]
 
 
 def keys_that_end(after: datetime, until: datetime) -> QuerySet[ApiKey]:

@@ -13,7 +13,7 @@ from accounts.events.types import LATER, TYPES, EventType
 
 
 class BearerAuthentication(OpenApiAuthenticationExtension):
-    target_class = "accounts.authentication.ApiKeyAuthentication"
+    target_class = "accounts.keys.authentication.ApiKeyAuthentication"
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:

@@ -5,10 +5,10 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from accounts.audit import address_of
-from accounts.authentication import Grant, grant_of, note_use, uses_to_note
-from accounts.idempotency import HEADER, answer_once, check_key
-from accounts.models import ActorType
+from accounts.auditing.audit import address_of
+from accounts.auditing.models import ActorType
+from accounts.keys.authentication import Grant, grant_of, note_use, uses_to_note
+from accounts.retries.idempotency import HEADER, answer_once, check_key
 from kit.actors import Actor, acting_as
 from kit.http.middleware import client_address_of
 from kit.rest.views import ApiViewSet, Handler, M

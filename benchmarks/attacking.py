@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from accounts import keytext
+from accounts.keys import keytext
 
 RULES = 100
 PATIENCE = 3  # seconds, after which a client goes

@@ -21,7 +21,7 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from accounts import keytext
+from accounts.keys import keytext
 from accounts.models import ApiKey
 from analytics.models import AccessEvent
 from licensing.content.models import Content, Status

@@ -33,7 +33,7 @@ from django.db import transaction  # noqa: E402
 
 from accounts.events import recording  # noqa: E402
 from accounts.events.models import Event  # noqa: E402
-from accounts.services import create_account  # noqa: E402
+from accounts.plans.services import create_account  # noqa: E402
 from accounts.webhooks.services import create_endpoint  # noqa: E402
 from kit.storage.sqlite_turns import turn_to_write  # noqa: E402
 from licensing.content.services import create_content  # noqa: E402

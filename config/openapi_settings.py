@@ -35,7 +35,7 @@ SPECTACULAR: dict[str, object] = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "ActorType": "accounts.models.ActorType",
-        "ApiKeyPermission": "accounts.permissions.PERMISSIONS",
+        "ApiKeyPermission": "accounts.keys.permissions.PERMISSIONS",
         "ContentStatus": "licensing.content.models.Status",
         "ContentType": "licensing.policies.facts.ContentType",
         "CrawlerClass": "licensing.edge.views.CLASSES",

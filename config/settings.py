@@ -228,8 +228,8 @@ if REDIS_URL:
 # --- The API ---------------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.KeyHasPermission"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.keys.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.keys.permissions.KeyHasPermission"],
     "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.throttling.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the OpenAPI document; see kit.http.parsing

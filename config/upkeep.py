@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from accounts import epochs
-from accounts.events import limits
+from accounts.limits import events as limits
 from accounts.limits import reached
+from accounts.plans import epochs
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due

@@ -4,8 +4,9 @@ from django.apps import apps
 from django.db import transaction
 from django.db.models import ForeignKey, Model
 
-from accounts import audit, epochs
+from accounts.auditing import audit
 from accounts.models import Account, AuditEntry
+from accounts.plans import epochs
 from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
 

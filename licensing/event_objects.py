@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from accounts.events import deadlines
 from accounts.events.objects import register
-from accounts.webhooks.access import reasons_for_denials
+from accounts.webhooks.serializers import reasons_for_denials
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.examples import IMPORT

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.request import split_domain_port
 from django.urls import reverse
 
-from accounts.audit import operator
+from accounts.auditing.audit import operator
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
 from kit.http.error_pages import page_of
@@ -85,7 +85,7 @@ class SessionMiddleware:
 
 
 class OperatorMiddleware:
-    """Makes the operator the actor of a request's changes (accounts.audit). Outside the admin no session is read."""
+    """Make the operator the actor in audit entries of its requests. Reads no session outside the admin."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response

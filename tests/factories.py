@@ -4,9 +4,10 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from accounts import services as accounts
 from accounts.events.models import Event
+from accounts.keys import services as key_services
 from accounts.models import Account, ApiKey
+from accounts.plans import services as plan_services
 from accounts.webhooks import services as webhook_services
 from accounts.webhooks.models import WebhookEndpoint
 from licensing.clients import services as client_services
@@ -42,11 +43,11 @@ def account(name: str = "Publisher", **fields: Any) -> Account:
     """An account with limits that no ordinary test reaches, unless `plan` says otherwise."""
     if "plan" not in fields:
         fields = {"plan": "enterprise", "requests_per_minute": 100_000, "requests_per_day": 1_000_000, **fields}
-    return accounts.create_account(name, **fields)
+    return plan_services.create_account(name, **fields)
 
 
 def api_key(owner: Account, **fields: Any) -> tuple[ApiKey, str]:
-    return accounts.create_api_key(owner.pk, **{"name": "test", "type": "secret", **fields})
+    return key_services.create_api_key(owner.pk, **{"name": "test", "type": "secret", **fields})
 
 
 def key_text(owner: Account, **fields: Any) -> str:

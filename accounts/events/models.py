@@ -49,16 +49,3 @@ class EndNotice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.object_id}"
-
-
-class LimitNotice(models.Model):
-    """The announcement of a limit's use: once for each window and share (see accounts.events.limits)."""
-
-    key = models.CharField(max_length=200, primary_key=True)
-    ends_at = models.DateTimeField()  # the window
-
-    class Meta:
-        app_label = "accounts"
-
-    def __str__(self) -> str:
-        return self.key

@@ -1,17 +1,25 @@
-"""Writing events: in the transaction of the change, together with their places in the outbox."""
+"""Writing events: in the transaction of the change, together with what its listeners write (the webhooks' outbox)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from django.utils import timezone
 
 from accounts.events.models import Event
 from accounts.events.objects import Resource, objects
 from accounts.events.types import BY_NAME, Changes, type_of
-from accounts.webhooks.models import WebhookEndpoint
-from accounts.webhooks.outbox import enqueue, enqueue_for
 from kit.http.rendering import render_json
 
 BATCH_ROWS = 500
+
+# Called with the events of each write, in its transaction. Packages above this one register theirs when Django starts.
+Listener = Callable[[Sequence[Event]], None]
+listeners: list[Listener] = []
+
+
+def listen(listener: Listener) -> None:
+    """Register a listener; registering it again changes nothing."""
+    if listener not in listeners:
+        listeners.append(listener)
 
 
 def event_of(
@@ -40,11 +48,14 @@ def make(
     )
 
 
-def write(events: Sequence[Event], only: WebhookEndpoint | None = None) -> None:
-    """Stores events, and their deliveries to all endpoints that subscribe to them, or to `only` one."""
+def store(events: Sequence[Event]) -> None:
+    """Store events without notifying listeners."""
+    Event.objects.bulk_create(events, batch_size=BATCH_ROWS)
+
+
+def write(events: Sequence[Event]) -> None:
+    """Store events and notify every listener, in the caller's transaction."""
     if events:
-        Event.objects.bulk_create(events, batch_size=BATCH_ROWS)
-        if only is None:
-            enqueue(events)
-        else:
-            enqueue_for(only, events)
+        store(events)
+        for listener in listeners:
+            listener(events)

@@ -1,15 +1,16 @@
 """How long events are kept."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
-from accounts.events import deadlines, limits
 from accounts.events.models import Event
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
 CHUNK = 1_000
+forgetting: list[Callable[[datetime], None]] = []  # drop what is noted about the time before a moment
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,6 +33,6 @@ def purge(before: datetime) -> int:
             Event.objects.filter(pk__in=chunk).delete()
         deleted += len(chunk)
         if len(chunk) < CHUNK:
-            deadlines.forget(before)
-            limits.forget(before)
+            for forget in forgetting:
+                forget(before)
             return deleted

@@ -5,8 +5,8 @@ from datetime import datetime
 from ipaddress import ip_network
 from typing import TypedDict
 
-from accounts.models import ApiKey
-from accounts.permissions import NEVER_PUBLIC, allows
+from accounts.keys.models import ApiKey
+from accounts.keys.permissions import NEVER_PUBLIC, allows
 from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.values.networks import joined, lies_within
 from kit.values.timestamps import render_timestamp

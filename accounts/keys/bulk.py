@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from accounts import audit, epochs, services
-from accounts.authentication import Grant
-from accounts.models import ApiKey
-from accounts.serializers import ApiKeyChangeSerializer, ApiKeySerializer
+from accounts.auditing import audit
+from accounts.keys import services
+from accounts.keys.authentication import Grant
+from accounts.keys.models import ApiKey
+from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
+from accounts.plans import epochs
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
 
 KIND = Kind("key", "API key", "key")

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Q
 
-from accounts.models import ApiKey
-from accounts.permissions import ALL, PERMISSIONS
+from accounts.keys.models import ApiKey
+from accounts.keys.permissions import ALL, PERMISSIONS
 
 UNUSED_FOR = timedelta(days=90)
 EXPIRES_SOON = timedelta(days=14)

@@ -10,9 +10,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.plan_usage import Used, plan_use
 from accounts.limits.windows import DAY, MINUTE
-from accounts.models import Account, ApiKey, KeyType, Plan
+from accounts.plans.models import Account, Plan
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, Timestamp
 from kit.values.timestamps import render_timestamp

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import plan_consume
-from accounts.models import Account
+from accounts.plans.models import Account
 
 NEAR = Fraction(4, 5)
 

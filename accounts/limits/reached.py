@@ -1,4 +1,4 @@
-"""Limits that are used up, or nearly so, queued to become events (accounts.events.limits).
+"""Limits that are used up, or nearly so, queued to become events (accounts.limits.events).
 
 Noting one neither waits nor asks, so requests may do it. Each process notes a window's share once, as long as it
 remembers; the database keeps it from being announced twice.

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts import keytext
-from accounts.authentication import Grant, Networks, bearer_token, check_well_formed, grant_of, is_within
+from accounts.keys import keytext
+from accounts.keys.authentication import Grant, Networks, bearer_token, check_well_formed, grant_of, is_within
 from accounts.limits.limiter import ACCOUNT, limiter
 from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
 from kit.http.admission import done_before

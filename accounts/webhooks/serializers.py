@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.events.types import PATTERNS
-from accounts.webhooks.access import reasons_for_denials
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from kit.rest.fields import (
     Boolean,
@@ -103,6 +102,10 @@ def parse_policy_id(text: str) -> str:
 class PolicyId(Parsed[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_policy_id, **options)
+
+
+# The reasons an endpoint can filter by, with their words. The app that decides registers them.
+reasons_for_denials: dict[str, str] = {}
 
 
 class DenialReason(Choice):

@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import audit
+from accounts.auditing import audit
 from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.objects import objects
 from accounts.events.types import PING, TO_BE_NAMED, covered_by
-from accounts.models import Account
+from accounts.plans.models import Account
 from accounts.webhooks import secrets, wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.http.errors import InUse, ValidationFailed

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.events import recording
 from accounts.events.models import Event
+from accounts.webhooks import outbox
 from accounts.webhooks.models import EndpointStatus, WebhookEndpoint
 from analytics.models import AccessEvent
 from kit.storage.sqlite_turns import turn_to_write
@@ -63,7 +64,8 @@ def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
         told_until = known.values_list("access_told_until", flat=True).first()
         if told_until is None or told_until > begin:  # it has gone, asks no more, or another process was first
             return 0
-        recording.write(events, only=endpoint)
+        recording.store(events)
+        outbox.enqueue_for(endpoint, events)
         known.update(access_told_until=begin + MINUTE)
     return len(events)
 

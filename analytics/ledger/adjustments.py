@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from accounts import audit
+from accounts.auditing import audit
 from analytics.ledger.entries import add_entries
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import ValidationFailed

@@ -48,7 +48,7 @@ class Case(Struct, eq=False, gc=False, kw_only=True, omit_defaults=True):
     naming: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
-    # By names of accounts.epochs, what it depends on beside items, policy and requester.
+    # By names of accounts.plans.epochs, what it depends on beside items, policy and requester.
     also: list[str] = field(default_factory=list)
 
 

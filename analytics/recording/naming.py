@@ -2,13 +2,13 @@
 
 They are written in the transaction of the decisions, which are stored only if their requesters are theirs: a crash
 leaves both or neither. Where somebody else has just created a requester, or writes to the account at this moment
-(accounts.epochs.hold), the request is decided again.
+(accounts.plans.epochs.hold), the request is decided again.
 """
 
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
-from accounts.epochs import HELD
+from accounts.plans.epochs import HELD
 
 
 class Named(Struct, gc=False):

@@ -11,7 +11,7 @@ from itertools import groupby
 import orjson
 from django.db.backends.utils import CursorWrapper
 
-from accounts.epochs import EVERYTHING, SINCE, Changes
+from accounts.plans.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, LimitCounter, Outcome
 from analytics.recording.entries import Charge, Entry

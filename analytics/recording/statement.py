@@ -37,7 +37,7 @@ CLAIMS = """
   FROM counter WHERE account NOT IN (SELECT account FROM stale) {is_named}
   ORDER BY requester, policy, rule"""
 # The accounts of which facts may have changed since the epoch that they were read at: an epoch since then has no row
-# (accounts.epochs), or is of something that a decision was made on.
+# (accounts.plans.epochs), or is of something that a decision was made on.
 STALE = f"""
   SELECT DISTINCT account FROM behind
   WHERE missed IS NULL OR missed NOT BETWEEN 1 AND {MAX_MISSED} OR missed > (
@@ -79,7 +79,7 @@ CHARGED = f"""
 
 
 # Claims Idempotency-Keys, with the replies to be kept. One that has a record, or is being claimed at this moment
-# (accounts.idempotency), is left to whoever has it: nobody else's decisions wait for that.
+# (accounts.retries.idempotency), is left to whoever has it: nobody else's decisions wait for that.
 CLAIMED_KEYS = """
 , reply AS MATERIALIZED (
   SELECT *, (%s::bytea[])[number + 1] AS sealed FROM json_to_recordset(%s::json) AS reply (

@@ -14,8 +14,8 @@ from typing import BinaryIO
 from django.conf import settings
 from django.urls import reverse
 
-from accounts import keytext
-from accounts.authentication import bearer_token
+from accounts.keys import keytext
+from accounts.keys.authentication import bearer_token
 from kit.http.bodies import Receive, Scope, declared_length, parts_of, read_body
 from kit.http.errors import MissingApiKey, RequestTooLarge, ServiceUnavailable
 from kit.http.parsing import MAX_BYTES

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts import epochs
-from accounts.authentication import Caller
+from accounts.keys.authentication import Caller
+from accounts.plans import epochs
 from analytics.recording import recorder
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import reading

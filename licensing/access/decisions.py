@@ -115,7 +115,7 @@ class DecisionBatch:
     def __init__(
         self, checks: Sequence[Check], found: Found, account: str, now: datetime, key: Sequence[str] = ()
     ) -> None:
-        """`account` is a UUID in hex, `key` what the caller's key is called by accounts.epochs."""
+        """`account` is a UUID in hex, `key` what the caller's key is called by accounts.plans.epochs."""
         self.also = list(key)  # what the decisions depend on, beside what their records name
         self.account, self.epoch, self.now = account, found.epoch, now
         self.requesters = found.requesters

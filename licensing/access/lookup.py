@@ -143,7 +143,7 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
 
 
 def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
-    """What accounts.epochs calls the URLs with these keys."""
+    """What accounts.plans.epochs calls the URLs with these keys."""
     return tuple(key.hex() for key in keys if key)
 
 

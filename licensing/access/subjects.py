@@ -38,7 +38,7 @@ class Item:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.epochs."""
+        """By names of accounts.plans.epochs."""
         own = (self.key, *self.urls)
         return own if self.policy_key is None else (*own, self.policy_key)
 
@@ -93,7 +93,7 @@ class RequesterSnapshot:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.epochs."""
+        """By names of accounts.plans.epochs."""
         return (str(self.pk),)
 
     def is_renamed_by(self, name: str | None) -> bool:

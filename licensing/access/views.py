@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import Caller, license_token
+from accounts.keys.authentication import Caller, license_token
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounts.services import MAX_OVERLAP_SECONDS
+from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
 from kit.values.timestamps import render_timestamp
 from licensing.clients.models import LicenseClient

@@ -8,8 +8,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts import audit, epochs, keytext
-from accounts.authentication import LAST_USED_PRECISION
+from accounts.auditing import audit
+from accounts.keys import keytext
+from accounts.keys.authentication import LAST_USED_PRECISION
+from accounts.plans import epochs
 from kit.http.errors import Revoked
 from kit.values import ids
 from licensing.clients.models import LicenseClient

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
-from accounts import epochs
+from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from licensing.clients import services
 from licensing.clients.filters import LicenseClientFilters

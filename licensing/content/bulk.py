@@ -6,7 +6,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from licensing.content.models import Content
 from licensing.content.services import epoch_names, linked_policy
 

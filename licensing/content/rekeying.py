@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from accounts import epochs
+from accounts.plans import epochs
 from licensing.content.models import Content
 from licensing.content.url_key import source_key
 

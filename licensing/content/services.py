@@ -6,7 +6,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from kit.values import ids
@@ -80,8 +81,10 @@ def write_items(items: Sequence[Content]) -> None:
 
 
 def epoch_names(item: Content, *, is_new: bool = False, former_url: bytes | memoryview | None = None) -> set[str]:
-    """What a change of the item ends, by names of accounts.epochs: the item, unless it `is_new`, and what is found at
-    its URL. `former_url` is the `source_key` that it had before."""
+    """Cache names that a change of the item invalidates: the item, unless it `is_new`, and its URLs, old and new.
+
+    `former_url` is the previous `source_key`.
+    """
     keys = {bytes(key).hex() for key in (item.source_key, former_url) if key is not None}
     return keys if is_new else {ids.hex_of("cnt", item.pk), *keys}
 

@@ -10,7 +10,8 @@ from copy import copy
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
 from licensing.content.models import Content
@@ -64,7 +65,7 @@ class Upsert(Bulk[Content]):
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId
         self.changes: list[audit.Change] = []
-        self.ended: set[str] = set()  # by names of accounts.epochs
+        self.ended: set[str] = set()  # by names of accounts.plans.epochs
 
     def lock_items(self) -> list[Content]:
         """The account's items that rows name by id or externalId."""

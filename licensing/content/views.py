@@ -8,7 +8,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import require
+from accounts.keys.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
 from kit.rest.bulk import outcomes_serializer, told_outcomes

@@ -14,8 +14,9 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 from rest_framework.serializers import Serializer
 
-from accounts import services as accounts
+from accounts.keys import services as key_services
 from accounts.models import Account
+from accounts.plans import services as plan_services
 from analytics.events.partitions import MONTHS_AHEAD, ensure_partitions
 from analytics.models import AccessEvent, ExchangeRate
 from kit.http.errors import InvalidRequest
@@ -64,11 +65,11 @@ def seed_demo(
     """
     opened = now - timedelta(days=days)
     ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
-    account = accounts.create_account(
+    account = plan_services.create_account(
         name_of_next(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
     )
-    _, secret_key = accounts.create_api_key(account.pk, name="Demo server", type="secret")
-    _, public_key = accounts.create_api_key(account.pk, name="Demo website", type="public")
+    _, secret_key = key_services.create_api_key(account.pk, name="Demo server", type="secret")
+    _, public_key = key_services.create_api_key(account.pk, name="Demo website", type="public")
     names = [*register(account, opened), *(name for path in files for name in load(account, path))]
     issue_licenses(account, opened, now)
     make_rates(opened, now)

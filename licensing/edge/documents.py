@@ -9,7 +9,7 @@ import orjson
 from django.db.models import Q
 from msgspec import Struct
 
-from accounts.authentication import find_grant
+from accounts.keys.authentication import find_grant
 from kit.http.errors import ApiError
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from accounts import keytext
-from accounts.authentication import license_token
+from accounts.keys import keytext
+from accounts.keys.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from licensing.access.bodies import Check

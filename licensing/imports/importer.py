@@ -15,8 +15,9 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from accounts import audit, epochs
+from accounts.auditing import audit
 from accounts.events import recording
+from accounts.plans import epochs
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.http.field_errors import first_error
 from kit.http.parsing import check_values
@@ -213,7 +214,7 @@ class Import:
         created: list[Content] = []
         updated: list[Content] = []
         changes: list[audit.Change] = []
-        ended: set[str] = set()  # by names of accounts.epochs
+        ended: set[str] = set()  # by names of accounts.plans.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())

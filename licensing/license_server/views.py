@@ -16,8 +16,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.authentication import find_grant
-from accounts.permissions import require
+from accounts.keys.authentication import find_grant
+from accounts.keys.permissions import require
 from kit.http.errors import ApiError, ServiceUnavailable, as_api_error
 from kit.http.middleware import client_address_of
 from kit.http.parsing import parse_object

@@ -7,7 +7,8 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
 from licensing.licenses import services

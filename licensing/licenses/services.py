@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import Case, CharField, Count, QuerySet, Sum, Value, When
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from analytics.ledger.adjustments import EARLIEST
 from analytics.ledger.entries import add_entries
 from analytics.models import EntryType, LedgerEntry

@@ -7,7 +7,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import epochs
+from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from kit.rest.bulk import outcomes_serializer, told_outcomes
 from licensing.licenses import services

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from kit.http.errors import InUse, ValidationFailed
 from kit.rest.resources import find
 from kit.values import ids

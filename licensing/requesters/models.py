@@ -24,5 +24,5 @@ class Requester(models.Model):
 
     @property
     def epoch_name(self) -> str:
-        """What accounts.epochs calls it."""
+        """What accounts.plans.epochs calls it."""
         return str(self.pk)

@@ -6,7 +6,8 @@ from typing import Any, TypedDict
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts import audit, epochs
+from accounts.auditing import audit
+from accounts.plans import epochs
 from kit.http.errors import AlreadyExists
 from kit.rest.resources import find
 from licensing.content.models import Content

@@ -18,9 +18,9 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts import services
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
+from accounts.plans import services
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept

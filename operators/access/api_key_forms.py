@@ -8,9 +8,9 @@ from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from accounts.keys.permissions import PERMISSIONS
+from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
-from accounts.permissions import PERMISSIONS
-from accounts.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from operators.access.one_time_key import TicketField
 from operators.base.fields import Lines, Ticks, as_json, validated
 

@@ -16,7 +16,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from accounts import services
+from accounts.keys import services
 from accounts.keys import states as key_states
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError

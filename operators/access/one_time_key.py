@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.crypto import constant_time_compare
 
-from accounts import keytext
+from accounts.keys import keytext
 from accounts.models import ApiKey
 from operators.base import tickets
 from operators.base.frame import page

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
 
-from accounts import audit
+from accounts.auditing import audit
 from accounts.models import StaffScope
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory

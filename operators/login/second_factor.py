@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import audit
+from accounts.auditing import audit
 from accounts.models import Authenticator, RecoveryCode
 from accounts.sealing import sealer
 from operators.base.audited import AuditedOperator

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
-from accounts import audit
+from accounts.auditing import audit
 from accounts.models import Account
 from operators.base.audited import AuditedOperator
 from operators.base.scope import set_scope

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from accounts import services
 from accounts.models import Account
+from accounts.plans import services
 from operators.base.links import change_url
 from operators.staff.services import create_operator
 from tests import factories

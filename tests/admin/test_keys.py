@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import keytext
+from accounts.keys import keytext
 from accounts.models import ApiKey
 from operators.access import api_keys, one_time_key
 from operators.base import tickets

@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.models import Group, User
 
-from accounts import services as accounts
 from accounts.models import AuditEntry
+from accounts.plans import services as accounts
 from licensing.content import services as content_services
 from licensing.licenses import services as license_services
 from licensing.policies import services as policy_services

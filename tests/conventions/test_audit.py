@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DatabaseError
 
-from accounts import keytext
+from accounts.keys import keytext
 from accounts.models import AuditEntry
 from operators.middleware import OperatorMiddleware
 from tests import auditlog, factories

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts import keytext
+from accounts.keys import keytext
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_endpoint_with_key

@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from accounts.idempotency import PURPOSE, open_reply
 from accounts.models import IdempotencyRecord
+from accounts.retries.idempotency import PURPOSE, open_reply
 from accounts.sealing import sealer
 from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
@@ -280,7 +280,7 @@ def test_another_key_may_have_a_replay_of_what_it_could_create(account):
 
 
 def test_a_reply_that_is_too_large_to_be_kept_undoes_what_it_tells_of(api, account, monkeypatch):
-    monkeypatch.setattr("accounts.idempotency.MAX_REPLY", 1024 * 1024)
+    monkeypatch.setattr("accounts.retries.idempotency.MAX_REPLY", 1024 * 1024)
     grants = [f"p{number:062d}" for number in range(50)]
     rule = {**factories.ALLOW_ALL, "permissions": grants, "message": largest.LONGEST * 500}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk)

@@ -20,6 +20,28 @@ CAPABILITIES = [
     ["drafts", "demo", "edge"],
     ["license_server"],
 ]
+# The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
+# above the keys and audit entries it works with. The longest matching name counts.
+ROOMS_OF_ACCOUNTS = [
+    ["accounts.sealing", "accounts.examples", "accounts.plans.models"],
+    ["accounts.events"],
+    ["accounts.auditing"],
+    ["accounts.plans"],
+    ["accounts.keys"],
+    ["accounts.retries", "accounts.staff"],
+    ["accounts.viewsets"],
+    ["accounts.keys.views", "accounts.auditing.views", "accounts.limits"],
+    ["accounts.webhooks"],
+    [
+        "accounts.event_objects",
+        "accounts.management",
+        "accounts.models",
+        "accounts.openapi",
+        "accounts.system_checks",
+        "accounts.urls",
+    ],
+    ["accounts.apps"],
+]
 DECISION = (
     "decision",
     "rules",
@@ -93,6 +115,32 @@ def test_a_capability_of_licensing_imports_only_from_those_below(path):
     own = capability_of(module_name(ROOT / path))
     others = {name for name in map(capability_of, imported_by(ROOT / path)) if name not in (None, own)}
     assert {name for name in others if height_of(name) >= height_of(own)} == set()
+
+
+def room_of(module):
+    """The floor and name of the room that a module of accounts is in; None for other modules."""
+    found = [
+        (len(name), floor, name)
+        for floor, names in enumerate(ROOMS_OF_ACCOUNTS)
+        for name in names
+        if f"{module}.".startswith(f"{name}.")
+    ]
+    return max(found)[1:] if found else None
+
+
+@pytest.mark.parametrize("path", names_of("accounts"))
+def test_a_room_of_accounts_imports_only_from_those_below(path):
+    if path == "accounts/__init__.py":
+        return
+    own = room_of(module_name(ROOT / path))
+    assert own is not None, f"{path} is in no room: name it in ROOMS_OF_ACCOUNTS"
+    rooms = {room for name in imported_by(ROOT / path) if (room := room_of(name)) not in (None, own)}
+    assert {room for room in rooms if room[0] >= own[0]} == set()
+
+
+@pytest.mark.parametrize("path", names_of("accounts"))
+def test_accounts_imports_models_from_where_they_are_defined(path):
+    assert "accounts.models" not in imported_by(ROOT / path)
 
 
 def test_what_the_capabilities_share_imports_none_of_them():

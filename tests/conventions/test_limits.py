@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from accounts import keytext
-from accounts import services as accounts
+from accounts.keys import keytext
+from accounts.keys import services as accounts
 from accounts.limits.throttling import caller_of
 from accounts.models import ApiKey
 from tests import factories

@@ -2,7 +2,7 @@
 
 from django.urls import get_resolver
 
-from accounts.permissions import PERMISSIONS
+from accounts.keys.permissions import PERMISSIONS
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import (

@@ -5,8 +5,8 @@ import logging
 import pytest
 from django.db import connection
 
-from accounts import keytext
-from accounts.authentication import find_grant
+from accounts.keys import keytext
+from accounts.keys.authentication import find_grant
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_read

@@ -2,8 +2,8 @@
 
 import pytest
 
+from accounts.keys.services import revoke_api_key
 from accounts.models import ApiKey
-from accounts.services import revoke_api_key
 from analytics.models import AccessEvent
 from licensing.access.lookup import find_items
 from licensing.licenses.services import revoke_license

@@ -2,8 +2,8 @@
 
 import pytest
 
+from accounts.keys.services import revoke_api_key
 from accounts.models import ApiKey
-from accounts.services import revoke_api_key
 from analytics.models import LedgerEntry
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told

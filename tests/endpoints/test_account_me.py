@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.services import update_account
+from accounts.plans.services import update_account
 from kit.values.timestamps import render_timestamp
 from tests import factories
 from tests.client import ApiClient

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from accounts import services
-from accounts.authentication import find_grant
+from accounts.keys import services
+from accounts.keys.authentication import find_grant
 from kit.http.errors import InvalidApiKey
 from kit.values.timestamps import render_timestamp
 from tests import factories

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from accounts import services
-from accounts.authentication import find_grant
 from accounts.events.models import Event
+from accounts.keys import services
+from accounts.keys.authentication import find_grant
 from accounts.models import ApiKey
 from kit.http.errors import InvalidApiKey
 from kit.values.timestamps import render_timestamp

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account, ApiKey, AuditEntry
-from accounts.services import suspend_account
+from accounts.plans.services import suspend_account
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.content.models import Content
 from licensing.demo.account import seed_demo

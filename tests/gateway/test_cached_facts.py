@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import services as accounts
+from accounts.keys import services as accounts
 from accounts.models import ApiKey
 from analytics.models import LedgerEntry
 from kit.bounded_cache import Values

@@ -1,4 +1,4 @@
-"""What a change ends in a process's cache, and that it ends nothing else (accounts.epochs)."""
+"""What a change ends in a process's cache, and that it ends nothing else (accounts.plans.epochs)."""
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -11,9 +11,10 @@ from django.core.management import call_command
 from django.db.models import F
 from django.utils import timezone
 
-from accounts import epochs
-from accounts import services as accounts
+from accounts.keys import services as key_services
 from accounts.models import Account, EpochChange
+from accounts.plans import epochs
+from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
@@ -142,10 +143,10 @@ CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = 
     "a revoked licence": (lambda made: revoke_license(made.licenses[1]), {"org_other"}),
     "a licence of somebody else": (lambda made: factories.license(made.account, "org_new"), ()),
     "a revoked client": (lambda made: client_services.revoke_client(made.client), {"org_other"}),
-    "another key": (lambda made: accounts.revoke_api_key(made.key), ()),
+    "another key": (lambda made: key_services.revoke_api_key(made.key), ()),
     "a new key": (lambda made: factories.api_key(made.account), ()),
     "a site": (lambda made: site_services.update_site(made.site, {"unknown": "deny"}), ALL),
-    "the account": (lambda made: accounts.update_account(made.account, {"name": "Changed"}), ALL),
+    "the account": (lambda made: plan_services.update_account(made.account, {"name": "Changed"}), ALL),
     "what somebody did by hand": (by_hand, ALL),
     "what nobody knows any more": (forgotten, ALL),
 }
@@ -200,7 +201,7 @@ def test_a_decision_that_a_change_of_its_facts_overtakes_is_made_again(decided, 
 
 
 def test_a_decision_by_a_key_that_has_changed_meanwhile_is_made_again(decided, ask: Ask):
-    assert decided(lambda made: accounts.update_api_key(ask.key, {"name": "Changed"})) > 1
+    assert decided(lambda made: key_services.update_api_key(ask.key, {"name": "Changed"})) > 1
 
 
 def test_a_process_that_is_told_of_an_unrelated_change_forgets_what_it_ended(decided, looked_up):
@@ -233,7 +234,7 @@ def test_what_a_process_knows_of_changes_is_bounded(made, looked_up, monkeypatch
 
 
 def test_a_change_of_another_account_ends_nothing(other_account, looked_up):
-    accounts.update_account(other_account, {"name": "Changed"})
+    plan_services.update_account(other_account, {"name": "Changed"})
     assert looked_up() == set()
 
 
@@ -254,7 +255,7 @@ def test_a_key_is_read_again_when_it_has_changed_and_not_when_something_else_has
             policy_services.update_policy(made.first, {"name": "Changed"})
         ask(Check(("contentId", made.c.pk), "org_acme"))
         assert len(read) == times
-    accounts.update_api_key(ask.key, {"name": "Changed"})
+    key_services.update_api_key(ask.key, {"name": "Changed"})
     ask(Check(("contentId", made.c.pk), "org_acme"))
     assert len(read) == 2
 

@@ -8,8 +8,8 @@ from django.db import connection
 from django.utils import timezone
 from msgspec.structs import replace
 
-from accounts.authentication import Grant, find_grant
-from accounts.epochs import bump
+from accounts.keys.authentication import Grant, find_grant
+from accounts.plans.epochs import bump
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording.entries import KeyClaim, Reply
 from analytics.usage.report import usage_report

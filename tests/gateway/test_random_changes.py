@@ -11,9 +11,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from accounts import services as accounts
-from accounts.authentication import find_grant
+from accounts.keys import services as key_services
+from accounts.keys.authentication import find_grant
 from accounts.models import Account, ApiKey, EpochChange
+from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
@@ -127,7 +128,7 @@ class World:
                 self.account, choose(REQUESTERS), **({"tags": ["news"]} if choose([0, 1]) else {})
             ),
             lambda: site_services.create_site(account, {"host": HOST, "rules": self.rules(policies)}),
-            lambda: accounts.update_account(self.account, {"name": str(self.random.random())}),
+            lambda: plan_services.update_account(self.account, {"name": str(self.random.random())}),
             lambda: Account.objects.filter(pk=account).update(epoch=F("epoch") + 1),
             lambda: EpochChange.objects.filter(account=account).delete(),
         ]
@@ -152,7 +153,7 @@ class World:
                 lambda: site_services.delete_site(sites[0]),
             ]
         if self.random.random() < 0.05:
-            possible = [lambda: accounts.revoke_api_key(ApiKey.objects.get(pk=self.keys[0][0].pk))]
+            possible = [lambda: key_services.revoke_api_key(ApiKey.objects.get(pk=self.keys[0][0].pk))]
         return possible
 
     def some(self, owned: list[Content]) -> Content | None:

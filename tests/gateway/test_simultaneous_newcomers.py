@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from accounts import epochs
 from accounts.models import Account, IdempotencyRecord
+from accounts.plans import epochs
 from analytics.models import AccessEvent
 from analytics.recording import recorder
 from analytics.recording.batch import Outcome

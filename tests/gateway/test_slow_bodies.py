@@ -8,9 +8,10 @@ import orjson
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
-from accounts import epochs
-from accounts import services as accounts
+from accounts.keys import services as key_services
 from accounts.models import ApiKey
+from accounts.plans import epochs
+from accounts.plans import services as plan_services
 from analytics.models import AccessEvent
 from tests import factories
 from tests.client import Reply
@@ -105,7 +106,7 @@ def recorded_of_the_key():
     return AccessEvent.objects.exclude(requester__requester_id="another").count()
 
 
-@pytest.mark.parametrize("end", [accounts.revoke_api_key, accounts.rotate_api_key])
+@pytest.mark.parametrize("end", [key_services.revoke_api_key, key_services.rotate_api_key])
 def test_a_key_that_has_ended_gets_no_decision(send_slowly, request_of_any_kind, key, end):
     reply = send_slowly(*request_of_any_kind, lambda: end(key[0]))
     assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
@@ -126,7 +127,7 @@ def test_a_key_that_is_no_longer_for_this_address_gets_no_decision(send_slowly, 
 
 def test_a_smaller_plan_holds(send_slowly, request_of_any_kind, account):
     smaller = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has taken it
-    reply = send_slowly(*request_of_any_kind, lambda: accounts.update_account(account, smaller))
+    reply = send_slowly(*request_of_any_kind, lambda: plan_services.update_account(account, smaller))
     assert (reply.status, reply.error["code"]) == (429, "rate_limit_exceeded")
     assert recorded_of_the_key() == 0
 
@@ -142,7 +143,7 @@ def test_a_key_that_expires_before_the_body_is_there_gets_no_decision(
 def test_a_request_whose_key_is_read_again_counts_once(send_slowly, item, account, clock):
     roomy = {"requests_per_minute": 3, "requests_per_day": 10}  # one warms up, one tells of the change
     check = {"contentId": item.pk, "requester": "org_acme"}
-    reply = send_slowly(CHECK, check, lambda: accounts.update_account(account, roomy))
+    reply = send_slowly(CHECK, check, lambda: plan_services.update_account(account, roomy))
     assert (reply.status, reply.headers["X-Ratelimit-Remaining"]) == (200, "0")
 
 

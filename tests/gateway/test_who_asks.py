@@ -3,8 +3,9 @@
 import pytest
 from django.db import OperationalError
 
-from accounts import services as accounts
+from accounts.keys import services as key_services
 from accounts.models import ApiKey
+from accounts.plans import services as plan_services
 from kit.storage.microbatch import MicroBatch
 from licensing.requesters.models import Requester
 from tests import factories
@@ -24,7 +25,7 @@ def check(api, item):
 @pytest.fixture
 def used_up(account, check, clock):
     """An account that may send one request a minute, and has sent it."""
-    accounts.update_account(account, {"plan": "enterprise", "requests_per_minute": 1, "requests_per_day": 10})
+    plan_services.update_account(account, {"plan": "enterprise", "requests_per_minute": 1, "requests_per_day": 10})
     assert check().status == 200
     assert check().status == 429
 
@@ -34,18 +35,18 @@ def limit_of(reply):
 
 
 def test_a_greater_plan_lets_the_next_check_in(account, check, used_up):
-    accounts.update_account(account, {"requests_per_minute": 3})
+    plan_services.update_account(account, {"requests_per_minute": 3})
     reply = check()
     assert (reply.status, limit_of(reply)) == (200, 3)
 
 
 def test_what_a_greater_plan_lets_in_is_counted_once(account, check, used_up):
-    accounts.update_account(account, {"requests_per_minute": 3})
+    plan_services.update_account(account, {"requests_per_minute": 3})
     assert [check().status for _ in range(3)] == [200, 200, 429]
 
 
 def test_a_key_that_was_revoked_beyond_its_limit_is_refused_for_that(account, check, used_up):
-    accounts.revoke_api_key(ApiKey.objects.get(account=account))
+    key_services.revoke_api_key(ApiKey.objects.get(account=account))
     assert check().error["code"] == "invalid_api_key"
 
 

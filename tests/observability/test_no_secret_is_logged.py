@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings as configured
 from django.db import OperationalError, connection
 
-from accounts import keytext
+from accounts.keys import keytext
 from accounts.limits.limiter import RedisCounters
 from kit.telemetry.logs import JsonLines, Lines, own_secrets
 from licensing.access.event_loop.application import CheckApplication

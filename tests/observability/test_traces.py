@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from accounts import keytext
+from accounts.keys import keytext
 from config.tracing import Tracing
 from kit.http.middleware import TrustedProxies
 from licensing.access.event_loop.application import CheckApplication

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounts import services as accounts
 from accounts.events import deadlines, retention
 from accounts.events.models import EndNotice, Event
+from accounts.keys import services as accounts
 from accounts.webhooks.models import WebhookDelivery
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license, update_license

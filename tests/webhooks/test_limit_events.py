@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from accounts.events import limits, retention
-from accounts.events.models import Event, LimitNotice
+from accounts.events import retention
+from accounts.events.models import Event
+from accounts.limits import events as limits
 from accounts.limits import reached
+from accounts.limits.models import LimitNotice
 from tests import factories
 from tests.ways import both_ways
 

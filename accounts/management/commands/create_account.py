@@ -1,8 +1,8 @@
 from django.core.management.base import CommandParser
 
-from accounts import services
-from accounts.models import Plan
-from accounts.serializers import AccountSerializer
+from accounts.plans import services
+from accounts.plans.models import Plan
+from accounts.plans.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 
 

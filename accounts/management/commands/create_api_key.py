@@ -1,8 +1,9 @@
 from django.core.management.base import CommandParser
 
-from accounts import services
-from accounts.models import Account, KeyType
-from accounts.serializers import ApiKeySerializer, CreatedApiKeySerializer
+from accounts.keys import services
+from accounts.keys.models import KeyType
+from accounts.keys.serializers import ApiKeySerializer, CreatedApiKeySerializer
+from accounts.plans.models import Account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
 

@@ -1,5 +1,5 @@
-from accounts.models import Account
-from accounts.serializers import AccountSerializer
+from accounts.plans.models import Account
+from accounts.plans.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 
 

@@ -1,4 +1,4 @@
-from accounts import idempotency
+from accounts.retries import idempotency
 from kit.commands import ServiceCommand
 
 

@@ -1,8 +1,8 @@
 from django.core.management.base import CommandParser
 
-from accounts import services
-from accounts.models import ApiKey
-from accounts.serializers import ApiKeySerializer
+from accounts.keys import services
+from accounts.keys.models import ApiKey
+from accounts.keys.serializers import ApiKeySerializer
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
 

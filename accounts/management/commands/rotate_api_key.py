@@ -1,8 +1,8 @@
 from django.core.management.base import CommandParser
 
-from accounts import services
-from accounts.models import ApiKey
-from accounts.serializers import CreatedApiKeySerializer, RotationSerializer
+from accounts.keys import services
+from accounts.keys.models import ApiKey
+from accounts.keys.serializers import CreatedApiKeySerializer, RotationSerializer
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
-from accounts.serializers import AccountSerializer
+from accounts.plans.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, seed_demo
 

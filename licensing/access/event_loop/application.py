@@ -8,9 +8,9 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from django.utils import timezone
 
-from accounts.authentication import key_header, license_token
-from accounts.idempotency import HEADER as IDEMPOTENCY_HEADER
-from accounts.idempotency import check_key, fingerprint, seal_reply
+from accounts.keys.authentication import key_header, license_token
+from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
+from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
 from kit.http.bodies import Disconnected, Receive, Scope, Send, joined, read_body
 from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told

@@ -9,8 +9,8 @@ from django.db import connection
 from django.utils import timezone
 from jwt import PyJWK
 
-from accounts.authentication import Caller, Grant, find_grant, note_use
-from accounts.epochs import Changes, changes_since
+from accounts.keys.authentication import Caller, Grant, find_grant, note_use
+from accounts.plans.epochs import Changes, changes_since
 from analytics.recording import recorder
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry

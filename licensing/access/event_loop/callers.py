@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from accounts import keytext
-from accounts.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
+from accounts.keys import keytext
+from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.limiter_async import AsyncLimiter
 from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger

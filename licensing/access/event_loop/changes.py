@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from accounts.epochs import SINCE, Changes
+from accounts.plans.epochs import SINCE, Changes
 from kit.storage.async_postgres import Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
@@ -15,7 +15,7 @@ class AsyncChanges:
 
     @traced("SELECT changes", system="postgresql")
     async def since(self, many: Sequence[Since]) -> list[Changes | None]:
-        """As accounts.epochs.changes_since; what several ask for is read once."""
+        """As accounts.plans.epochs.changes_since; what several ask for is read once."""
         found: dict[Since, Changes | None] = {}
         for account_id, known in set(many):
             rows = await self.sessions.run(SINCE, [str(known), ids.hex_of("acc", account_id)])

@@ -15,8 +15,8 @@ from time import perf_counter
 
 from django.db import connection
 
-from accounts.authentication import Caller, Grant
-from accounts.epochs import Changes
+from accounts.keys.authentication import Caller, Grant
+from accounts.plans.epochs import Changes
 from analytics.recording.batch import Outcome, conflicts
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from accounts import keytext
-from accounts.authentication import POSTGRESQL, Grant, granted, unknown_key
+from accounts.keys import keytext
+from accounts.keys.authentication import POSTGRESQL, Grant, granted, unknown_key
 from kit.http.errors import ApiError
 from kit.storage.async_postgres import Sessions
 from kit.telemetry.tracing import traced

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` on the event loop, on PostgreSQL, by the rules of accounts.idempotency.
+"""`Idempotency-Key` on the event loop, on PostgreSQL, by the rules of accounts.retries.idempotency.
 
 The statement that records a decision claims its key and keeps its reply, so that a crash leaves both or neither.
 Left to Django are replies that depend on what the commit counts, what leaves no record, and keys that have expired.
@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from django.utils import timezone
 from msgspec import Struct
 
-from accounts.idempotency import WAIT_SECONDS, open_reply, replays, still_running
 from accounts.models import IdempotencyRecord
+from accounts.retries.idempotency import WAIT_SECONDS, open_reply, replays, still_running
 from kit.http.admission import admit
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError

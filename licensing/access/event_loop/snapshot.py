@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import overload
 
-from accounts.authentication import Grant
-from accounts.epochs import EVERYTHING, Changes
+from accounts.keys.authentication import Grant
+from accounts.plans.epochs import EVERYTHING, Changes
 from licensing.access.lookup import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses

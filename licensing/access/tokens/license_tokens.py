@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accounts import keytext
+from accounts.keys import keytext
 from kit.http.errors import ValidationFailed
 from kit.values import ids
 from licensing.access.bodies import Check

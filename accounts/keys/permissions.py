@@ -41,7 +41,7 @@ def allows(granted: frozenset[str], permission: str) -> bool:
 
 
 class Permitted(Protocol):
-    """The grant of a key (accounts.authentication.Grant)."""
+    """The grant of a key (accounts.keys.authentication.Grant)."""
 
     @property
     def permissions(self) -> frozenset[str]: ...

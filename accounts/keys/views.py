@@ -10,17 +10,15 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import services
-from accounts.filters import AuditFilters
+from accounts.keys import services
 from accounts.keys.bounds import Bounds
 from accounts.keys.bulk import KeyBulk, read_rows
-from accounts.models import ApiKey, AuditEntry
-from accounts.serializers import (
+from accounts.keys.models import ApiKey
+from accounts.keys.serializers import (
     ApiKeyBulkOutcomeSerializer,
     ApiKeyBulkSerializer,
     ApiKeyChangeSerializer,
     ApiKeySerializer,
-    AuditEntrySerializer,
     CreatedApiKeySerializer,
     RotationSerializer,
 )
@@ -145,22 +143,3 @@ def told_key(shown: KeptKey) -> services.ToldKey:
         "expires_at": None if end is None else parse_timestamp(end),
     }
     return services.ToldKey(shown["id"], shown["permissions"], bounds)
-
-
-class AuditViewSet(AccountViewSet[AuditEntry]):
-    """Who changed what, and when. Entries are read and nothing else."""
-
-    permissions_required = {"list": "audit:read", "retrieve": "audit:read"}
-    exportable = {"list": "audit"}
-    serializer_class = AuditEntrySerializer
-    filterset_class = AuditFilters
-    queryset = AuditEntry.objects.all()
-
-    @extend_schema(summary="List changes", responses=AuditEntrySerializer(many=True))
-    def list(self, request: Request) -> HttpResponseBase:
-        """Every change to the account and what it owns, newest first: by keys, operators, commands and the service."""
-        return self.page()
-
-    @extend_schema(summary="Get a change")
-    def retrieve(self, request: Request, id: str) -> HttpResponse:
-        return self.answer(self.get_object())

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import audit, epochs, keytext
-from accounts.authentication import Grant
+from accounts.auditing import audit
+from accounts.auditing.models import ActorType, AuditEntry
+from accounts.keys import keytext
+from accounts.keys.authentication import Grant
 from accounts.keys.bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
-from accounts.models import Account, ActorType, ApiKey, AuditEntry
-from accounts.permissions import DEFAULTS
+from accounts.keys.models import ApiKey
+from accounts.keys.permissions import DEFAULTS
+from accounts.plans import epochs
 from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
@@ -211,58 +214,3 @@ def rotate_api_key(
     audit.record("api_key.rotated", old, before)
     epochs.bump(old.account_id, {old.pk})
     return new, text
-
-
-@transaction.atomic
-def create_account(
-    name: str,
-    *,
-    plan: str,
-    requests_per_minute: int | None = None,
-    requests_per_day: int | None = None,
-    account_id: str | None = None,
-    is_demo: bool | None = None,
-) -> Account:
-    """A new account. `account_id` is an id for it that none has yet; a demo can be removed.
-
-    Raises Django's ValidationError by the field.
-    """
-    account = Account(
-        **({} if account_id is None else {"pk": account_id}),
-        name=name,
-        plan=plan,
-        requests_per_minute=requests_per_minute,
-        requests_per_day=requests_per_day,
-        is_demo=is_demo,
-    )
-    account.full_clean()
-    account.save()
-    audit.record("account.created", account, {})
-    return account
-
-
-@transaction.atomic
-def update_account(account: Account, fields: Mapping[str, object]) -> Account:
-    """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
-    locked = Account.objects.select_for_update().get(pk=account.pk)
-    before = locked.audited()
-    for name, value in fields.items():
-        setattr(locked, name, value)
-    locked.full_clean()
-    locked.save(update_fields=list(fields))
-    audit.record("account.updated", locked, before)
-    epochs.bump(locked.pk, epochs.EVERYTHING)
-    return locked
-
-
-@transaction.atomic
-def suspend_account(account: Account, *, suspended: bool = True) -> Account:
-    """Refuses all keys of the account from now on, or no longer; nothing else of it changes."""
-    locked = Account.objects.select_for_update().get(pk=account.pk)
-    if (locked.suspended_at is not None) != suspended:
-        before = locked.audited()
-        locked.suspended_at = timezone.now() if suspended else None
-        locked.save(update_fields=["suspended_at"])
-        audit.record("account.suspended" if suspended else "account.resumed", locked, before)
-        epochs.bump(locked.pk, epochs.EVERYTHING)
-    return locked

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from django.db import connection, transaction
 
 from accounts.events import recording
-from accounts.events.models import LimitNotice
 from accounts.events.types import LIMIT_REACHED
+from accounts.limits.models import LimitNotice
 from accounts.limits.reached import Reached, waiting
-from accounts.models import Account
+from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
 CHUNK = 500

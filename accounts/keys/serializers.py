@@ -8,14 +8,13 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.models import Account, ActorType, ApiKey, AuditEntry, KeyType
-from accounts.permissions import PERMISSIONS
-from accounts.services import MAX_OVERLAP_SECONDS
+from accounts.keys.models import ApiKey, KeyType
+from accounts.keys.permissions import PERMISSIONS
+from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, ErrorShown, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.values.json_values import Rendered
 from kit.values.networks import RANGE_SCHEMA, as_ipv4
-from kit.values.timestamps import render_timestamp
 
 MAX_ALLOWED_IPS = 100
 
@@ -152,69 +151,3 @@ class RotationSerializer(StrictSerializer):
         source="overlap_seconds",
         help_text="For how long the old key keeps working.",
     )
-
-
-class AccountSerializer(serializers.Serializer):
-    id = serializers.CharField(source="pk")
-    object = serializers.CharField(default="account")
-    name = serializers.CharField()
-    plan = serializers.CharField()
-    requestsPerMinute = serializers.SerializerMethodField("per_minute")
-    requestsPerDay = serializers.SerializerMethodField("per_day")
-    created = Timestamp()
-
-    def per_minute(self, account: Account) -> int:
-        return account.limits[0]
-
-    def per_day(self, account: Account) -> int:
-        return account.limits[1]
-
-
-@extend_schema_field(
-    {
-        "type": "object",
-        "additionalProperties": {"type": "array", "items": {}, "minItems": 2, "maxItems": 2},
-        "description": "Of each field that changed its value before and after; null where there was none.",
-    }
-)
-class ChangesField(serializers.Field):
-    """The changes as they are kept."""
-
-
-class AuditEntrySerializer(serializers.Serializer):
-    """Who changed what, and when. Names and titles are as they were then."""
-
-    id = Id("aud")
-    object = Choice(choices=["audit_entry"])
-    action = serializers.CharField(help_text="The kind of resource and what was done, as in `content.updated`.")
-    actorType = Choice(choices=ActorType.choices)
-    actorId = serializers.CharField(
-        allow_null=True, help_text="A key's id, an operator's number, a command's name; null for the service itself."
-    )
-    actorName = serializers.CharField(
-        allow_null=True, help_text="A key's name and prefix, an operator's name, or who ran the command."
-    )
-    resourceType = serializers.CharField(help_text="As in `content`, `policy`, `api_key`, `account`.")
-    resourceId = serializers.CharField()
-    resourceTitle = serializers.CharField(help_text="The title or name that the resource had then.")
-    changes = ChangesField()
-    requestId = serializers.CharField(allow_null=True, help_text="The `X-Request-Id` of the request that did it.")
-    address = serializers.CharField(allow_null=True, help_text="The client's address.")
-    created = Timestamp()
-
-    def to_representation(self, entry: AuditEntry) -> Rendered:
-        return {
-            "id": entry.pk,
-            "object": "audit_entry",
-            "action": entry.action,
-            "actorType": entry.actor_type,
-            "actorId": entry.actor_id,
-            "actorName": entry.actor_name,
-            "resourceType": entry.resource_type,
-            "resourceId": entry.resource_id,
-            "resourceTitle": entry.resource_title,
-            "changes": entry.changes,
-            "requestId": entry.request_id,
-            "address": entry.address,
-            "created": render_timestamp(entry.created),
-        }

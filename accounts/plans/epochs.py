@@ -19,7 +19,7 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.models import Account, EpochChange
+from accounts.plans.models import Account, EpochChange
 from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids

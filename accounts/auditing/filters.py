@@ -1,6 +1,6 @@
 """What the audit log can be filtered by."""
 
-from accounts.models import ActorType
+from accounts.auditing.models import ActorType
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
 
 

@@ -27,9 +27,9 @@ from typing import Protocol
 from django.db import transaction
 from django.http import HttpRequest
 
+from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events.models import Event
 from accounts.events.recording import event_of, write
-from accounts.models import ActorType, AuditEntry
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
 

@@ -21,8 +21,8 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import grant_of, license_token
-from accounts.models import IdempotencyRecord
+from accounts.keys.authentication import grant_of, license_token
+from accounts.retries.models import IdempotencyRecord
 from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object

@@ -14,9 +14,10 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from accounts import keytext
-from accounts.models import Account, ApiKey
-from accounts.permissions import require
+from accounts.keys import keytext
+from accounts.keys.models import ApiKey
+from accounts.keys.permissions import require
+from accounts.plans.models import Account
 from kit.http.admission import Steps, admit, done_before, run_blocking
 from kit.http.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
@@ -53,7 +54,7 @@ class Grant:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.epochs."""
+        """By names of accounts.plans.epochs."""
         return (self.key_id,)
 
     @classmethod

@@ -1,0 +1,59 @@
+"""Audit entries on the wire."""
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts.auditing.models import ActorType, AuditEntry
+from kit.rest.fields import Choice, Id, Timestamp
+from kit.values.json_values import Rendered
+from kit.values.timestamps import render_timestamp
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": {}, "minItems": 2, "maxItems": 2},
+        "description": "Of each field that changed its value before and after; null where there was none.",
+    }
+)
+class ChangesField(serializers.Field):
+    """The changes as they are kept."""
+
+
+class AuditEntrySerializer(serializers.Serializer):
+    """Who changed what, and when. Names and titles are as they were then."""
+
+    id = Id("aud")
+    object = Choice(choices=["audit_entry"])
+    action = serializers.CharField(help_text="The kind of resource and what was done, as in `content.updated`.")
+    actorType = Choice(choices=ActorType.choices)
+    actorId = serializers.CharField(
+        allow_null=True, help_text="A key's id, an operator's number, a command's name; null for the service itself."
+    )
+    actorName = serializers.CharField(
+        allow_null=True, help_text="A key's name and prefix, an operator's name, or who ran the command."
+    )
+    resourceType = serializers.CharField(help_text="As in `content`, `policy`, `api_key`, `account`.")
+    resourceId = serializers.CharField()
+    resourceTitle = serializers.CharField(help_text="The title or name that the resource had then.")
+    changes = ChangesField()
+    requestId = serializers.CharField(allow_null=True, help_text="The `X-Request-Id` of the request that did it.")
+    address = serializers.CharField(allow_null=True, help_text="The client's address.")
+    created = Timestamp()
+
+    def to_representation(self, entry: AuditEntry) -> Rendered:
+        return {
+            "id": entry.pk,
+            "object": "audit_entry",
+            "action": entry.action,
+            "actorType": entry.actor_type,
+            "actorId": entry.actor_id,
+            "actorName": entry.actor_name,
+            "resourceType": entry.resource_type,
+            "resourceId": entry.resource_id,
+            "resourceTitle": entry.resource_title,
+            "changes": entry.changes,
+            "requestId": entry.request_id,
+            "address": entry.address,
+            "created": render_timestamp(entry.created),
+        }

@@ -1,0 +1,48 @@
+"""API keys."""
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.plans.models import Account
+from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
+
+
+class KeyType(models.TextChoices):
+    SECRET = "secret"  # noqa: S105 - the name of a type
+    PUBLIC = "public"
+
+
+class ApiKey(models.Model):
+    """A key that authenticates requests. Of its text only a keyed digest and the prefix are kept."""
+
+    id = IdField("key", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=255)
+    type = models.CharField(max_length=10, choices=KeyType.choices)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    permissions = models.JSONField(default=list)
+    allowed_ips = models.JSONField(default=list, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = "API key"
+        indexes = [models.Index(fields=["account", "-created_at", "-id"], name="api_keys_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def audited(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "type": str(self.type),
+            "prefix": self.prefix,
+            "permissions": self.permissions,
+            "allowedIps": self.allowed_ips,
+            "expiresAt": render_timestamp(self.expires_at),
+            "revokedAt": render_timestamp(self.revoked_at),
+        }

@@ -1,0 +1,83 @@
+"""Accounts and their plans."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
+
+
+class Plan(models.TextChoices):
+    STARTER = "starter"
+    PROFESSIONAL = "professional"
+    ENTERPRISE = "enterprise"
+
+
+# Requests per minute and per day (docs/api-guide.md, Limits). An enterprise account carries its own.
+PLAN_LIMITS: dict[str, tuple[int, int]] = {
+    Plan.STARTER: (60, 10_000),
+    Plan.PROFESSIONAL: (300, 100_000),
+}
+
+
+class Account(models.Model):
+    """A publisher: the owner of everything below it. Nothing crosses accounts."""
+
+    id = IdField("acc", primary_key=True)
+    name = models.CharField(max_length=255)
+    plan = models.CharField(max_length=20, choices=Plan.choices, default=Plan.STARTER)
+    requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
+    suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # from then on its keys are refused
+    is_demo = models.BooleanField(null=True, blank=True, editable=False)  # it can be removed with its ledger
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="enterprise_has_its_own_limits",
+                # NULL >= 1 is unknown, which a CHECK lets pass: hence the other half.
+                condition=Q(plan=Plan.ENTERPRISE, requests_per_minute__gte=1, requests_per_day__gte=1)
+                & Q(requests_per_minute__isnull=False, requests_per_day__isnull=False)
+                | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
+                violation_error_message="An enterprise account, and no other, has limits of its own.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Requests per minute and per day."""
+        if self.plan == Plan.ENTERPRISE:
+            return self.requests_per_minute or 0, self.requests_per_day or 0
+        return PLAN_LIMITS[self.plan]
+
+    def audited(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "plan": str(self.plan),
+            "requestsPerMinute": self.requests_per_minute,
+            "requestsPerDay": self.requests_per_day,
+            "suspendedAt": render_timestamp(self.suspended_at),
+        }
+
+
+class EpochChange(models.Model):
+    """What changed at an epoch of an account (see accounts.plans.epochs). Rows of the last minutes are enough."""
+
+    pk = models.CompositePrimaryKey("account_id", "epoch")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    epoch = models.BigIntegerField()
+    names = models.JSONField(null=True)  # null: of everything
+    created = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.epoch}"

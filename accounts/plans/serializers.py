@@ -1,0 +1,22 @@
+"""Accounts on the wire."""
+
+from rest_framework import serializers
+
+from accounts.plans.models import Account
+from kit.rest.fields import Timestamp
+
+
+class AccountSerializer(serializers.Serializer):
+    id = serializers.CharField(source="pk")
+    object = serializers.CharField(default="account")
+    name = serializers.CharField()
+    plan = serializers.CharField()
+    requestsPerMinute = serializers.SerializerMethodField("per_minute")
+    requestsPerDay = serializers.SerializerMethodField("per_day")
+    created = Timestamp()
+
+    def per_minute(self, account: Account) -> int:
+        return account.limits[0]
+
+    def per_day(self, account: Account) -> int:
+        return account.limits[1]

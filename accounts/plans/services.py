@@ -1,0 +1,65 @@
+"""Create, change and suspend accounts, for endpoints, commands and the admin."""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.auditing import audit
+from accounts.plans import epochs
+from accounts.plans.models import Account
+
+
+@transaction.atomic
+def create_account(
+    name: str,
+    *,
+    plan: str,
+    requests_per_minute: int | None = None,
+    requests_per_day: int | None = None,
+    account_id: str | None = None,
+    is_demo: bool | None = None,
+) -> Account:
+    """A new account. `account_id` is an id for it that none has yet; a demo can be removed.
+
+    Raises Django's ValidationError by the field.
+    """
+    account = Account(
+        **({} if account_id is None else {"pk": account_id}),
+        name=name,
+        plan=plan,
+        requests_per_minute=requests_per_minute,
+        requests_per_day=requests_per_day,
+        is_demo=is_demo,
+    )
+    account.full_clean()
+    account.save()
+    audit.record("account.created", account, {})
+    return account
+
+
+@transaction.atomic
+def update_account(account: Account, fields: Mapping[str, object]) -> Account:
+    """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
+    locked = Account.objects.select_for_update().get(pk=account.pk)
+    before = locked.audited()
+    for name, value in fields.items():
+        setattr(locked, name, value)
+    locked.full_clean()
+    locked.save(update_fields=list(fields))
+    audit.record("account.updated", locked, before)
+    epochs.bump(locked.pk, epochs.EVERYTHING)
+    return locked
+
+
+@transaction.atomic
+def suspend_account(account: Account, *, suspended: bool = True) -> Account:
+    """Refuses all keys of the account from now on, or no longer; nothing else of it changes."""
+    locked = Account.objects.select_for_update().get(pk=account.pk)
+    if (locked.suspended_at is not None) != suspended:
+        before = locked.audited()
+        locked.suspended_at = timezone.now() if suspended else None
+        locked.save(update_fields=["suspended_at"])
+        audit.record("account.suspended" if suspended else "account.resumed", locked, before)
+        epochs.bump(locked.pk, epochs.EVERYTHING)
+    return locked

@@ -1,0 +1,1 @@
+"""Safe retries of POST requests with an Idempotency-Key."""

@@ -1,0 +1,1 @@
+"""Members of staff in the admin."""
