@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
@@ -16,17 +15,18 @@ from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.empty_state import EmptyState
+from operators.base.figures.latest_decisions import latest_decisions
+from operators.base.figures.of_one import OfOne
+from operators.base.figures.terms import covering
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.links import change_url, list_url
+from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.searching import find_content
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_export import ContentExport
 from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
 from operators.catalogue.content_import import ContentImport
-from operators.customers.of_one import OfOne
-from operators.customers.terms import covering
 
 ABOUT = ("title", "external_id", "type", "source", "policy", "tags")
 METADATA = (*COLUMNS.values(), "metadata_extra")
@@ -188,20 +188,3 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def decisions(self, item: Content) -> str:
         events = AccessEvent.objects.filter(content_id=item.pk, account_id=item.account_id)
         return latest_decisions(events.order_by("-created", "-pk").select_related("requester"), "requester")
-
-
-LATEST = 5
-
-
-def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
-    """Links to the newest, each with the attribute `about`."""
-    rows = (
-        (
-            change_url(event),
-            f"{event.created:%Y-%m-%d %H:%M:%S}",
-            "allowed" if event.allowed else f"denied: {event.reason}",
-            str(getattr(event, about)),
-        )
-        for event in events[:LATEST]
-    )
-    return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

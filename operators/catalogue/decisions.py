@@ -24,6 +24,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.decision import UNMET_DEMAND, Reason
+from operators.base.checking import NEEDED, may_try
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
@@ -32,7 +33,6 @@ from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundButton
-from operators.policies.playground import NEEDED, may_try
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")

@@ -13,9 +13,9 @@ from licensing.edge.crawlers import Table, current_table
 from licensing.visits.counting import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
 from operators.base.empty_state import EmptyState
+from operators.base.figures.choice import MOST_ACCOUNTS, read_choice
+from operators.base.figures.windows import days_of, window_of
 from operators.base.links import change_url, list_url
-from operators.overview.choice import MOST_ACCOUNTS, read_choice
-from operators.overview.figures import days_of, window_of
 
 PERMISSION = "analytics.view_accessevent"
 CLASSES = {

@@ -12,8 +12,8 @@ from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from operators.base.figures.terms import money, term
 from operators.base.forms.asking import Question
-from operators.customers.terms import money, term
 from operators.policies.known_permissions import asked_for, known_rules
 
 # Of the newest so many licences the types are known, which bounds what a page reads.

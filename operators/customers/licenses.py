@@ -19,6 +19,7 @@ from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from operators.base.empty_state import EmptyState
+from operators.base.figures.terms import money, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
@@ -30,7 +31,6 @@ from operators.customers.license_form import LicenseFields, LicenseForm, license
 from operators.customers.license_form_help import LicenseFormHelp
 from operators.customers.license_question import license_question
 from operators.customers.refunds import RefundButton
-from operators.customers.terms import money, scope, term
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts

@@ -10,12 +10,12 @@ from analytics.models import AccessEvent, LedgerEntry
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.empty_state import EmptyState
+from operators.base.figures.latest_decisions import latest_decisions
+from operators.base.figures.of_one import OfOne
+from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.links import list_url, with_copy_button
 from operators.base.searching import find_requesters
-from operators.catalogue.content import latest_decisions
-from operators.customers.of_one import OfOne
-from operators.customers.terms import standing_first
 
 
 @admin.register(Requester)

@@ -7,36 +7,21 @@ from decimal import Decimal
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.report import Booked, Earner, change_percent, revenue_report
-from analytics.revenue.serializers import HUNDREDTH
+from analytics.revenue.report import Booked, Earner, revenue_report
 from analytics.usage.daily_totals import Days, added
 from analytics.usage.report import requester_numbers, usage_report, usage_rows
-from analytics.windows import DAY, MICROSECOND, USAGE, Window, midnight
+from analytics.windows import DAY, Window, midnight
 from kit.http.errors import InvalidRequest
-from kit.values.amounts import WIDE
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
+from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
+from operators.base.figures.choice import Choice
+from operators.base.figures.windows import BarRow, days_of, told_change
 from operators.base.links import list_url
-from operators.overview.charts import Chart, Column, Row, decisions_chart, share
-from operators.overview.choice import Choice
-
-GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
-
-
-class BarRow(Struct, frozen=True):
-    """A line of a list: its name, figure, length of the bar in per cent, and link."""
-
-    name: str
-    figure: str
-    share: str
-    link: str = ""
-    hint: str = ""
-    figure_link: str = ""  # to a list of what the figure counts
 
 
 @dataclass(frozen=True)
@@ -70,10 +55,6 @@ class MissingRate:
     message: str
     instead: str
     link: str
-
-
-def window_of(choice: Choice, now: datetime) -> Window:
-    return USAGE.parse({"period": choice.period, "groupBy": GROUPS[choice.period]}, now, lambda: None)
 
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
@@ -110,12 +91,6 @@ def usage_figures(choice: Choice, window: Window) -> UsageFigures:
             [list_url(AccessEvent, **shown, requester__id__exact=str(number)) for number in requester_numbers(found)],
         ),
     )
-
-
-def days_of(field: str, window: Window) -> dict[str, str]:
-    """The window as a filter of a list by moments (operators.base.filters.MomentFilter)."""
-    first, last = window.start, window.end - MICROSECOND
-    return {f"{field}_from_0": f"{first:%Y-%m-%d}", f"{field}_to_0": f"{last:%Y-%m-%d}"}
 
 
 def top(
@@ -174,12 +149,6 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked
         content=earners(choice, window, report.by_content, shown, Content),
         requesters=earners(choice, window, report.by_requester, shown, Requester),
     )
-
-
-def told_change(total: Decimal, before: Decimal) -> str:
-    """In per cent, with its sign; empty where there was nothing before."""
-    change = change_percent(total, before)
-    return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
 
 
 def earners(

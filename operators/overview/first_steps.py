@@ -9,7 +9,7 @@ from accounts.models import ApiKey
 from analytics.models import HourlyUsage, RecentUsage
 from licensing.content.models import Content
 from licensing.policies.models import Policy
-from operators.overview.choice import Choice
+from operators.base.figures.choice import Choice
 
 
 class Step(Struct, frozen=True):

@@ -17,9 +17,9 @@ from kit.values import ids
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
 from licensing.policies.decision import UNMET_DEMAND, Reason
+from operators.base.figures.choice import Choice
+from operators.base.figures.windows import days_of, told_change
 from operators.base.links import list_url
-from operators.overview.choice import Choice
-from operators.overview.figures import days_of, told_change
 
 MOST_REQUESTERS = 5
 MOST_SCANNED = 10_000  # of the newest decisions

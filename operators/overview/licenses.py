@@ -17,11 +17,11 @@ from kit.values import ids
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
+from operators.base.checking import may_try
+from operators.base.figures.choice import Choice
+from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
 from operators.customers.follow_ups import is_renewable
-from operators.customers.terms import scope, standing_first
-from operators.overview.choice import Choice
-from operators.policies.playground import may_try
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10

@@ -20,10 +20,11 @@ from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, Window
 from operators.base.currencies import booked_and_rated
+from operators.base.figures.charts import CHART_FILES, share
+from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
+from operators.base.figures.windows import window_of
 from operators.base.links import change_url, list_url
-from operators.overview.charts import CHART_FILES, share
-from operators.overview.choice import MOST_ACCOUNTS, Choice, read_choice
-from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures, window_of
+from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import earned, notices, refused
 from operators.overview.licenses import licenses_to_look_after

@@ -28,17 +28,12 @@ from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import example_of, told_outcome
+from operators.base.checking import may_try
 from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.policies.trial import NAMES, TrialForm, side_of, text
-
-NEEDED = ("licensing.view_policy", "licensing.view_content")
-
-
-def may_try(request: HttpRequest) -> bool:
-    return request.user.has_perms(NEEDED)
 
 
 class PlaygroundForm(TrialForm):

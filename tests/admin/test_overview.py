@@ -12,8 +12,8 @@ from accounts.limits.limiter import limiter
 from accounts.limits.throttling import plan_consume
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
+from operators.base.figures import choice
 from operators.base.scope import set_scope
-from operators.overview import choice
 from tests import factories, ledger
 from tests.admin.overview import INDEX, VIEW, check, figure, number, page, rows
 from tests.clock import clock  # noqa: F401 - a fixture

@@ -42,6 +42,19 @@ ROOMS_OF_ACCOUNTS = [
     ],
     ["accounts.apps"],
 ]
+# The sections of the admin, likewise.
+ROOMS_OF_OPERATORS = [
+    ["operators.base", "operators.templatetags"],
+    ["operators.login"],
+    ["operators.policies", "operators.access"],
+    ["operators.customers"],
+    ["operators.catalogue", "operators.staff"],
+    ["operators.overview", "operators.middleware", "operators.navigation", "operators.suggestions"],
+    ["operators.palette", "operators.error_pages", "operators.management", "operators.signed_in"],
+    ["operators.site"],
+    ["operators.admin", "operators.apps"],
+]
+ROOMS = {"accounts": ROOMS_OF_ACCOUNTS, "operators": ROOMS_OF_OPERATORS}
 DECISION = (
     "decision",
     "rules",
@@ -117,25 +130,26 @@ def test_a_capability_of_licensing_imports_only_from_those_below(path):
     assert {name for name in others if height_of(name) >= height_of(own)} == set()
 
 
-def room_of(module):
-    """The floor and name of the room that a module of accounts is in; None for other modules."""
+def room_of(module, rooms):
+    """The floor and name of the room that a module is in; None for modules of other apps."""
     found = [
         (len(name), floor, name)
-        for floor, names in enumerate(ROOMS_OF_ACCOUNTS)
+        for floor, names in enumerate(rooms)
         for name in names
         if f"{module}.".startswith(f"{name}.")
     ]
     return max(found)[1:] if found else None
 
 
-@pytest.mark.parametrize("path", names_of("accounts"))
-def test_a_room_of_accounts_imports_only_from_those_below(path):
-    if path == "accounts/__init__.py":
-        return
-    own = room_of(module_name(ROOT / path))
-    assert own is not None, f"{path} is in no room: name it in ROOMS_OF_ACCOUNTS"
-    rooms = {room for name in imported_by(ROOT / path) if (room := room_of(name)) not in (None, own)}
-    assert {room for room in rooms if room[0] >= own[0]} == set()
+@pytest.mark.parametrize(
+    "path", [name for name in names_of("accounts", "operators") if name.count("/") > 1 or "__" not in name]
+)
+def test_a_room_of_an_app_imports_only_from_those_below(path):
+    rooms = ROOMS[path.split("/")[0]]
+    own = room_of(module_name(ROOT / path), rooms)
+    assert own is not None, f"{path} is in no room: name it in ROOMS"
+    imported = {room for name in imported_by(ROOT / path) if (room := room_of(name, rooms)) not in (None, own)}
+    assert {room for room in imported if room[0] >= own[0]} == set()
 
 
 @pytest.mark.parametrize("path", names_of("accounts"))

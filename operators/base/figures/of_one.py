@@ -20,13 +20,13 @@ from analytics.windows import DAY, USAGE, Window
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.decision import Reason
+from operators.base.checking import may_try
+from operators.base.figures.charts import CHART_FILES, decisions_chart, share
+from operators.base.figures.terms import money, scope, term
+from operators.base.figures.windows import BarRow, days_of
 from operators.base.links import change_url, list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.customers.terms import money, scope, term
-from operators.overview.charts import CHART_FILES, decisions_chart, share
-from operators.overview.figures import BarRow, days_of
-from operators.policies.playground import may_try
 
 MOST_LICENSES = 10
 

@@ -1,0 +1,1 @@
+"""Figures, charts and terms that pages of several sections show."""
