@@ -10,11 +10,11 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.batch import batch_side
 from benchmarks.harness import workplace
 from benchmarks.load import measure
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Ours, installed, side_of
+from benchmarks.ours import Ours, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
+from benchmarks.traffic import BATCH, traffic_side
 from run import ROOT
 
 
@@ -37,10 +37,7 @@ def main() -> None:
             sides: list[Ours] = []
             for number, (name, checkout) in enumerate(code.items()):
                 made = installed(stack, f"{unit}_{number}", directory, services, checkout=checkout)
-                if unit == "decision":
-                    sides.append(batch_side(name, made))
-                else:
-                    sides.append(side_of(made, name, made.items(made.policy(ALLOW_LICENSED, DENY_ALL))))
+                sides.append(traffic_side(made, name, 1 if unit == "check" else BATCH))
             timed = [side.side for side in sides]
             measure(timed, **load_of(options))
             for side in sides:

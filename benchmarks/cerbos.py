@@ -1,10 +1,11 @@
-"""Cerbos as a side: its npm package, the policy of the basic example, and its decision log in a file."""
+"""Cerbos as a side: its npm package, the same three policies, and its decision log in a file."""
 
 import json
 import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,37 +13,37 @@ from typing import Any
 import httpx
 
 from benchmarks.harness import ServerProcess, expect
-from benchmarks.load import Side, post_script
-from benchmarks.ours import LICENSED, UNLICENSED
+from benchmarks.load import Side
+from benchmarks.traffic import Question, bodies_script, is_allowed, kind_of, questions
 from run import ROOT
 from tests.services import free_port
 
 LOG_SECONDS = 10
-# Cerbos denies what no rule allows, so the catch-all of the example is not needed; a deny rule would win over all.
-POLICY = {
-    "apiVersion": "api.cerbos.dev/v1",
-    "resourcePolicy": {
-        "resource": "content",
-        "version": "default",
-        "rules": [
-            {
-                "name": "licensed",
-                "actions": ["*"],
-                "effect": "EFFECT_ALLOW",
-                "roles": ["*"],
-                "condition": {
-                    "match": {
-                        "all": {
-                            "of": [
-                                {"expr": 'P.attr.licenseType in ["commercial", "enterprise"]'},
-                                {"expr": "P.attr.hasValidLicense == true"},
-                            ]
-                        }
-                    }
-                },
-            }
-        ],
-    },
+NO_LICENSE = {"licenseType": "", "hasValidLicense": False}
+
+
+def rule(name: str, effect: str, actions: list[str], *all_of: str) -> dict[str, Any]:
+    of = [{"expr": expression} for expression in all_of]
+    return {
+        "name": name,
+        "actions": actions,
+        "effect": f"EFFECT_{effect}",
+        "roles": ["*"],
+        "condition": {"match": {"all": {"of": of}}},
+    }
+
+
+HAS_LICENSE = "P.attr.hasValidLicense == true"
+# The three policies of benchmarks.traffic, a kind of resource for each. Cerbos denies what no rule allows, so no
+# catch-all is needed, and a deny rule wins over all.
+POLICIES = {
+    "licensed": [rule("licensed", "ALLOW", ["*"], 'P.attr.licenseType in ["commercial", "enterprise"]', HAS_LICENSE)],
+    "readers": [rule("readers", "ALLOW", ["read", "search"], HAS_LICENSE)],
+    "tiers": [
+        rule("no-training-on-trial", "DENY", ["ai_training"], 'P.attr.licenseType == "trial"'),
+        rule("enterprise", "ALLOW", ["*"], 'P.attr.licenseType == "enterprise"', HAS_LICENSE),
+        rule("reading", "ALLOW", ["read"], HAS_LICENSE),
+    ],
 }
 
 
@@ -64,7 +65,10 @@ class Cerbos:
         self.log = self.directory / "decisions.log"
         policies = self.directory / "policies"
         policies.mkdir(parents=True)
-        (policies / "content.json").write_text(json.dumps(POLICY))
+        for kind, rules in POLICIES.items():
+            policy = {"resource": kind, "version": "default", "rules": rules}
+            document = {"apiVersion": "api.cerbos.dev/v1", "resourcePolicy": policy}
+            (policies / f"{kind}.json").write_text(json.dumps(document))
         settings: dict[str, Any] = {
             "server": {"httpListenAddr": f"127.0.0.1:{self.port}", "grpcListenAddr": f"127.0.0.1:{free_port()}"},
             "storage": {"driver": "disk", "disk": {"directory": str(policies), "watchForChanges": False}},
@@ -86,25 +90,23 @@ class Cerbos:
             self.directory / "server.log",
         )
 
-    def body(self, items: list[str], requester: dict[str, Any]) -> str:
-        attributes = {name: requester[name] for name in ("licenseType", "hasValidLicense") if name in requester}
-        return json.dumps(
-            {
-                "requestId": "benchmark",
-                "principal": {"id": requester["id"], "roles": ["requester"], "attr": attributes},
-                "resources": [
-                    {"actions": ["commercial_use"], "resource": {"kind": "content", "id": item}} for item in items
-                ],
-            }
-        )
+    def body(self, question: Question) -> str:
+        attributes = {name: question.requester.get(name, default) for name, default in NO_LICENSE.items()}
+        resources = [
+            {"actions": [question.permission], "resource": {"kind": kind_of(item), "id": f"cnt_{item}"}}
+            for item in question.items
+        ]
+        principal = {"id": question.requester["id"], "roles": ["requester"], "attr": attributes}
+        return json.dumps({"requestId": "benchmark", "principal": principal, "resources": resources})
 
-    def expect_decisions(self, items: list[str]) -> None:
-        for requester, wanted in ((LICENSED, "EFFECT_ALLOW"), (UNLICENSED, "EFFECT_DENY")):
+    def expect_decisions(self, asked: Sequence[Question]) -> None:
+        for question in asked:
             before = self.log_size()
-            reply = httpx.post(self.url, content=self.body(items, requester), timeout=10)
-            effects = [result["actions"]["commercial_use"] for result in reply.json().get("results", [])]
-            expect(effects == [wanted] * len(items), f"{self.name} answers {reply.text}")
-            expect(self.has_logged_since(before), f"{self.name} did not log its decision")
+            reply = httpx.post(self.url, content=self.body(question), timeout=10)
+            effects = [result["actions"][question.permission] for result in reply.json().get("results", [])]
+            wanted = ["EFFECT_ALLOW" if is_allowed(item, question) else "EFFECT_DENY" for item in question.items]
+            expect(effects == wanted, f"{self.name} answers {reply.text}")
+        expect(self.has_logged_since(before), f"{self.name} did not log its decision")
 
     def log_size(self) -> int:
         return self.log.stat().st_size if self.log.exists() else 0
@@ -117,15 +119,12 @@ class Cerbos:
         return self.log_size() > size
 
 
-def cerbos_side(
-    stack: ExitStack, name: str, directory: Path, command: str, items: list[str], **variables: str
-) -> Side:
-    """Cerbos, started and seen to decide rightly about these items in one request."""
+def cerbos_side(stack: ExitStack, name: str, directory: Path, command: str, size: int = 1, **variables: str) -> Side:
+    """Cerbos under the traffic of benchmarks.traffic, started and seen to answer a sample rightly."""
     cerbos = Cerbos(name, directory, command, variables)
     stack.callback(cerbos.server.stop)
     cerbos.server.start()
-    cerbos.expect_decisions(items)
-    script = post_script(
-        cerbos.directory / "load.lua", {"Content-Type": "application/json"}, cerbos.body(items, LICENSED)
-    )
-    return Side(name, cerbos.url, script, (cerbos.server.pid,), unit=len(items))
+    cerbos.expect_decisions(questions(size)[:100])
+    bodies = [cerbos.body(question) for question in questions(size)]
+    script = bodies_script(cerbos.directory / "load.lua", {"Content-Type": "application/json"}, bodies)
+    return Side(name, cerbos.url, script, (cerbos.server.pid,), unit=size)

@@ -17,8 +17,9 @@ import psycopg
 from benchmarks.cerbos import binary, cerbos_side
 from benchmarks.harness import workplace
 from benchmarks.load import Run, Side, measure, processor_seconds
-from benchmarks.ours import LICENSED, our_side
+from benchmarks.ours import LICENSED, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
+from benchmarks.traffic import traffic_side
 
 
 @dataclass
@@ -50,16 +51,12 @@ def main() -> None:
     command = binary(options.cerbos)
     with workplace() as (stack, directory, services):
         assert services
-        peer = cerbos_side(stack, "Cerbos, file log", directory, command, ["cnt_1"])
-        tuned = cerbos_side(stack, "Cerbos, file log, GOGC=400", directory, command, ["cnt_1"], GOGC="400")
+        peer = cerbos_side(stack, "Cerbos, file log", directory, command)
+        tuned = cerbos_side(stack, "Cerbos, file log, GOGC=400", directory, command, GOGC="400")
         ours = [
-            our_side(
-                stack,
+            traffic_side(
+                installed(stack, f"ours_{count}", directory, services, workers=count),
                 f"this service, {count} worker{'s' * (count > 1)}",
-                directory,
-                services,
-                slug=f"ours_{count}",
-                workers=count,
             )
             for count in options.workers
         ]

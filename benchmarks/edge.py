@@ -1,54 +1,141 @@
-"""What a proxy asks about a page, with the same decision by POST /v1/access/check.
+"""Pages asked about by a proxy, with the same decisions by POST /v1/access/check.
 
     python -m benchmarks.edge
 
-One installation serves both in turn: the same item, requester, policy and key, the same facts recorded.
+One installation serves both in turn. 1,000 pages (asked for by Zipf's law) are free, for licensees, or closed to
+AI; the visitors are browsers, crawlers that only their User-Agent names, and clients without one, at 1,000 addresses:
+2,000 different requests, of which a proxy would let about two thirds through.
 """
 
 import json
+import random
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import httpx
 
 from benchmarks.harness import expect, workplace
-from benchmarks.load import DONE, Side, measure, post_script
-from benchmarks.ours import installed
+from benchmarks.load import DONE, Run, Side, measure
+from benchmarks.ours import DENY_ALL, Installation, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
+from benchmarks.traffic import ITEMS, QUESTIONS, bodies_script
 
-READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}
-AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
+FREE: list[dict[str, Any]] = [{"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}]
+LICENSEES: list[dict[str, Any]] = [
+    {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
+    DENY_ALL,
+]
+NO_AI: list[dict[str, Any]] = [
+    {"action": "deny", "priority": 1, "conditions": {"permission": ["ai_training", "ai_input"]}},
+    *FREE,
+]
+SECTIONS = (("free", FREE), ("free", FREE), ("premium", LICENSEES), ("no-ai", NO_AI))
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:{}.0) Gecko/20100101 Firefox/{}.0"
+CRAWLERS = (("GPTBot/1.2", "gptbot", "ai_training"), ("ClaudeBot/1.0", "claudebot", "ai_training"))
+
+
+class Visit(NamedTuple):
+    page: int
+    address: str
+    agent: str | None
+    requester: str
+    permission: str
+
+
+def path_of(page: int) -> str:
+    return f"/{SECTIONS[page % len(SECTIONS)][0]}/{page}"
+
+
+def visits() -> list[Visit]:
+    draw = random.Random(20_099)
+    weights = list(accumulate(1 / rank for rank in range(1, ITEMS + 1)))
+    made = []
+    for page in draw.choices(range(ITEMS), cum_weights=weights, k=QUESTIONS):
+        number = draw.randrange(1_000)
+        address, kind = f"203.0.{112 + number // 250}.{1 + number % 250}", draw.random()
+        if kind < 0.7:
+            version = draw.randrange(100, 140)
+            made.append(Visit(page, address, BROWSER.format(version, version), "anonymous", "read"))
+        elif kind < 0.95:
+            agent, name, permission = draw.choice(CRAWLERS)
+            made.append(Visit(page, address, agent, f"unverified:{name}", permission))
+        else:
+            made.append(Visit(page, address, None, "anonymous", "read"))
+    return made
+
+
+def headers_of(visit: Visit, key: str) -> dict[str, str]:
+    asked = {
+        "X-Licensing-Key": key,
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-Host": "pub.example",
+        "X-Forwarded-Uri": path_of(visit.page),
+        "X-Forwarded-For": visit.address,
+    }
+    return asked | ({"User-Agent": visit.agent} if visit.agent else {})
+
+
+def visits_script(path: Path, key: str) -> Path:
+    """A wrk script that asks about the visits in turn, beginning anywhere."""
+    lines = ["local visits = {"]
+    for visit in visits():
+        fields = ", ".join(f'["{name}"]="{value}"' for name, value in headers_of(visit, key).items())
+        lines.append(f"  {{{fields}}},")
+    lines += ["}", "local requests, at = {}, 0"]
+    lines += ["function init(args)", "  math.randomseed(os.time())", "  at = math.random(#visits)"]
+    lines += ["  for n = 1, #visits do", '    visits[n]["Host"] = wrk.headers["Host"]']
+    lines += ['    requests[n] = wrk.format("GET", nil, visits[n])', "  end", "end"]
+    lines += ["function request()", "  at = at % #requests + 1", "  return requests[at]", "end"]
+    path.write_text("\n".join(lines) + DONE)
+    return path
+
+
+def check_of(visit: Visit, item: str) -> dict[str, Any]:
+    context = {"ip": visit.address} | ({"userAgent": visit.agent} if visit.agent else {})
+    return {"contentId": item, "requester": visit.requester, "permission": visit.permission, "context": context}
+
+
+class EdgeSide(Side):
+    """Refusals (402, 403) are answers: each must have been recorded, which is checked after the runs."""
+
+    def read(self, found: dict[str, int], connections: int, spent: list[float]) -> Run:
+        return super().read({**found, "refused": 0}, connections, spent)
+
+
+def register(made: Installation) -> list[str]:
+    policies = [made.policy(*rules) for _, rules in SECTIONS]
+    made.post("/v1/sites", {"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policies[2]}]})
+    rows = [
+        {"title": f"Page {page}", "source": f"https://pub.example{path_of(page)}", "policyId": policies[page % 4]}
+        for page in range(ITEMS)
+    ]
+    return [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
 
 
 def main() -> None:
     options = parser(__doc__).parse_args()
     with workplace() as (stack, directory, services):
         assert services
-        made = installed(stack, "edge", directory, services, TRUSTED_PROXIES="127.0.0.1")
-        page = "https://pub.example/premium/a"
-        policy = made.policy(READERS)
-        item = made.post("/v1/content", {"title": "A page", "source": page, "policyId": policy})["id"]
-        made.post("/v1/sites", {"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policy}]})
-        asked = {
-            "X-Licensing-Key": made.headers["Authorization"].removeprefix("Bearer "),
-            "X-Forwarded-Proto": "https",
-            "X-Forwarded-Host": "pub.example",
-            "X-Forwarded-Uri": "/premium/a",
-            "X-Forwarded-For": "203.0.113.9",
-            "User-Agent": AGENT,
-        }
-        body = json.dumps(
-            {"contentId": item, "requester": "anonymous", "permission": "read",
-             "context": {"ip": "203.0.113.9", "userAgent": AGENT}}
-        )  # fmt: skip
+        made = installed(stack, "edge", directory, services, TRUSTED_PROXIES="127.0.0.1", CRAWLER_DNS="off")
+        items, key = register(made), made.headers["Authorization"].removeprefix("Bearer ")
         forward = f"{made.url}/v1/access/forward"
-        reply = httpx.get(forward, headers=asked)
-        expect(reply.headers.get("X-Access-Decision") == "allow", f"forward answers {reply.status_code}")
-        expect(made.post("/v1/access/check", json.loads(body))["allowed"], "The check is denied.")
-        script = made.directory / "forward.lua"
-        script.write_text("\n".join(f'wrk.headers["{name}"] = "{value}"' for name, value in asked.items()) + DONE)
-        check_script = post_script(made.directory / "check.lua", made.headers, body)
+        allowed = 0
+        for visit in visits()[:200]:
+            reply = httpx.get(forward, headers={"User-Agent": "", **headers_of(visit, key)})
+            decided = made.post("/v1/access/check", check_of(visit, items[visit.page]))
+            allowed += reply.status_code == 200
+            expect(
+                reply.headers.get("X-Access-Decision") == ("allow" if decided["allowed"] else "deny"),
+                f"forward answers {reply.status_code} and the check {decided} about {visit}",
+            )
+        expect(80 < allowed < 180, f"{allowed} of 200 visits are let through, which is not mixed")
+        bodies = [json.dumps(check_of(visit, items[visit.page])) for visit in visits()]
+        check_script = bodies_script(made.directory / "check.lua", made.headers, bodies)
         servers, storage = (made.server.pid,), services.pids
         check = Side("a check", f"{made.url}/v1/access/check", check_script, servers, storage)
-        sides = [Side("a page at the edge", forward, script, servers, storage), check]
+        script = visits_script(made.directory / "forward.lua", key)
+        sides = [EdgeSide("a page at the edge", forward, script, servers, storage), check]
         before = made.rows()
         measure(sides, **load_of(options))
         least = sum(side.answered for side in sides)

@@ -1,0 +1,136 @@
+"""Checks as traffic brings them: thousands of different bodies, requesters by Zipf's law, and mixed outcomes.
+
+1,000 items under three policies, 1,000 requesters (the n-th asks 1/n as often as the first) and four permissions make
+2,000 different questions. They are drawn from a fixed seed, so that all sides and all runs answer the same ones.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.harness import expect
+from benchmarks.load import DONE, Side
+from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours
+
+ITEMS = REQUESTERS = 1_000
+QUESTIONS = 2_000
+BATCH = 50  # what Cerbos takes in one request by default
+BULK = 500
+PERMISSIONS = ("read", "search", "commercial_use", "ai_training")
+POLICIES: dict[str, list[dict[str, Any]]] = {
+    "licensed": [ALLOW_LICENSED, DENY_ALL],
+    "readers": [
+        {
+            "action": "allow",
+            "priority": 1,
+            "conditions": {"hasValidLicense": True},
+            "permissions": ["read", "search"],
+        },
+        DENY_ALL,
+    ],
+    "tiers": [
+        {"action": "deny", "priority": 1, "conditions": {"licenseType": "trial", "permission": "ai_training"}},
+        {
+            "action": "allow",
+            "priority": 2,
+            "conditions": {"licenseType": "enterprise", "hasValidLicense": True},
+            "permissions": ["full_access"],
+        },
+        {"action": "allow", "priority": 3, "conditions": {"hasValidLicense": True}, "permissions": ["read"]},
+        DENY_ALL,
+    ],
+}
+KINDS = tuple(POLICIES)
+LICENSE_TYPES = (None, None, None, "commercial", "commercial", "commercial", "commercial", "enterprise", "trial")
+
+
+class Question(NamedTuple):
+    """Who asks for what: numbers of items (of 1,000), a requester as a check names it, and a permission."""
+
+    items: tuple[int, ...]
+    requester: dict[str, Any]
+    permission: str
+
+
+def kind_of(item: int) -> str:
+    """The name of the item's policy."""
+    return KINDS[item % len(KINDS)]
+
+
+def requester(number: int) -> dict[str, Any]:
+    license_type = LICENSE_TYPES[number % len(LICENSE_TYPES)]
+    asserted = {} if license_type is None else {"licenseType": license_type, "hasValidLicense": True}
+    return {"id": f"org_{number}", "name": f"Organisation {number}", **asserted}
+
+
+@cache
+def questions(size: int = 1) -> list[Question]:
+    """2,000 questions about `size` different items each."""
+    draw = random.Random(20_001 + size)
+    weights = list(accumulate(1 / rank for rank in range(1, REQUESTERS + 1)))
+    who = draw.choices(range(REQUESTERS), cum_weights=weights, k=QUESTIONS)
+    return [
+        Question(tuple(draw.sample(range(ITEMS), size)), requester(number), draw.choice(PERMISSIONS)) for number in who
+    ]
+
+
+def is_allowed(item: int, question: Question) -> bool:
+    """What the three policies say, written once more as a check of all sides."""
+    license_type, permission = question.requester.get("licenseType"), question.permission
+    match kind_of(item):
+        case "licensed":
+            return license_type in ("commercial", "enterprise")
+        case "readers":
+            return license_type is not None and permission in ("read", "search")
+        case _:
+            return license_type == "enterprise" or (license_type is not None and permission == "read")
+
+
+def bodies_script(path: Path, headers: Mapping[str, str], bodies: Sequence[str]) -> Path:
+    """A wrk script that posts the bodies in turn, beginning anywhere; requests are put together before the run."""
+    lines = ['wrk.method = "POST"', *(f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items())]
+    lines += ["local bodies = {", *(f"[==[{body}]==]," for body in bodies), "}", "local requests, at = {}, 0"]
+    lines += ["function init(args)", "  math.randomseed(os.time())", "  at = math.random(#bodies)"]
+    lines += ["  for n = 1, #bodies do requests[n] = wrk.format(nil, nil, nil, bodies[n]) end", "end"]
+    lines += ["function request()", "  at = at % #requests + 1", "  return requests[at]", "end"]
+    path.write_text("\n".join(lines) + DONE)
+    return path
+
+
+def register(made: Installation) -> list[str]:
+    """Register the policies and items, and return the items' ids."""
+    policies = {kind: made.policy(*rules) for kind, rules in POLICIES.items()}
+    ids: list[str] = []
+    for first in range(0, ITEMS, BULK):
+        rows = [{"title": f"Item {n}", "policyId": policies[kind_of(n)]} for n in range(first, first + BULK)]
+        ids += [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
+    return ids
+
+
+def check_bodies(ids: Sequence[str], size: int) -> Iterator[str]:
+    """Bodies of single checks, or of batches where `size` is more than one."""
+    for items, who, permission in questions(size):
+        asked = {"requester": who, "permission": permission}
+        if size == 1:
+            yield json.dumps({"contentId": ids[items[0]], **asked})
+        else:
+            yield json.dumps({**asked, "checks": [{"contentId": ids[item]} for item in items]})
+
+
+def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100) -> Ours:
+    """The installation under this traffic, as checks or as batches of `size`, seen to answer a sample rightly."""
+    ids = register(made)
+    path = "/v1/access/check" if size == 1 else "/v1/access/check/batch"
+    bodies = list(check_bodies(ids, size))
+    for question, body in list(zip(questions(size), bodies, strict=True))[:sample]:
+        reply = made.post(path, json.loads(body))
+        answers = [decision["allowed"] for decision in (reply["data"] if size > 1 else [reply])]
+        expect(answers == [is_allowed(item, question) for item in question.items], f"{name} answers {reply}")
+    script = bodies_script(made.directory / f"traffic_{size}.lua", made.headers, bodies)
+    storage = made.services.pids if made.services else ()
+    side = Side(name, f"{made.url}{path}", script, (made.server.pid,), storage, size)
+    return Ours(made, ids, bodies[0], side, made.rows())
