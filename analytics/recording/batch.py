@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
-from analytics.recording.entries import Case, Claim, Entry, Reply
+from analytics.recording.entries import Case, Claim, Entry, KeyClaim, Reply
 from analytics.recording.naming import Naming
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Parameter
@@ -112,7 +112,8 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 class Batch:
     """Decisions to be recorded in one statement. Claims on the same counter are numbered in the order given.
 
-    An entry for a different window of a counter is left out and decided again for a later batch.
+    An entry for a different window of a counter is left out and decided again for a later batch. Entries are never
+    changed: what they share with others of the batch is numbered in copies.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -120,48 +121,53 @@ class Batch:
         self.cases: list[Case] = []
         self.ids: list[str] = []  # of the decisions of all cases
         self.contents: list[str] = []
-        self.left_out: set[Case] = set()
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
-        self.replies: dict[Reply, None] = {}  # in their order
-        self.namings: dict[Naming, None] = {}  # likewise
-        for entry in entries:
-            self.add(entry)
+        self.replies: dict[Reply, KeyClaim] = {}  # in the order of their numbers
+        self.namings: dict[Naming, Naming] = {}  # likewise
+        self.numbered = [self.add(entry) for entry in entries]  # the case of each entry; None if it is left out
 
-    def add(self, entry: Entry) -> None:
-        case = entry.case
-        if entry.naming is not None:
-            case.naming = self.naming(entry.naming)
+    def add(self, entry: Entry) -> Case | None:
+        """Return the numbered case of the entry; None if it has to wait for a later batch."""
+        naming = None if entry.naming is None else self.naming(entry.naming)
+        counter, claimed, reply = None, 0, None
         if entry.claim is not None:
-            counter = self.counter(entry.claim, case.naming)
-            if counter.window_start != entry.claim.window_start:
-                self.left_out.add(case)
-                return
-            case.counter, case.claimed = counter.number, counter.claimed
-            counter.claimed += len(entry.ids)
+            limit = self.counter(entry.claim, naming)
+            if limit.window_start != entry.claim.window_start:
+                return None
+            counter, claimed = limit.number, limit.claimed
+            limit.claimed += len(entry.ids)
         elif entry.reply is not None:
-            case.reply = self.reply(entry.reply)
-            entry.reply.claim.naming = case.naming
-        case.number = len(self.cases)
-        self.cases.append(case)
-        case.first = len(self.ids) + 1
+            reply = self.reply(entry.reply, naming)
+        first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
-        case.last = len(self.ids)
+        case = replace(
+            entry.case,
+            number=len(self.cases),
+            first=first,
+            last=len(self.ids),
+            counter=counter,
+            claimed=claimed,
+            reply=reply,
+            naming=naming,
+        )
+        self.cases.append(case)
         if entry.charge is not None:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
+        return case
 
-    def reply(self, reply: Reply) -> int:
-        if reply not in self.replies:
-            reply.claim.number = len(self.replies)
-            self.replies[reply] = None
-        return reply.claim.number
+    def reply(self, reply: Reply, naming: int | None) -> int:
+        claim = self.replies.get(reply)
+        if claim is None:
+            claim = self.replies[reply] = replace(reply.claim, number=len(self.replies), naming=naming)
+        return claim.number
 
     def naming(self, naming: Naming) -> int:
-        if naming not in self.namings:
-            naming.number = len(self.namings)
-            self.namings[naming] = None
-        return naming.number
+        numbered = self.namings.get(naming)
+        if numbered is None:
+            numbered = self.namings[naming] = replace(naming, number=len(self.namings))
+        return numbered.number
 
     def counter(self, claim: Claim, naming: int | None) -> LimitCounter:
         key = (claim.requester, claim.policy, claim.rule)
@@ -182,10 +188,10 @@ class Batch:
     def statement(self) -> tuple[str, list[Parameter]]:
         """The statement for PostgreSQL and its parameters: JSON, lists of UUIDs in hex, and of sealed replies."""
         charges = [as_json(self.charges)] if self.charges else []
-        parts = [as_json(part) for part in (self.counters.values(), self.namings) if part]
+        parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
         if self.replies:
-            replies = [[one.sealed for one in self.replies], as_json([one.claim for one in self.replies])]
+            replies = [[one.sealed for one in self.replies], as_json(self.replies.values())]
         alike = not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases)
         statement = postgresql(
             charging=bool(self.charges),
@@ -209,9 +215,8 @@ class Batch:
         """The outcome of each entry, from the stale accounts, the room of each counter, the accounts that have reached
         a newer epoch, and the numbers of the replies whose keys were free and of the namings that were not written."""
         outcomes = []
-        for entry in self.entries:
-            case = entry.case
-            if case in self.left_out:
+        for case in self.numbered:
+            if case is None:
                 outcomes.append(RETRY)
             elif case.account in stale:
                 outcomes.append(STALE)

@@ -16,15 +16,13 @@ class Claim(Struct, frozen=True, gc=False):
     allowance: int
 
 
-class Case(Struct, eq=False, gc=False, kw_only=True, omit_defaults=True):
+class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What decisions of a request share that differ only in id and item.
 
-    UUIDs are in hex. `epoch` is the account's when the facts were read. `number` is the position of the case in its
-    batch, `first` and `last` those of its decisions, from 1. `counter` is the number of the counter that its decisions
-    claim from, `claimed` the claims on that before its own, and `reply` and `naming` the numbers of the reply and the
-    requesters that it is recorded with.
+    UUIDs are in hex. `epoch` is the account's when the facts were read. The fields from `number` on are set by the
+    batch in its own copy (analytics.recording.batch).
 
-    What has its default is not sent: PostgreSQL would spend as long on a null as on a value.
+    Fields with their default are not sent: PostgreSQL would spend as long on a null as on a value.
     """
 
     account: str
@@ -39,17 +37,18 @@ class Case(Struct, eq=False, gc=False, kw_only=True, omit_defaults=True):
     rule_index: int | None = None
     permission: str | None = None
     rate_reset: int | None = None
-    number: int = -1
-    first: int = 0
-    last: int = 0
-    counter: int | None = None
-    claimed: int = 0
-    reply: int | None = None
-    naming: int | None = None
     # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
     observed: str | None = None
     # By names of accounts.plans.epochs, what it depends on beside items, policy and requester.
     also: list[str] = field(default_factory=list)
+
+    number: int = -1  # of the case in its batch
+    first: int = 0  # number of its first decision in the batch, from 1
+    last: int = 0  # number of its last decision
+    counter: int | None = None  # number of the counter that its decisions claim from
+    claimed: int = 0  # claims on that counter by earlier cases
+    reply: int | None = None  # number of the reply that is recorded with it
+    naming: int | None = None  # number of the requesters that are recorded with it
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -64,10 +63,10 @@ class Charge(Struct, frozen=True, gc=False):
     license_type: str
 
 
-class KeyClaim(Struct, eq=False, gc=False):
+class KeyClaim(Struct, eq=False, frozen=True, gc=False):
     """The Idempotency-Key of a request: `account` is a UUID in hex, `fingerprint` that of the request, in hex too.
 
-    `number` is its position in the batch.
+    The batch sets `number` and `naming` in its own copy: its position, and that of the requesters recorded with it.
     """
 
     account: str

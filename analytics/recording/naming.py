@@ -19,10 +19,10 @@ class Named(Struct, gc=False):
     name: str | None
 
 
-class Naming(Struct, eq=False, gc=False):
-    """The requesters that a request names so first.
+class Naming(Struct, eq=False, frozen=True, gc=False):
+    """The requesters that a request is the first to name so.
 
-    `account` is a UUID in hex. `number` is its position in the batch.
+    `account` is a UUID in hex. The batch sets `number`, the position in the batch, in its own copy.
     """
 
     account: str

@@ -29,14 +29,14 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Writes the batch in the caller's transaction."""
-    entries = [entry for entry in batch.entries if entry.case not in batch.left_out]
+    entries = [entry for entry, case in zip(batch.entries, batch.numbered, strict=True) if case is not None]
     epochs = {account: current_epoch(cursor, account) for account in {entry.case.account for entry in entries}}
     missing = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
     behind = {entry.case.account for entry in missing}
     stale = {entry.case.account for entry in missing if not holds(cursor, entry)}
     unnamed = {
         one.number
-        for one in batch.namings
+        for one in batch.namings.values()
         if one.account in stale or not name_on_sqlite(cursor, one, as_django_writes(one.created))
     }
     rooms = {

@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import connection
 from django.utils import timezone
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from accounts.keys.authentication import Grant, find_grant
 from accounts.plans.epochs import bump
@@ -98,6 +98,14 @@ def test_what_was_decided_before_a_change_does_not_take_what_was_decided_after_i
     assert all(outcome.stale for outcome in before)
     assert not any(outcome.stale for outcome in after)
     assert AccessEvent.objects.count() == 2
+
+
+def test_recording_changes_no_entry(gateway, checks, entries_of):
+    entries = [*entries_of(checks, NEXT[0]), *entries_of(checks, NEXT[0])]
+    before = [astuple(entry.case) for entry in entries]
+    async_to_sync(gateway.record)([entries[:2], entries[2:]])
+    assert AccessEvent.objects.count() == 4
+    assert [astuple(entry.case) for entry in entries] == before
 
 
 @pytest.fixture
