@@ -26,12 +26,14 @@ from accounts.limits.throttling import caller_of, headers_of, known_limit  # noq
 from accounts.webhooks import worker as webhooks  # noqa: E402
 from config.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bodies import take_body  # noqa: E402
+from config.server.bridge import BrokenReply  # noqa: E402
 from config.server.threads import Threads, as_it_is, wait_for_end  # noqa: E402
 from config.upkeep import JOBS, TELLING, keep, run  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
+from kit.http.middleware import request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.hosts import is_served  # noqa: E402
@@ -139,6 +141,9 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except ApiError as error:
         await refuse(error, head, send)
+    except BrokenReply as broken:
+        request_id.set(broken.request_id)  # for the server's log entry
+        raise
     finally:
         body.close()
         statements.bound.reset(token)

@@ -4,14 +4,29 @@ Only what is streamed crosses more often, a chunk at a time.
 """
 
 import asyncio
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, BinaryIO
 
 from a2wsgi.wsgi import build_environ
 
 from kit.http.bodies import Scope, Send
+from kit.telemetry.metrics import Counter
 
 BODYLESS = (204, 304)
+broken_replies = Counter(
+    "licensing_broken_replies", "Exports that failed while they were sent; the client sees an incomplete transfer."
+)
+
+
+class BrokenReply(Exception):
+    """A streamed reply failed after its beginning had been sent. Its cause is the failure.
+
+    The server logs it and closes the connection before the end of the body, so the client sees an incomplete transfer.
+    """
+
+    def __init__(self, scope: Scope, sent: int, request_id: str) -> None:
+        super().__init__(f"The reply to {scope['method']} {scope['path']} broke off after {sent} bytes of its body.")
+        self.request_id = request_id
 
 
 class Exchange:
@@ -30,13 +45,24 @@ class Exchange:
         try:
             if not getattr(reply, "streaming", False):
                 return b"".join(reply)
-            self.tell(self.head())
-            for chunk in reply:
-                self.tell({"type": "http.response.body", "body": chunk, "more_body": True})
-            self.tell({"type": "http.response.body", "body": b""})
+            self.stream(reply)
             return None
         finally:
             getattr(reply, "close", lambda: None)()
+
+    def stream(self, reply: Iterable[bytes]) -> None:
+        """Send a reply as it is made. Raises BrokenReply."""
+        self.tell(self.head())
+        sent = 0
+        try:
+            for chunk in reply:
+                self.tell({"type": "http.response.body", "body": chunk, "more_body": True})
+                sent += len(chunk)
+        except Exception as error:
+            broken_replies.add(broken_replies.place())
+            request_id = dict(self.headers).get(b"x-request-id", b"-").decode("latin-1")
+            raise BrokenReply(self.scope, sent, request_id) from error
+        self.tell({"type": "http.response.body", "body": b""})
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[..., None]:
         self.status = int(status.partition(" ")[0])

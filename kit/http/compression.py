@@ -47,8 +47,8 @@ def by_brotli(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Compress chunk by chunk: each can be read before the next one is made."""
     packer = brotli.Compressor(quality=QUALITY)
     for chunk in chunks:
-        if packed := packer.process(chunk):
-            yield packed
+        yield packer.process(chunk) + packer.flush()
     yield packer.finish()

@@ -1,19 +1,17 @@
 """The base of every endpoint: the steps of its admission, strict queries, bodies, transactions and lists."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
-from django.http.response import HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
-from rest_framework.viewsets import GenericViewSet
 
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, InvalidRequest, MethodNotAllowed, forget_frames
@@ -21,13 +19,11 @@ from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.deprecated import tell
-from kit.rest.export import CHUNK, columns_of, export, wanted_format
-from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
-from kit.rest.pagination import KeysetPagination, parse_limit
+from kit.rest.lists import ListMixin, M
+from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
-from kit.rest.sparse import columns_picked, picked, wanted_fields
+from kit.rest.sparse import picked, wanted_fields
 from kit.storage.sqlite_turns import turn_to_write
-from kit.values.json_values import Rendered
 
 if TYPE_CHECKING:  # names of the stubs alone
     from rest_framework.decorators import ViewSetAction
@@ -35,7 +31,6 @@ if TYPE_CHECKING:  # names of the stubs alone
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 Handler = Callable[..., HttpResponse]
-M = TypeVar("M", bound=Model)
 
 
 @cache
@@ -48,15 +43,13 @@ def forget_renderer_context(response: Response) -> None:
     vars(response)["renderer_context"] = {}
 
 
-class ApiViewSet(Steps, GenericViewSet[M]):
+class ApiViewSet(Steps, ListMixin[M]):
     """A resource under /v1. Its class attributes say what differs between its actions, by their names.
 
     A request that writes runs in one transaction, which an error rolls back whole.
     """
 
     permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}  # what a key needs: all of these
-    listing: ClassVar[frozenset[str]] = frozenset({"list"})  # actions that answer with a page
-    exportable: ClassVar[Mapping[str, str]] = {}  # actions that answer with a file, too, and what it is called
     heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost a request chooses (kit.rest.heavy)
     query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beside those of pages, filters and files
     tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})  # that answer with an ETag
@@ -66,9 +59,6 @@ class ApiViewSet(Steps, GenericViewSet[M]):
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]
-    filterset_class: type[OperatorFilterSet] | None = None
-    filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
-    pagination_class: type[KeysetPagination] | None = KeysetPagination
     lookup_field = "id"
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # there is one format
@@ -263,32 +253,3 @@ class ApiViewSet(Steps, GenericViewSet[M]):
         if status == 201:
             headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
         return Response(picked({**shown, **(once or {})}, fields), status=status, headers=headers)
-
-    def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
-        """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
-        rows = self.get_queryset() if queryset is None else queryset
-        if self.filterset_class:
-            rows = self.filter_queryset(rows)
-        name = self.exportable.get(self.action)
-        form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
-        paginator = (self.pagination_class or KeysetPagination)()
-        fields = wanted_fields(self.request.query_params, self.serializer_class)
-
-        def show(some: Iterable[M]) -> list[Rendered]:
-            return [picked(one, fields) for one in self.shown(some, context)]
-
-        if name and form != "json":
-            # A file has everything that matches. Clients send their default `limit` with every list, and it must not
-            # cut a file short; a cursor nobody sends by accident.
-            parse_limit(self.request.query_params.get("limit"))
-            if "cursor" in self.request.query_params:
-                raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
-            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK))
-            columns = columns_picked(columns_of(self.serializer_class), fields)
-            return export(self.request, form, name, columns, chunks)
-        return paginator.page(rows, self.request, show)
-
-    def shown(self, rows: Iterable[M], context: dict[str, object]) -> Sequence[Rendered]:
-        """The rows as the API shows them."""
-        serializer = self.serializer_class(context={**self.get_serializer_context(), **context})
-        return [serializer.to_representation(row) for row in rows]

@@ -119,11 +119,8 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         """Newest first, without their traces."""
         return self.page()
 
-    def shown(self, rows: Iterable[AccessEvent], context: dict[str, object]) -> Sequence[Rendered]:
-        events = list(rows)
-        return [
-            present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)
-        ]
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[AccessEvent]], Sequence[Rendered]]:
+        return render_events
 
     @extend_schema(summary="Get a decision")
     def retrieve(self, request: Request, id: str) -> Response:
@@ -133,3 +130,9 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         [answer] = recorded_answers([event])
         fields = wanted_fields(request.query_params, self.serializer_class)
         return Response(picked(present_recorded(event, answer, explain=True), fields))
+
+
+def render_events(rows: Iterable[AccessEvent]) -> list[Rendered]:
+    """Decisions as the list shows them, without traces."""
+    events = list(rows)
+    return [present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)]

@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
 from analytics.models import statement_id
+from kit.rest.heavy import action_of, view_at
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
@@ -47,6 +48,13 @@ class Endpoint:
     @property
     def names_a_resource(self) -> bool:
         return "{" in self.path
+
+    @property
+    def is_exportable_list(self) -> bool:
+        """Whether its viewset declares the list as `exportable`."""
+        view = view_at(re.sub(r"\{\w+\}", "x", self.path))
+        action = action_of(view, self.method)
+        return action is not None and action in view.cls.listing and action in view.cls.exportable
 
     def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
         """The path and the body with the ids of these resources."""
@@ -179,6 +187,7 @@ LISTS = [
     "/v1/webhooks",
     "/v1/webhooks/{webhook}/deliveries",
 ]
+each_exportable_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.is_exportable_list])
 each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
 
 

@@ -132,6 +132,15 @@ class Deployment:
         with closing(sqlite3.connect(self.directory / "db.sqlite3")) as database:
             return database.execute(query).fetchall()
 
+    def change(self, statement: str) -> None:
+        """Runs SQL on the database without the service."""
+        if self.postgres:
+            with psycopg.connect(self.postgres.url) as connection:
+                connection.execute(statement)
+            return
+        with closing(sqlite3.connect(self.directory / "db.sqlite3")) as database, database:
+            database.execute(statement)
+
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
         """New accounts, each as two keys that may do everything; fields as in tests.factories."""
         return [(first, second) for _, first, second in self.ask_shell("accounts", count, **fields)]

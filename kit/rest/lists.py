@@ -1,0 +1,68 @@
+"""Lists of resources: pages of JSON, or files that are streamed after the view has returned."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http.response import HttpResponseBase
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import GenericViewSet
+
+from kit.http.errors import InvalidRequest
+from kit.rest.export import CHUNK, columns_of, export, wanted_format
+from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
+from kit.rest.pagination import KeysetPagination, parse_limit
+from kit.rest.sparse import columns_picked, picked, wanted_fields
+from kit.values.json_values import Rendered
+
+M = TypeVar("M", bound=Model)
+
+
+class ListMixin(GenericViewSet[M]):
+    """Answers a list as a page or as a file. Its class attributes name the actions of a viewset that are lists."""
+
+    listing: ClassVar[frozenset[str]] = frozenset({"list"})  # actions that answer with a page
+    exportable: ClassVar[Mapping[str, str]] = {}  # actions that answer with a file, too, and what it is called
+    serializer_class: type[BaseSerializer[M]]
+    filterset_class: type[OperatorFilterSet] | None = None
+    filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
+    pagination_class: type[KeysetPagination] | None = KeysetPagination
+
+    def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
+        """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
+        rows = self.get_queryset() if queryset is None else queryset
+        if self.filterset_class:
+            rows = self.filter_queryset(rows)
+        name = self.exportable.get(self.action)
+        form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
+        paginator = (self.pagination_class or KeysetPagination)()
+        fields = wanted_fields(self.request.query_params, self.serializer_class)
+
+        render = self.row_renderer(context)
+
+        def show(some: Iterable[M]) -> list[Rendered]:
+            return [picked(one, fields) for one in render(some)]
+
+        if name and form != "json":
+            # A file has everything that matches. Clients send their default `limit` with every list, and it must not
+            # cut a file short; a cursor nobody sends by accident.
+            parse_limit(self.request.query_params.get("limit"))
+            if "cursor" in self.request.query_params:
+                raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
+            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK))
+            columns = columns_picked(columns_of(self.serializer_class), fields)
+            return export(self.request, form, name, columns, chunks)
+        return paginator.page(rows, self.request, show)
+
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[M]], Sequence[Rendered]]:
+        """Return the function that turns rows into what the API shows.
+
+        Exports call it after the view has returned, when `self.request` is gone.
+        """
+        serializer_class = self.serializer_class
+
+        def render(rows: Iterable[M]) -> list[Rendered]:
+            serializer = serializer_class(context=dict(context))  # what it caches lasts for one page or chunk
+            return [serializer.to_representation(row) for row in rows]
+
+        return render

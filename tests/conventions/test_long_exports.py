@@ -1,0 +1,73 @@
+"""Exports longer than one chunk: every list that can be a file is streamed to its end, in the order of the list."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from analytics.models import AccessEvent
+from kit.rest import export
+from tests import factories
+from tests.analytics.recording import record_all, some_events, utc
+from tests.conventions.endpoints import each_exportable_list
+from tests.conventions.test_lists import grow, identity, walk
+
+each_form = pytest.mark.parametrize("form", ["csv", "jsonl"])
+
+
+def rows_of(reply, form):
+    if form == "jsonl":
+        return [json.loads(line) for line in reply.content.splitlines()]
+    return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+
+
+@pytest.fixture
+def chunks_of_three(monkeypatch):
+    monkeypatch.setattr("kit.rest.lists.CHUNK", 3)
+
+
+@each_form
+@each_exportable_list()
+def test_a_file_of_three_chunks_has_the_rows_of_the_list_in_its_order(api, ids, endpoint, form, chunks_of_three):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    listed, _ = walk(api, path, limit=100)
+    exported = rows_of(api.get(path, format=form), form)
+    assert [row["id"] for row in exported] == [id_ for id_, _ in listed]
+    assert len(listed) >= 7
+
+
+@each_exportable_list()
+def test_lines_of_every_chunk_are_the_objects_of_the_list(api, ids, endpoint, chunks_of_three):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    assert rows_of(api.get(path, format="jsonl"), "jsonl") == api.get(path, limit=100)["data"]
+
+
+@each_form
+def test_options_of_the_request_hold_for_every_chunk(api, account, form, chunks_of_three):
+    policy = factories.policy(account)
+    items = [factories.content(account, policy_id=policy.pk) for _ in range(8)]
+    rows = rows_of(api.get("/v1/content", format=form, expand="policy", fields="id,policy"), form)
+    assert [row["id"] for row in rows] == [item.pk for item in reversed(items)]
+    if form == "jsonl":
+        assert [row["policy"]["id"] for row in rows] == [policy.pk] * 8
+
+
+@each_form
+def test_three_chunks_of_the_real_size_are_complete(api, account, form):
+    count = 3 * export.CHUNK
+    items = [{"title": f"Item {number}"} for number in range(count)]
+    for begin in range(0, count, 1_000):
+        assert api.post("/v1/content/bulk", {"items": items[begin : begin + 1_000]}).status == 200
+    exported = rows_of(api.get("/v1/content", format=form), form)
+    assert [identity(row)[0] for row in exported] == [id_ for id_, _ in walk(api, "/v1/content", limit=100)[0]]
+    assert len(exported) == count
+
+
+def test_a_long_file_of_decisions_has_every_row_once(api, account):
+    record_all(some_events(account, 3 * export.CHUNK, utc("2026-01-01"), 2, seed=1))
+    recorded = set(AccessEvent.objects.filter(account=account).values_list("pk", flat=True))
+    ids = [row["id"] for row in rows_of(api.get("/v1/access/decisions", format="csv"), "csv")]
+    assert (len(ids), set(ids)) == (3 * export.CHUNK, recorded)
