@@ -226,19 +226,6 @@ class RedeliverySerializer(StrictSerializer):
     webhookId = Id("we", max_length=100, help_text="The endpoint that gets the event once more.")
 
 
-class RecoverySerializer(StrictSerializer):
-    """From when on."""
-
-    since = Timestamp(help_text="Events from then on that the endpoint did not get are delivered.")
-
-
-class RecoveredSerializer(serializers.Serializer):
-    object = Choice(choices=["webhook_recovery"])
-    webhookId = Id("we", help_text="The endpoint.")
-    since = Timestamp(help_text="As it was asked for.")
-    events = serializers.IntegerField(min_value=0, help_text="How many are queued.")
-
-
 class WebhookAttemptSerializer(serializers.Serializer):
     """One attempt to deliver an event."""
 

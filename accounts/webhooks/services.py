@@ -1,22 +1,21 @@
 """Operations on webhook endpoints and events, for endpoints, commands and the admin."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.objects import objects
-from accounts.events.types import PING, TO_BE_NAMED, covered_by
+from accounts.events.types import PING
 from accounts.plans.models import Account
 from accounts.webhooks import secrets, wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
-from kit.http.errors import InUse, ValidationFailed
+from kit.http.errors import ValidationFailed
 from kit.outbound.destinations import Refused, check_url
 from kit.rest.resources import find
 
@@ -141,48 +140,6 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
     locked.is_single = locked.is_single or locked.state != DeliveryState.WAITING
     locked.state, locked.due_at = DeliveryState.WAITING, timezone.now()
     locked.save(update_fields=["is_single", "state", "due_at"])
-
-
-@transaction.atomic
-def recover(endpoint: WebhookEndpoint, since: datetime) -> int:
-    """Queues what the endpoint should have heard of since then and did not get; returns how many events.
-
-    Raises InUse for a disabled endpoint.
-    """
-    locked = lock(endpoint)
-    if locked.status == EndpointStatus.DISABLED:
-        raise InUse("This endpoint is disabled. Enable it first.")
-    missed = missed_events(locked, since)
-    wakeup.after_commit()
-    audit.record("webhook_endpoint.recovered", locked, {}, {"since": since.isoformat(), "events": missed})
-    return missed
-
-
-def missed_events(endpoint: WebhookEndpoint, since: datetime) -> int:
-    """In one statement, however many they are. What waits already keeps its place. Summaries of decisions were made
-    for one endpoint each."""
-    names = covered_by(endpoint.events)
-    if not names:
-        return 0
-    prepared = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
-    account = Account._meta.pk.get_db_prep_value(endpoint.account_id, connection)
-    about_it = Event._meta.get_field("object_id").get_db_prep_value(endpoint.pk, connection)
-    others = ", ".join(f"'{name}'" for name in TO_BE_NAMED)
-    now, moment = (connection.ops.adapt_datetimefield_value(value) for value in (timezone.now(), since))
-    types = ", ".join(["%s"] * len(names))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
-            SELECT id, %s, '{DeliveryState.WAITING}', 0, %s, %s FROM accounts_event
-            WHERE account_id = %s AND created >= %s AND type IN ({types})
-              AND (type NOT IN ({others}) OR object_id = %s)
-            ON CONFLICT (event_id, endpoint_id) DO UPDATE
-            SET state = excluded.state, attempts = 0, is_single = excluded.is_single, due_at = excluded.due_at
-            WHERE accounts_webhookdelivery.state = '{DeliveryState.FAILED}'
-              AND accounts_webhookdelivery.delivered_at IS NULL""",  # noqa: S608 - made of constants
-            [prepared, False, now, account, moment, *names, about_it],
-        )
-        return int(cursor.rowcount)
 
 
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:

@@ -9,19 +9,17 @@ from rest_framework.response import Response
 
 from accounts.events.serializers import EventSerializer
 from accounts.viewsets import AccountViewSet
-from accounts.webhooks import services
+from accounts.webhooks import recovery, services
 from accounts.webhooks.filters import AttemptFilters
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
+from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from accounts.webhooks.serializers import (
     DeletedEndpointSerializer,
     EmptySerializer,
-    RecoveredSerializer,
-    RecoverySerializer,
     SecretSerializer,
     WebhookAttemptSerializer,
     WebhookEndpointSerializer,
 )
-from kit.values.timestamps import render_timestamp
 
 
 class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
@@ -97,21 +95,16 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     )
     @action(detail=True, methods=["post"])
     def recover(self, request: Request, id: str) -> Response:
-        """Delivers what the endpoint did not get since then, by the whole schedule.
+        """Sends failed deliveries again, by the whole schedule.
 
-        Also what it missed while it was disabled.
+        With `since`, sends every event from that time on that the endpoint did not get, also what was never queued for
+        it, for instance while it was disabled.
         """
         endpoint = self.get_object()
-        since = self.validated(RecoverySerializer)["since"]
-        events = services.recover(endpoint, since)
-        return Response(
-            {
-                "object": "webhook_recovery",
-                "webhookId": endpoint.pk,
-                "since": render_timestamp(since),
-                "events": events,
-            }
-        )
+        fields = self.validated(RecoverySerializer)
+        act = recovery.preview if fields["dryRun"] else recovery.recover
+        found = act(endpoint, fields.get("since"))
+        return Response(RecoveredSerializer(found).data)
 
     def check_empty(self) -> None:
         if self.request._request.body:

@@ -1,24 +1,33 @@
 """Webhook endpoints: made, changed, pinged and caught up here. A secret is on the one page that answers its making."""
 
-from datetime import timedelta
 from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
 from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
 from accounts.models import Account
-from accounts.webhooks import services
+from accounts.webhooks import recovery, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.serializers import WebhookEndpointSerializer
+from kit.values.timestamps import render_timestamp
 from operators.access.one_time_key import show_once
+from operators.access.webhook_replay import (
+    ReplayFields,
+    ReplayForm,
+    chosen_time,
+    counted,
+    replay_button,
+    replay_effects,
+    replay_facts,
+)
 from operators.base.empty_state import EmptyState
 from operators.base.fields import Lines, as_json, validated
 from operators.base.filters import OptionsFilter, RelatedFilter
@@ -168,21 +177,29 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
     @action(description="Replay what failed", icon="replay", permissions=["changing"], url_path="replay")
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Asks again for each start time that is chosen, so nothing is sent whose number was not shown."""
         endpoint = self.found(request, object_id)
-        days = settings.EVENT_RETENTION_DAYS
+        shown_since = chosen_time(request)
+        previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
 
-        def perform(fields: object) -> str:
-            count = services.recover(endpoint, timezone.now() - timedelta(days=days))
-            self.log_change(request, endpoint, f"Replayed {count} events.")
-            return f"{count} events are on their way."
+        def perform(fields: ReplayFields) -> str | HttpResponse:
+            since = fields["since"]
+            if since != shown_since:
+                return redirect(f"{request.path}?{urlencode({'since': render_timestamp(since) or ''})}")
+            count = recovery.recover(endpoint, since).events
+            self.log_change(request, endpoint, f"Replayed {counted(count)}.")
+            return f"Sending {counted(count)} again."
 
         return confirm(
             request,
             self,
             obj=endpoint,
             title=f"Send {endpoint} what it missed?",
-            effects=[f"Every event of the last {days} days that it should have had and did not get is sent."],
-            button="Send it",
+            facts=replay_facts(previewed),
+            effects=replay_effects(previewed),
+            button=replay_button(previewed),
+            form=ReplayForm,
+            initial={"since": shown_since},
             perform=perform,
         )
 

@@ -4,6 +4,7 @@ import re
 
 from django.urls import reverse
 
+from accounts.events.models import Event
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from operators.base.links import change_url
 from tests import factories
@@ -53,6 +54,48 @@ def test_an_operator_makes_pings_and_replays(admin, account, settings):
         assert sent[1]["data"]["id"] == item.pk
         assert "Webhooks that fail" not in admin.get(reverse("admin:index")).content.decode()
         assert "delivered (200)" in admin.get(change_url(endpoint)).content.decode()
+
+
+def replay_page(admin, endpoint, **query):
+    return admin.get(reverse("admin:accounts_webhookendpoint_replay", args=[endpoint.pk]), query).content.decode()
+
+
+def waiting():
+    return WebhookDelivery.objects.filter(due_at__isnull=False).count()
+
+
+def test_a_replay_shows_the_number_of_failed_events_with_the_first_and_the_last(admin, account):
+    for _ in range(3):
+        factories.content(account)
+    endpoint, _ = factories.endpoint(account, events=["content.*"])
+    assert "No delivery to this endpoint has failed." in replay_page(admin, endpoint)
+    items = [factories.content(account) for _ in range(2)]
+    WebhookDelivery.objects.update(state="failed", due_at=None)
+    shown = replay_page(admin, endpoint)
+    assert "Send 2 events" in shown
+    for item in items:
+        assert Event.objects.get(object_id=item.pk).pk in shown
+    assert act(admin, endpoint, "replay").status_code == 302
+    assert waiting() == 2
+
+
+def test_a_replay_from_a_start_time_asks_again_with_its_number(admin, account):
+    for _ in range(3):
+        factories.content(account)
+    endpoint, _ = factories.endpoint(account, events=["content.*"])
+    asked = act(admin, endpoint, "replay", since_0="2020-01-01", since_1="00:00")
+    assert (asked.status_code, waiting()) == (302, 0)
+    shown = admin.get(asked.url).content.decode()
+    assert "Send 3 events" in shown
+    assert "from 2020-01-01 00:00 UTC on" in shown
+    assert submit(admin, asked.url).url == change_url(endpoint)
+    assert waiting() == 3
+
+
+def test_nothing_is_replayed_to_a_disabled_endpoint(admin, account):
+    endpoint, _ = factories.endpoint(account, status="disabled")
+    assert "Enable it first" in replay_page(admin, endpoint)
+    assert "Enable it first" in act(admin, endpoint, "replay").content.decode()
 
 
 def test_a_new_secret_is_shown_once(admin, account):

@@ -164,7 +164,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
     "POST /v1/webhooks": WEBHOOK,
     "PATCH /v1/webhooks/{webhook}": WEBHOOK,
-    "POST /v1/webhooks/{webhook}/recover": {"since": (*NOT_A_TEXT, None)},
+    "POST /v1/webhooks/{webhook}/recover": {"since": NOT_A_TEXT, "dryRun": (*NOT_A_BOOLEAN, None)},
     "POST /v1/events/{event}/redeliver": {"webhookId": (*NOT_A_TEXT, None)},
 }
 CASES = [(name, path) for name, fields in BODIES.items() for path in fields]

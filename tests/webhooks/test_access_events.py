@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from accounts.events.models import Event
-from accounts.webhooks import services
+from accounts.webhooks import recovery
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.events import summaries
 from tests import factories
@@ -142,9 +142,9 @@ def test_each_endpoint_has_events_of_its_own_and_recovers_no_others(api, account
     second, _ = factories.endpoint(account, events=["access.denied"], access_filter={"reasons": ["no_policy"]})
     ask(api, closed)
     assert [data["webhookId"] for _, data in told(clock)] == [first.pk]
-    assert services.recover(second, since) == 0
+    assert recovery.recover(second, since).events == 0
     WebhookDelivery.objects.all().delete()
-    assert services.recover(first, since) == 1
+    assert recovery.recover(first, since).events == 1
 
 
 def test_an_endpoint_hears_of_nothing_from_before_it_asked_or_while_it_is_disabled(api, account, closed, clock):

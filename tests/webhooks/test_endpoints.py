@@ -186,36 +186,11 @@ def test_only_what_an_endpoint_subscribes_to_waits_for_it(api, account):
     ]
 
 
-def test_nothing_waits_for_a_disabled_endpoint_and_recover_brings_it_back(api, account, made):
-    before = api.get("/v1/events")["data"][0]["created"]
-    first = factories.content(account).pk
-    path = f"/v1/webhooks/{made['id']}"
-    api.patch(path, {"status": "disabled"})
-    second = factories.content(account).pk
-    assert not WebhookDelivery.objects.filter(due_at__isnull=False).exists()
-    refused = api.post(f"{path}/recover", {"since": before})
-    assert (refused.status, refused.error["code"]) == (409, "resource_in_use")
-    api.patch(path, {"status": "enabled"})
-    assert api.post(f"{path}/recover", {"since": before}).body == {
-        "object": "webhook_recovery",
-        "webhookId": made["id"],
-        "since": before,
-        "events": WebhookDelivery.objects.filter(due_at__isnull=False).count(),
-    }
-    waiting = WebhookDelivery.objects.filter(due_at__isnull=False, event__type="content.created")
-    assert {one.event.object_id for one in waiting} == {first, second}
-
-
-def test_recover_leaves_what_was_delivered_and_what_is_too_old(api, account, made):
-    from tests.outbound.receivers import receiver
-
+def test_nothing_waits_for_a_disabled_endpoint(api, account, made):
     factories.content(account)
-    with receiver() as there:
-        WebhookEndpoint.objects.update(url=f"http://127.0.0.1:{there.port}/")
-        deliver()
-    # The creation of the key is from before the endpoint.
-    assert [api.post(f"/v1/webhooks/{made['id']}/recover", {"since": "2020-01-01"})["events"] for _ in "ab"] == [1, 0]
-    assert api.post(f"/v1/webhooks/{made['id']}/recover", {"since": "2999-01-01"})["events"] == 0
+    api.patch(f"/v1/webhooks/{made['id']}", {"status": "disabled"})
+    factories.content(account)
+    assert not WebhookDelivery.objects.filter(due_at__isnull=False).exists()
 
 
 def test_an_event_is_delivered_once_more_also_to_a_disabled_endpoint(api, account):

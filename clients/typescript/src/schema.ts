@@ -1,4 +1,4 @@
-// Shapes: 49d8b95899551a31
+// Shapes: 14f0d407f220634d
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2127,16 +2127,37 @@ export interface components {
             webhookId: string;
             /**
              * Format: date-time
-             * @description As it was asked for.
+             * @description As requested; null: failed deliveries only.
              */
-            since: string;
-            /** @description How many are queued. */
+            since: string | null;
+            /** @description As requested. */
+            dryRun: boolean;
+            /** @description The number of events that are sent again. */
             events: number;
+            /** @description The oldest of them; null if there are none. */
+            firstEvent: components["schemas"]["RecoveredEvent"] | null;
+            /** @description The newest of them; null if there are none. */
+            lastEvent: components["schemas"]["RecoveredEvent"] | null;
         };
-        /** @description From when on. */
+        RecoveredEvent: {
+            /** @description The resource's id. */
+            id: string;
+            type: components["schemas"]["EventType"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+        };
+        /** @description Which events to send again. */
         RecoveryRequest: {
-            /** @description Events from then on that the endpoint did not get are delivered. */
-            since: string | unknown | unknown;
+            /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent again. */
+            since?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /**
+             * @description Report what would be sent, and send nothing.
+             * @default false
+             */
+            dryRun: boolean;
         };
         /** @description Where to. */
         RedeliveryRequest: {

@@ -1,4 +1,4 @@
-# Shapes: 49d8b95899551a31
+# Shapes: 14f0d407f220634d
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -829,19 +829,19 @@ class ReasonCount(TypedDict):
     after: int
 
 
-class Recovered(TypedDict):
-    object: Literal["webhook_recovery"]
-    webhookId: str
-    since: str
-    events: int
+class RecoveredEvent(TypedDict):
+    id: str
+    type: EventType
+    created: str
 
 
 class RecoveryRequest(TypedDict):
     """
-    From when on.
+    Which events to send again.
     """
 
-    since: str
+    since: NotRequired[str | str | None]
+    dryRun: NotRequired[bool]
 
 
 class RedeliveryRequest(TypedDict):
@@ -1674,6 +1674,16 @@ class RateLimit(TypedDict):
 
     requests: int
     period: RateLimitPeriod
+
+
+class Recovered(TypedDict):
+    object: Literal["webhook_recovery"]
+    webhookId: str
+    since: str | None
+    dryRun: bool
+    events: int
+    firstEvent: RecoveredEvent | None
+    lastEvent: RecoveredEvent | None
 
 
 class RevenueReport(TypedDict):

@@ -1,0 +1,71 @@
+"""The page that asks before a webhook endpoint is sent again what it did not get."""
+
+from datetime import datetime
+from typing import TypedDict
+
+from django import forms
+from django.http import HttpRequest
+from unfold.widgets import UnfoldAdminSplitDateTimeWidget
+
+from accounts.webhooks.recovery import Recovery
+from kit.values.timestamps import parse_timestamp
+
+
+class ReplayForm(forms.Form):
+    since = forms.SplitDateTimeField(
+        label="Start time",
+        required=False,
+        widget=UnfoldAdminSplitDateTimeWidget,
+        help_text=(
+            "UTC. Leave it empty to send failed deliveries only. With a start time, every event from then on that the "
+            "endpoint did not get is sent; you see the number first."
+        ),
+    )
+
+
+class ReplayFields(TypedDict):
+    since: datetime | None
+
+
+def chosen_time(request: HttpRequest) -> datetime | None:
+    """The start time in the page's query; None if it has none that can be read."""
+    try:
+        return parse_timestamp(request.GET["since"])
+    except (KeyError, ValueError):
+        return None
+
+
+def counted(count: int) -> str:
+    return f"{count:,} event{'' if count == 1 else 's'}"
+
+
+def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
+    if previewed is None or previewed.first is None or previewed.last is None:
+        return []
+    named = (("First event", previewed.first), ("Last event", previewed.last))
+    return [
+        ("Number of events", f"{previewed.events:,}"),
+        *((label, f"{event.type}, {event.created:%Y-%m-%d %H:%M:%S} UTC ({event.pk})") for label, event in named),
+    ]
+
+
+def replay_effects(previewed: Recovery | None) -> list[str]:
+    if previewed is None:
+        return ["The endpoint is disabled, so nothing can be sent to it. Enable it first."]
+    what, otherwise = (
+        ("whose delivery failed", "No delivery to this endpoint has failed.")
+        if previewed.since is None
+        else (
+            f"from {previewed.since:%Y-%m-%d %H:%M} UTC on that the endpoint did not get",
+            f"The endpoint got every event from {previewed.since:%Y-%m-%d %H:%M} UTC on.",
+        )
+    )
+    if not previewed.events:
+        return [f"{otherwise} Nothing is sent."]
+    return [f"Each event {what} is sent again, by the whole retry schedule."]
+
+
+def replay_button(previewed: Recovery | None) -> str:
+    if previewed is None:
+        return ""
+    return f"Send {counted(previewed.events)}" if previewed.events else "Count again"

@@ -1,0 +1,66 @@
+"""manage.py recover_webhook: failed deliveries again, or every event from a chosen time that was not delivered."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.events.models import Event
+from accounts.models import AuditEntry
+from accounts.webhooks.models import WebhookDelivery
+from tests import factories
+
+
+@pytest.fixture
+def endpoint(account):
+    """An endpoint with one event from before it was created, and one whose delivery failed."""
+    factories.content(account)
+    endpoint, _ = factories.endpoint(account, events=["content.*"])
+    factories.content(account)
+    WebhookDelivery.objects.update(state="failed", due_at=None)
+    return endpoint
+
+
+def run(*options):
+    out = io.StringIO()
+    call_command("recover_webhook", *options, stdout=out)
+    return out.getvalue()
+
+
+def waiting():
+    return WebhookDelivery.objects.filter(due_at__isnull=False).count()
+
+
+def test_failed_deliveries_are_queued_and_the_first_and_last_event_are_named(endpoint):
+    [event] = Event.objects.filter(deliveries__endpoint=endpoint)
+    told = run(endpoint.pk)
+    assert told.startswith("Queued 1 event: ")
+    assert told.count(event.pk) == 2
+    assert waiting() == 1
+    assert AuditEntry.objects.get(action="webhook_endpoint.recovered").actor_type == "command"
+
+
+def test_a_start_time_adds_what_was_never_queued_and_json_is_as_in_the_api(endpoint):
+    shown = json.loads(run(endpoint.pk, "--since", "2020-01-01", "--json"))
+    assert (shown["object"], shown["since"], shown["events"]) == ("webhook_recovery", "2020-01-01T00:00:00.000000Z", 2)
+    assert waiting() == 2
+
+
+def test_a_dry_run_queues_nothing(endpoint):
+    assert run(endpoint.pk, "--dry-run", "--since", "2020-01-01").startswith("Would send 2 events: ")
+    assert waiting() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["we_0"], "no webhook endpoint"),
+        (["--since", "yesterday"], "--since"),
+        (["--since", "2026-01-01T00:00"], "offset"),
+    ],
+)
+def test_what_it_cannot_use_is_refused(endpoint, options, words):
+    ids = [] if options[0].startswith("we_") else [endpoint.pk]
+    with pytest.raises(CommandError, match=f"(?i){words}"):
+        run(*ids, *options)

@@ -1,0 +1,154 @@
+"""What an endpoint is sent again: failed deliveries, or from a chosen time every event that it did not get."""
+
+import pytest
+
+from accounts.events.models import Event
+from accounts.models import AuditEntry
+from accounts.webhooks import services
+from accounts.webhooks.models import WebhookDelivery
+from tests import factories
+from tests.outbound.receivers import receiver
+from tests.webhooks.delivering import answering, bodies, deliver, endpoint_at
+
+LONG_AGO = "2020-01-01"
+
+
+@pytest.fixture
+def once(settings):
+    """A delivery that fails is not tried again."""
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
+
+
+@pytest.fixture
+def broken(once):
+    with receiver(answering(500)) as there:
+        yield there
+
+
+def recover(api, endpoint, **body):
+    reply = api.post(f"/v1/webhooks/{endpoint.pk}/recover", body)
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+def waiting_for(endpoint):
+    waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False)
+    return {one.event.object_id for one in waiting.select_related("event")}
+
+
+def heading(event):
+    return {name: event[name] for name in ("id", "type", "created")}
+
+
+def test_only_failed_deliveries_are_sent_again(api, account, broken):
+    for _ in range(3):
+        factories.content(account)
+    endpoint, _ = endpoint_at(broken, account, events=["content.*"])
+    failed = [factories.content(account).pk for _ in range(2)]
+    deliver()
+    events = [
+        event for event in api.get("/v1/events", type="content.created")["data"] if event["data"]["id"] in failed
+    ]
+    assert recover(api, endpoint) == {
+        "object": "webhook_recovery",
+        "webhookId": endpoint.pk,
+        "since": None,
+        "dryRun": False,
+        "events": 2,
+        "firstEvent": heading(events[1]),
+        "lastEvent": heading(events[0]),
+    }
+    assert waiting_for(endpoint) == set(failed)
+
+
+def test_a_body_of_null_since_sends_failed_deliveries_only(api, account, broken):
+    factories.content(account)
+    endpoint, _ = endpoint_at(broken, account)
+    assert recover(api, endpoint, since=None)["events"] == 0
+
+
+def test_what_was_given_up_when_the_endpoint_was_disabled_is_sent_again(api, account):
+    endpoint, _ = factories.endpoint(account)
+    given_up = factories.content(account).pk
+    path = f"/v1/webhooks/{endpoint.pk}"
+    api.patch(path, {"status": "disabled"})
+    factories.content(account)
+    refused = api.post(f"{path}/recover", {})
+    assert (refused.status, refused.error["code"]) == (409, "resource_in_use")
+    api.patch(path, {"status": "enabled"})
+    assert recover(api, endpoint)["events"] == 1
+    assert waiting_for(endpoint) == {given_up}
+
+
+def test_a_start_time_adds_what_was_never_queued(api, account):
+    before = factories.content(account).pk
+    endpoint, _ = factories.endpoint(account, events=["content.*"])
+    path = f"/v1/webhooks/{endpoint.pk}"
+    api.patch(path, {"status": "disabled"})
+    meanwhile = factories.content(account).pk
+    api.patch(path, {"status": "enabled"})
+    made = api.get(path)["created"]
+    assert recover(api, endpoint, since=made)["events"] == 1
+    assert waiting_for(endpoint) == {meanwhile}
+    assert recover(api, endpoint, since=LONG_AGO)["events"] == 1
+    assert waiting_for(endpoint) == {before, meanwhile}
+
+
+def test_what_was_delivered_and_what_waits_is_never_sent_again(api, account, there):
+    endpoint, _ = endpoint_at(there, account, events=["content.*"])
+    factories.content(account)
+    deliver()
+    factories.content(account)
+    nothing = {"events": 0, "firstEvent": None, "lastEvent": None}
+    for body in ({}, {"since": LONG_AGO}, {"since": "2999-01-01"}):
+        assert recover(api, endpoint, **body).items() >= nothing.items()
+
+
+def test_a_failed_ping_and_types_that_the_endpoint_left_are_not_sent_again(api, account, broken):
+    endpoint, _ = endpoint_at(broken, account, events=["content.*", "policy.*"])
+    services.ping(endpoint)
+    factories.policy(account)
+    item = factories.content(account).pk
+    deliver()
+    api.patch(f"/v1/webhooks/{endpoint.pk}", {"events": ["content.*"]})
+    assert recover(api, endpoint)["events"] == 1
+    assert waiting_for(endpoint) == {item}
+
+
+def test_a_dry_run_reports_what_would_be_sent_and_sends_nothing(api, account, broken):
+    factories.content(account)
+    endpoint, _ = endpoint_at(broken, account, events=["content.*"])
+    factories.content(account)
+    deliver()
+    for body in ({}, {"since": LONG_AGO}):
+        tried = recover(api, endpoint, dryRun=True, **body)
+        assert waiting_for(endpoint) == set()
+        assert tried == {**recover(api, endpoint, **body), "dryRun": True}
+        deliver()
+    assert AuditEntry.objects.filter(action="webhook_endpoint.recovered").count() == 2
+
+
+def test_what_is_sent_again_has_the_whole_retry_schedule(api, account, settings):
+    settings.WEBHOOK_RETRY_SCHEDULE = [0]
+    replies = iter([answering(500), answering(500), answering(200)])
+    with receiver(lambda connection, _: connection.sendall(next(replies))) as there:
+        endpoint, _ = endpoint_at(there, account)
+        factories.content(account)
+        deliver()
+        settings.WEBHOOK_RETRY_SCHEDULE = [0, 0]
+        recover(api, endpoint)
+        deliver()
+        deliver()
+        assert len({body["id"] for body in bodies(there.requests)}) == 1
+        assert len(there.requests) == 3
+
+
+def test_nothing_of_another_account_or_endpoint_is_sent(api, account, other_account, broken):
+    for owner in (account, other_account):
+        endpoint_at(broken, owner)
+        factories.content(owner)
+    deliver()
+    spare, _ = factories.endpoint(account, events=["content.*"])
+    assert recover(api, spare)["events"] == 0
+    assert recover(api, spare, since=LONG_AGO)["events"] == 1
+    assert Event.objects.get(deliveries__endpoint=spare).account_id == account.pk
