@@ -18,6 +18,7 @@ SPECTACULAR: dict[str, object] = {
         {"name": "sites", "description": "The hosts whose pages are decided at the edge."},
         {"name": "crawlers", "description": "The crawlers that are known at the edge."},
         {"name": "licenses", "description": "What requesters have been granted, and what it costs."},
+        {"name": "requesters", "description": "Whoever decisions are about: customers, readers and crawlers."},
         {"name": "license-clients", "description": "Credentials by which requesters get licence tokens."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},

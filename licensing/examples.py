@@ -6,12 +6,14 @@ from licensing.drafts import examples as drafts
 from licensing.edge import examples as edge
 from licensing.licenses import examples as licenses
 from licensing.policies import examples as policies
+from licensing.requesters import examples as requesters
 from licensing.sites import examples as sites
 
 OPERATIONS = {
     **policies.OPERATIONS,
     **content.OPERATIONS,
     **licenses.OPERATIONS,
+    **requesters.OPERATIONS,
     **sites.OPERATIONS,
     **access.OPERATIONS,
     **drafts.OPERATIONS,

@@ -9,6 +9,7 @@ from licensing.edge.offers import OfferViewSet
 from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
+from licensing.requesters.views import RequesterViewSet
 from licensing.sites.views import SiteViewSet
 from licensing.visits.views import VisitorViewSet
 
@@ -18,6 +19,7 @@ router.register("policies", PolicyDraftViewSet, "policy-draft")  # before /polic
 router.register("policies", PolicyViewSet)
 router.register("sites", SiteViewSet)
 router.register("crawlers", CrawlerViewSet, "crawler")
+router.register("requesters", RequesterViewSet)
 router.register("licenses", LicenseViewSet)
 router.register("license-clients", LicenseClientViewSet)
 router.register("access", AccessViewSet, "access")

@@ -18,6 +18,8 @@ from licensing.licenses.models import License
 from licensing.licenses.services import issue_license
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from licensing.requesters.services import create_requester
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 
@@ -57,6 +59,11 @@ def key_text(owner: Account, **fields: Any) -> str:
 def policy(owner: Account, *rules: dict[str, Any], **fields: Any) -> Policy:
     rules = rules or (ALLOW_LICENSED, DENY_ALL)
     return policy_services.create_policy(owner.pk, {"name": f"Policy {next(numbers)}", "rules": list(rules), **fields})
+
+
+def requester(owner: Account, **fields: Any) -> Requester:
+    """A customer whose id no other account has."""
+    return create_requester(owner.pk, {"requester_id": f"customer_{owner.pk}_{next(numbers)}", **fields})
 
 
 def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> License:  # noqa: A001

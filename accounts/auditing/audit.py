@@ -39,7 +39,7 @@ TITLE_CHARACTERS = 500
 
 
 class Audited(Protocol):
-    """A resource of the audit log: a model with an id."""
+    """A resource of the audit log: a model whose id in the API is its `pk`, or its `public_id` if it has one."""
 
     @property
     def pk(self) -> object: ...
@@ -93,7 +93,7 @@ def entry(action: str, resource: Audited, before: Fields, after: Fields | None =
         actor_name=actor.name,
         action=action,
         resource_type=kind,
-        resource_id=str(resource.pk),
+        resource_id=str(getattr(resource, "public_id", resource.pk)),
         resource_title=str(resource)[:TITLE_CHARACTERS],
         changes=changed,
         request_id=None if request == "-" else request,

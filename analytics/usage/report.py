@@ -9,13 +9,14 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
-from analytics.models import ContentYear, HourlyUsage, RecentUsage
+from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapted, prepared
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
+from kit.values.timestamps import render_timestamp
 
 IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
 # A merge join would sort a year's rows by day first, on disk.
@@ -39,6 +40,24 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
         cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
     return {"totalRequests": requests, "allowedRequests": allowed, "deniedRequests": requests - allowed}
+
+
+def requester_stats(account_id: str, requester: int) -> dict[str, object]:
+    """`stats` of a requester, by its number: every decision that was answered to it, and when the last one was."""
+    owner = prepared(RequesterYear, "account_id", account_id)
+    select = "SELECT m12 AS requests, allowed FROM analytics_requesteryear WHERE account_id = %s AND requester_id = %s"
+    parameters: list[Parameter] = [owner, requester]
+    if connection.vendor == "postgresql":
+        select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM (
+            SELECT * FROM analytics_recentusage WHERE account_id = %s AND requesters @> ARRAY[%s]::bigint[] OFFSET 0
+          ) pending, {USAGE_LISTS} WHERE requester_id = %s"""  # noqa: S608
+        parameters += [owner, requester, requester]
+    with prepared_cursor() as cursor:
+        cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
+        requests, allowed = (int(total or 0) for total in cursor.fetchone())
+    latest = AccessEvent.objects.filter(account_id=account_id, requester_id=requester).order_by("-created")
+    seen = latest.values_list("created", flat=True).first() if requests else None
+    return {"allowed": allowed, "denied": requests - allowed, "lastSeenAt": render_timestamp(seen)}
 
 
 def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:

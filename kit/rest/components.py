@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Model
 from django.utils.module_loading import import_string
+
+from kit.values import ids
 
 COMPONENT = "x-component"  # in a schema: the name of the component that it becomes
 SCHEMAS = "#/components/schemas/"
@@ -106,3 +109,15 @@ class Components:
         self.schemas.setdefault(name, {"type": type_, "enum": values})
         rest = {word: said for word, said in schema.items() if word not in ("type", "enum")}
         return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}
+
+
+def path_id(model: type[Model]) -> dict[str, object]:
+    """JSON Schema of the id in a resource's path: one of the service's, or one that callers choose."""
+    if not isinstance(model._meta.pk, ids.IdField):
+        return {"type": "string", "minLength": 1, "maxLength": 255, "example": "org_acme"}
+    prefix = ids.prefix_of(model)
+    return {
+        "type": "string",
+        "pattern": f"^{prefix}_{ids.TEXT}$",
+        "example": ids.encode(prefix, bytes(range(1, 17))),
+    }

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from typing import ClassVar, Generic, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import urlsplit
 
+from django.core.validators import EmailValidator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -79,6 +80,14 @@ class Url(Text):
         if not is_http_url(text):
             self.fail("invalid_url")
         return text
+
+
+class Email(Text):
+    """An e-mail address of up to 254 characters."""
+
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(max_length=254, **options)
+        self.validators.append(EmailValidator("Must be an e-mail address such as ada@example.com."))
 
 
 class Integer(serializers.IntegerField):

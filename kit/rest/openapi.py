@@ -21,14 +21,13 @@ from kit.rest import (
     openapi_fields,  # noqa: F401 - registers how fields are described
     sparse,
 )
-from kit.rest.components import Components, enumerations, reference, used, without_null
+from kit.rest.components import Components, enumerations, path_id, reference, used, without_null
 from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_codes, error_example, error_types
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.rest.fields import StrictSerializer
 from kit.rest.openapi_examples import Operation
 from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from kit.rest.views import ApiViewSet
-from kit.values import ids
 
 EVERY_RESPONSE = (
     *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"),
@@ -77,7 +76,7 @@ class ApiSchema(AutoSchema):
             success["content"].update(FILES)
         for parameter in parameters:
             if parameter["in"] == "path":
-                parameter |= {"schema": self.path_id(), "description": "The resource's id."}
+                parameter |= {"schema": path_id(self.endpoint.queryset.model), "description": "The resource's id."}
             elif parameter["schema"].get("type") == "array":
                 parameter |= {"style": "form", "explode": False}
         if parameters:
@@ -153,14 +152,6 @@ class ApiSchema(AutoSchema):
         if method not in ("POST", "PATCH"):
             del codes["422"]
         return {status: of_status for status, of_status in codes.items() if of_status}
-
-    def path_id(self) -> dict[str, object]:
-        prefix = ids.prefix_of(self.endpoint.queryset.model)
-        return {
-            "type": "string",
-            "pattern": f"^{prefix}_{ids.TEXT}$",
-            "example": ids.encode(prefix, bytes(range(1, 17))),
-        }
 
     def get_operation_id(self) -> str:
         operation_id: str = self.documented.id if self.documented else super().get_operation_id()

@@ -16,7 +16,7 @@ import orjson
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import F, Model, QuerySet
+from django.db.models import AutoField, F, Model, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -97,7 +97,7 @@ class Order:
         keys = (self.kind.column(self.field), F("id"))
         return queryset.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
 
-    def after(self, queryset: QuerySet[M], value: object, key: str) -> QuerySet[M]:
+    def after(self, queryset: QuerySet[M], value: object, key: str | int) -> QuerySet[M]:
         """The rows behind the one with that value and id."""
         is_behind = TupleLessThan if self.descending else TupleGreaterThan
         return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), (value, key)))
@@ -129,6 +129,18 @@ def decode_cursor(scope: str, text: str) -> tuple[bytes, bytes]:
             param="cursor",
         )
     return payload[:-ID_BYTES], payload[-ID_BYTES:]
+
+
+def encode_key(row: Model) -> bytes:
+    """The row's primary key in 16 bytes: an id's UUID, or a number."""
+    if isinstance(row.pk, int):
+        return row.pk.to_bytes(ID_BYTES)
+    return ids.decode(ids.prefix_of(type(row)), row.pk) or b""
+
+
+def decode_key(model: type[Model], raw: bytes) -> str | int:
+    """The primary key that encode_key has encoded."""
+    return int.from_bytes(raw) if isinstance(model._meta.pk, AutoField) else ids.encode(ids.prefix_of(model), raw)
 
 
 def count(queryset: Any) -> int:
@@ -181,10 +193,9 @@ class KeysetPagination(BasePagination):
         caller: Any = request.auth  # a grant of `accounts`
         scope = f"{caller.account_id} {request.path} {sort} {filters!r}"
         total = count(queryset)
-        prefix = ids.prefix_of(queryset.model)
         if "cursor" in query:
             value, raw_id = decode_cursor(scope, query["cursor"])
-            queryset = order.after(queryset, order.kind.decode(value), ids.encode(prefix, raw_id))
+            queryset = order.after(queryset, order.kind.decode(value), decode_key(queryset.model, raw_id))
         shown, last = self.fill(queryset, order, limit, show)
         page: dict[str, object] = {
             "object": "list",
@@ -194,7 +205,7 @@ class KeysetPagination(BasePagination):
         }
         if last is not None:
             value = order.kind.encode(getattr(last, order.field))
-            page["nextCursor"] = encode_cursor(scope, value, ids.decode(prefix, last.pk) or b"")
+            page["nextCursor"] = encode_cursor(scope, value, encode_key(last))
         return Response(page)
 
     def fill(

@@ -60,6 +60,7 @@ class ApiViewSet(Steps, ListMixin[M]):
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]
     lookup_field = "id"
+    lookup_value_converter = "str"  # "path" where callers choose the ids, which may then have slashes
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # there is one format
 
@@ -212,8 +213,12 @@ class ApiViewSet(Steps, ListMixin[M]):
 
     # --- Replies -----------------------------------------------------------------------------------------------------
 
+    def find(self, rows: QuerySet[M]) -> M:
+        """The resource that the path names, of these rows. Raises NotFound."""
+        return find(rows, self.kwargs["id"])
+
     def get_object(self) -> M:
-        return find(self.get_queryset(), self.kwargs["id"])
+        return self.find(self.get_queryset())
 
     def get_object_to_change(self) -> M:
         """The resource that the request changes. With If-Match it is locked, in the state that the client has seen.
@@ -224,7 +229,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         if wanted is None:
             return self.get_object()
         self.lock_first()
-        locked = find(self.get_queryset().select_for_update(of=("self",)), self.kwargs["id"])
+        locked = self.find(self.get_queryset().select_for_update(of=("self",)))
         check_if_match(wanted, self.tag_of(self.serializer_class(locked).data))
         return locked
 

@@ -9,11 +9,8 @@ from datetime import date
 from enum import Enum, auto
 
 from kit.rest.components import nullable
+from kit.rest.metadata import KEY_PATTERN, MAX_KEYS, VALUES
 from licensing.bounds import MAX_WORD_COUNT
-
-KEY_PATTERN = "[A-Za-z0-9_.-]{1,64}"
-MAX_FURTHER_KEYS = 50
-MAX_FURTHER_TEXT = 500
 
 
 class Kind(Enum):
@@ -66,14 +63,9 @@ SCHEMA: dict[str, object] = {
     "properties": {one.name: one.schema for one in ATTRIBUTES},
     "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
     "additionalProperties": {
-        "anyOf": [
-            {"type": "string", "maxLength": MAX_FURTHER_TEXT},
-            {"type": "number"},
-            {"type": "boolean"},
-            {"type": "null"},
-        ],
+        "anyOf": VALUES,
     },
-    "description": f"Up to {MAX_FURTHER_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
+    "description": f"Up to {MAX_KEYS} further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.",
     "example": {"author": "Ada Byron", "publishedAt": "2026-01-31", "category": "finance", "wordCount": 1200},
 }
 

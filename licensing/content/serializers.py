@@ -1,6 +1,5 @@
 """Content on the wire."""
 
-import re
 from typing import cast
 
 import orjson
@@ -10,13 +9,11 @@ from rest_framework import serializers
 from kit.http.rendering import render_json
 from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.rest.metadata import MAX_KEYS, validate_entry
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,
-    KEY_PATTERN,
-    MAX_FURTHER_KEYS,
-    MAX_FURTHER_TEXT,
     MAX_TEXTS,
     SCHEMA,
     Attribute,
@@ -25,8 +22,6 @@ from licensing.content.metadata import (
 from licensing.content.models import CONTENT_TYPES, Content, Status
 from licensing.policies.models import Policy
 from licensing.policies.serializers import PolicySerializer
-
-IS_METADATA_KEY = re.compile(KEY_PATTERN).fullmatch
 
 
 def field_of(attribute: Attribute) -> serializers.Field:
@@ -57,23 +52,14 @@ class MetadataField(serializers.Field):
                 if name in self.KNOWN:
                     read[name] = self.KNOWN[name].run_validation(value)
                 else:
-                    read[name] = self.further(name, value)
+                    read[name] = validate_entry(name, value)
             except serializers.ValidationError as error:
                 wrong[name] = error.detail
         if wrong:
             raise serializers.ValidationError(wrong)
-        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_FURTHER_KEYS:
-            raise serializers.ValidationError(f"An item has at most {MAX_FURTHER_KEYS} further metadata keys.")
+        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_KEYS:
+            raise serializers.ValidationError(f"An item has at most {MAX_KEYS} further metadata keys.")
         return read
-
-    def further(self, name: str, value: object) -> object:
-        if not IS_METADATA_KEY(name):
-            raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
-        if isinstance(value, str) and len(value) > MAX_FURTHER_TEXT:
-            raise serializers.ValidationError(f"Must have at most {MAX_FURTHER_TEXT} characters.")
-        if value is not None and not isinstance(value, str | int | float):
-            raise serializers.ValidationError("Must be a string, a number or a boolean.")
-        return value
 
     def to_representation(self, value: object) -> object:
         return value

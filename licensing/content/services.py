@@ -9,9 +9,10 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.rest.metadata import MAX_KEYS
 from kit.rest.resources import find
 from kit.values import ids
-from licensing.content.metadata import COLUMNS, MAX_FURTHER_KEYS
+from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.url_key import source_key
 from licensing.policies.models import Policy
@@ -43,8 +44,8 @@ def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
             extra.pop(name, None)
         else:
             extra[name] = value
-    if len(extra) > MAX_FURTHER_KEYS:
-        raise ValidationFailed(f"An item has at most {MAX_FURTHER_KEYS} further metadata keys.", param="metadata")
+    if len(extra) > MAX_KEYS:
+        raise ValidationFailed(f"An item has at most {MAX_KEYS} further metadata keys.", param="metadata")
     item.metadata_extra = extra
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
+from kit.rest.metadata import IS_KEY
 from kit.values.json_values import JsonObject, JsonValue
 from licensing.content.metadata import ATTRIBUTES, Kind
-from licensing.content.serializers import IS_METADATA_KEY, ContentSerializer
+from licensing.content.serializers import ContentSerializer
 
 FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not one.read_only)
 TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
@@ -19,7 +20,7 @@ IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
 def is_target(name: str) -> bool:
     """Whether it is a field of content, or one key of its metadata, as `metadata.author`."""
     first, dot, key = name.partition(".")
-    return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_METADATA_KEY(key)))
+    return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_KEY(key)))
 
 
 def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:

@@ -1,14 +1,63 @@
-"""What services share that write about requesters. Call them in the caller's transaction."""
+"""Operations on requesters, for endpoints, the admin, and the services of what requesters own."""
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from uuid import uuid4
 
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.auditing import audit
+from accounts.plans import epochs
+from kit.http.errors import AlreadyExists, NotFound
+from kit.rest.metadata import merged
 from licensing.requesters.models import Requester
+
+Fields = Mapping[str, object]
+
+
+def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
+    """The account's requester with the caller's own id. Raises NotFound."""
+    rows = Requester.objects.filter(account_id=account_id, requester_id=requester_id)
+    found = (rows.select_for_update() if lock else rows).first()
+    if found is None:
+        raise NotFound(f"There is no requester {requester_id[:100]!r}.")
+    return found
+
+
+@transaction.atomic
+def create_requester(account_id: str, fields: Fields) -> Requester:
+    """A new requester. Raises AlreadyExists for an id that the account knows, be it from a check or a licence."""
+    epochs.hold(account_id)
+    given = {**fields, "metadata": merged({}, fields.get("metadata"))}
+    requester, is_new = Requester.objects.get_or_create(
+        account_id=account_id, requester_id=given.pop("requester_id"), defaults=given
+    )
+    if not is_new:
+        raise AlreadyExists(f"There is a requester {requester.requester_id[:100]!r} already.", param="id")
+    audit.record("requester.created", requester, {})
+    epochs.bump(account_id, {requester.epoch_name})
+    return requester
+
+
+@transaction.atomic
+def update_requester(requester: Requester, fields: Fields) -> Requester:
+    """Change name, e-mail, notes or metadata. Writes nothing if nothing changes."""
+    epochs.hold(requester.account_id)
+    locked = get(requester.account_id, requester.requester_id, lock=True)
+    before = locked.audited()
+    for name, value in fields.items():
+        setattr(locked, name, merged(locked.metadata, value) if name == "metadata" else value)
+    if audit.changes(before, locked.audited()):
+        locked.updated = timezone.now()
+        locked.save(update_fields=[*fields, "updated"])
+        audit.record("requester.updated", locked, before)
+        epochs.bump(locked.account_id, {locked.epoch_name})
+    return locked
 
 
 def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requester:
-    """The requester with the caller's own id, who comes into being if need be; a name that is given renames him."""
+    """The requester with the caller's own id, created if unknown. A given name renames it."""
     requester, _ = Requester.objects.get_or_create(
         account_id=account_id, requester_id=requester_id, defaults={"name": name}
     )

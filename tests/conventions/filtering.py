@@ -48,6 +48,13 @@ LICENSES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "created": (MOMENTS, ORDER),
     "updated": (MOMENTS, ORDER),
 }
+REQUESTERS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "id": (["org_a", "org b&=", "org/c", "org_d"], EQUALITY),
+    "name": (["Ada", "Bob & Co", "Cleo", None], EQUALITY),
+    "email": (["a@a.example", "b@b.example", "c@c.example", None], EQUALITY),
+    "created": (MOMENTS, ORDER),
+    "updated": ([MOMENTS[0], MOMENTS[1], MOMENTS[2], None], ORDER),
+}
 SITES: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
     "host": (["a.example", "b.example", "c.example", "d.example"], EQUALITY),

@@ -9,6 +9,8 @@ from analytics.models import AccessEvent
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from licensing.requesters.services import create_requester
 from licensing.sites.models import Site
 from tests import factories, ledger
 from tests.client import ApiClient
@@ -19,6 +21,7 @@ from tests.conventions.filtering import (
     LICENSES,
     PAST,
     POLICIES,
+    REQUESTERS,
     SITES,
     check_filter,
     filled,
@@ -34,6 +37,17 @@ def rows_of_policies(account):
         known[f"row{index}"] = policy.pk
         updated = DAYS[index] if row["updated"] else None
         Policy.objects.filter(pk=policy.pk).update(version=row["version"], created=DAYS[index], updated=updated)
+    return known
+
+
+def rows_of_requesters(account):
+    known = {}
+    for index in range(4):
+        row = {name: values[index] for name, (values, _) in REQUESTERS.items()}
+        made = create_requester(account.pk, {"requester_id": row["id"], "name": row["name"], "email": row["email"]})
+        known[f"row{index}"] = made.requester_id
+        updated = DAYS[index] if row["updated"] else None
+        Requester.objects.filter(pk=made.pk).update(created=DAYS[index], updated=updated)
     return known
 
 
@@ -97,6 +111,7 @@ def rows_of_the_ledger(account):
 LISTS = {
     "/v1/policies": (POLICIES, rows_of_policies),
     "/v1/sites": (SITES, rows_of_sites),
+    "/v1/requesters": (REQUESTERS, rows_of_requesters),
     "/v1/licenses": (LICENSES, rows_of_licenses),
     "/v1/access/decisions": (DECISIONS, rows_of_decisions),
     "/v1/revenue": (LEDGER, rows_of_the_ledger),

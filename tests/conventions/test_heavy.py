@@ -29,6 +29,7 @@ EXPORTED = {
     "GET /v1/events",
     "GET /v1/licenses",
     "GET /v1/policies",
+    "GET /v1/requesters",
     "GET /v1/revenue",
     "GET /v1/sites",
 }

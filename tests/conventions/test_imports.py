@@ -13,7 +13,8 @@ ROOT = Path(settings.BASE_DIR)
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 # The capabilities of licensing, likewise; those of one floor know nothing of each other.
 CAPABILITIES = [
-    ["policies", "requesters"],
+    ["policies"],
+    ["requesters"],
     ["content", "clients"],
     ["licenses", "imports", "sites"],
     ["access"],

@@ -15,6 +15,7 @@ KINDS = {
     "event": "evt",
     "webhook": "we",
     "client": "cli",
+    "requester": "customer",
 }
 
 
@@ -45,6 +46,7 @@ def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_a
         f"/v1/licenses/{theirs['license']}",
         f"/v1/sites/{theirs['site']}",
         f"/v1/license-clients/{theirs['client']}",
+        f"/v1/requesters/{theirs['requester']}",
         f"/v1/api-keys/{theirs['key']}",
         f"/v1/access/decisions/{theirs['decision']}",
         f"/v1/revenue/{theirs['entry']}",

@@ -16,6 +16,7 @@ from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from tests import append_only, factories
 from tests.client import ApiClient
@@ -24,32 +25,34 @@ from tests.conventions.endpoints import each_list
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 
 
+# What POST takes to add one more row to the list.
+ROWS = {
+    "/v1/policies": lambda n: {"name": f"Policy {n}"},
+    "/v1/sites": lambda n: {"host": f"site{n}.example"},
+    "/v1/requesters": lambda n: {"id": f"customer_{n}"},
+    "/v1/licenses": lambda n: {"requesterId": f"org_{n}", "licenseType": "commercial"},
+    "/v1/license-clients": lambda n: {"requesterId": f"org_{n}"},
+    "/v1/webhooks": lambda n: {"url": f"https://hooks.example/{n}"},
+    "/v1/api-keys": lambda n: {"name": f"Key {n}", "type": "public"},
+}
+
+
 def grow(api, ids, path, count):
     """Adds to what the list at `path` shows."""
     for n in range(count):
         if path in ("/v1/content", "/v1/audit", "/v1/events"):
             api.post("/v1/content", {"title": f"Item {n}"})
-        elif path == "/v1/policies":
-            api.post(path, {"name": f"Policy {n}"})
         elif path.endswith("/versions"):
             api.patch(f"/v1/policies/{ids['policy']}", {"name": f"Version {n}"})
-        elif path == "/v1/sites":
-            api.post(path, {"host": f"site{n}.example"})
-        elif path == "/v1/licenses":
-            api.post(path, {"requesterId": f"org_{n}", "licenseType": "commercial"})
-        elif path == "/v1/license-clients":
-            api.post(path, {"requesterId": f"org_{n}"})
         elif path == "/v1/access/decisions":
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
         elif path.startswith(("/v1/revenue", "/v1/statements")):
             currency = CURRENCIES[n] if path == "/v1/statements" else "USD"
             api.post("/v1/revenue", {"amount": n + 1, "currency": currency, "description": f"Sale {n}"})
-        elif path == "/v1/webhooks":
-            api.post(path, {"url": f"https://hooks.example/{n}"})
         elif path.endswith("/deliveries"):
             add_attempt(ids["webhook"], ids["event"], n + 1)
         else:
-            api.post(path, {"name": f"Key {n}", "type": "public"})
+            api.post(path, ROWS[path](n))
 
 
 def add_attempt(endpoint_id, event_id, number):
@@ -71,6 +74,7 @@ def make_simultaneous(path):
         "/v1/policies": Policy,
         "/v1/policies/{policy}/versions": PolicyRevision,
         "/v1/sites": Site,
+        "/v1/requesters": Requester,
         "/v1/licenses": License,
         "/v1/license-clients": LicenseClient,
         "/v1/access/decisions": AccessEvent,

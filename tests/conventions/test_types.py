@@ -95,6 +95,13 @@ LICENSE: dict[str, tuple[Any, ...]] = {
     "expiresAt": NOT_A_TEXT,
     **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
 }
+REQUESTER: dict[str, tuple[Any, ...]] = {
+    "name": NOT_A_TEXT,
+    "email": (*NOT_A_TEXT, "nobody"),
+    "notes": NOT_A_TEXT,
+    "metadata": NOT_AN_OBJECT,
+    "metadata.seats": (ARRAY, OBJECT),
+}
 SITE: dict[str, tuple[Any, ...]] = {
     "host": (*NOT_A_TEXT, None),
     "mode": (*NOT_A_TEXT, None),
@@ -143,6 +150,8 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
     "POST /v1/policies/{policy}/simulate": SIMULATION,
     "POST /v1/policies/lint": DRAFT,
+    "POST /v1/requesters": {**REQUESTER, "id": (*NOT_A_TEXT, None)},
+    "PATCH /v1/requesters/{requester}": REQUESTER,
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/license-clients": {"requesterId": (*NOT_A_TEXT, None), "requesterName": NOT_A_TEXT, "name": NOT_A_TEXT},

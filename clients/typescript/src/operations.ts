@@ -256,6 +256,26 @@ export abstract class Operations {
     return this.send({ method: "POST", path: `/v1/policies/lint`, body, keyed: true, ...options });
   }
 
+  /** List requesters. */
+  listRequesters(query?: Query): AsyncGenerator<Schemas["RequesterProfile"]> {
+    return this.pages({ method: "GET", path: `/v1/requesters`, query });
+  }
+
+  /** Create a requester. */
+  createRequester(body: Schemas["RequesterProfileRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["RequesterProfile"]> {
+    return this.send({ method: "POST", path: `/v1/requesters`, body, keyed: true, ...options });
+  }
+
+  /** Get a requester. */
+  getRequester(id: string, query?: Query): Promise<Schemas["RequesterProfile"]> {
+    return this.send({ method: "GET", path: `/v1/requesters/${encodeURIComponent(id)}`, query });
+  }
+
+  /** Update a requester. */
+  updateRequester(id: string, body: Schemas["PatchedRequesterProfileChangeRequest"], options?: { ifMatch?: string }): Promise<Schemas["RequesterProfile"]> {
+    return this.send({ method: "PATCH", path: `/v1/requesters/${encodeURIComponent(id)}`, body, ...options });
+  }
+
   /** List ledger entries. */
   listLedgerEntries(query?: Query): AsyncGenerator<Schemas["LedgerEntry"]> {
     return this.pages({ method: "GET", path: `/v1/revenue`, query, answer: "LedgerEntry" });

@@ -1,4 +1,4 @@
-// Shapes: 14f0d407f220634d
+// Shapes: 8b32e080344549fd
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1754,6 +1754,21 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
+        PaginatedRequesterProfileList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["RequesterProfile"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
         PaginatedSiteList: {
             /**
              * @description The kind of the object.
@@ -1926,6 +1941,28 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description Examples that every version has to pass before it is written. */
             tests?: components["schemas"]["PolicyTestRequest"][];
+        };
+        /** @description What can be changed of a requester. The id may be sent back as it was read, and is ignored. */
+        PatchedRequesterProfileChangeRequest: {
+            /** @description A name for people. */
+            name?: string | null;
+            /**
+             * Format: email
+             * @description Where to reach them; nothing is sent to it.
+             */
+            email?: string | null;
+            /** @description For people; decisions do not read it. */
+            notes?: string | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
         /** @description A host whose pages are decided at the edge. */
         PatchedSiteRequest: {
@@ -2196,11 +2233,88 @@ export interface components {
             /** @description What the service holds for the requester and the item. */
             licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
         };
+        /** @description Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id. */
+        RequesterProfile: {
+            /** @description Your own id. It cannot be changed. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "requester";
+            /** @description A name for people. */
+            name: string | null;
+            /**
+             * Format: email
+             * @description Where to reach them; nothing is sent to it.
+             */
+            email: string | null;
+            /** @description For people; decisions do not read it. */
+            notes: string | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata: {
+                [key: string]: string | number | boolean | null;
+            };
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description Null until the first change.
+             */
+            readonly updated: string | null;
+            /** @description On a single requester. */
+            readonly stats?: components["schemas"]["RequesterStats"];
+        };
+        /** @description Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id. */
+        RequesterProfileRequest: {
+            /** @description Your own id. It cannot be changed. */
+            id: string;
+            /** @description A name for people. */
+            name?: string | null;
+            /**
+             * Format: email
+             * @description Where to reach them; nothing is sent to it.
+             */
+            email?: string | null;
+            /** @description For people; decisions do not read it. */
+            notes?: string | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+        };
         RequesterShown: {
             /** @description The resource's id. */
             id: string;
             /** @description A name for people. */
             name: string | null;
+        };
+        /** @description Every decision that was answered to the requester. */
+        RequesterStats: {
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date-time
+             * @description Of the latest decision; null before the first.
+             */
+            lastSeenAt: string | null;
         };
         RevenueBucket: {
             /**

@@ -405,6 +405,34 @@ class Operations:
             self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
+    def list_requesters(self, query: Query | None = None) -> Iterator[types.RequesterProfile]:
+        """List requesters."""
+        return self.pages(call("GET", "/v1/requesters", query=query))
+
+    def create_requester(
+        self, body: types.RequesterProfileRequest, *, idempotency_key: str | None = None
+    ) -> types.RequesterProfile:
+        """Create a requester."""
+        return cast(
+            "types.RequesterProfile",
+            self.send(call("POST", "/v1/requesters", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def get_requester(self, id: str, query: Query | None = None) -> types.RequesterProfile:
+        """Get a requester."""
+        return cast(
+            "types.RequesterProfile", self.send(call("GET", f"/v1/requesters/{quote(id, safe='')}", query=query))
+        )
+
+    def update_requester(
+        self, id: str, body: types.PatchedRequesterProfileChangeRequest, *, if_match: str | None = None
+    ) -> types.RequesterProfile:
+        """Update a requester."""
+        return cast(
+            "types.RequesterProfile",
+            self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
     def list_ledger_entries(self, query: Query | None = None) -> Iterator[types.LedgerEntry]:
         """List ledger entries."""
         return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
@@ -951,6 +979,34 @@ class AsyncOperations:
         return cast(
             "types.Lint",
             await self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    def list_requesters(self, query: Query | None = None) -> AsyncIterator[types.RequesterProfile]:
+        """List requesters."""
+        return self.pages(call("GET", "/v1/requesters", query=query))
+
+    async def create_requester(
+        self, body: types.RequesterProfileRequest, *, idempotency_key: str | None = None
+    ) -> types.RequesterProfile:
+        """Create a requester."""
+        return cast(
+            "types.RequesterProfile",
+            await self.send(call("POST", "/v1/requesters", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def get_requester(self, id: str, query: Query | None = None) -> types.RequesterProfile:
+        """Get a requester."""
+        return cast(
+            "types.RequesterProfile", await self.send(call("GET", f"/v1/requesters/{quote(id, safe='')}", query=query))
+        )
+
+    async def update_requester(
+        self, id: str, body: types.PatchedRequesterProfileChangeRequest, *, if_match: str | None = None
+    ) -> types.RequesterProfile:
+        """Update a requester."""
+        return cast(
+            "types.RequesterProfile",
+            await self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
     def list_ledger_entries(self, query: Query | None = None) -> AsyncIterator[types.LedgerEntry]:

@@ -1,4 +1,4 @@
-# Shapes: 14f0d407f220634d
+# Shapes: 8b32e080344549fd
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -803,6 +803,17 @@ class PatchedLicenseRequest(TypedDict):
     pricePerAccess: NotRequired[MoneyRequest | None]
 
 
+class PatchedRequesterProfileChangeRequest(TypedDict):
+    """
+    What can be changed of a requester. The id may be sent back as it was read, and is ignored.
+    """
+
+    name: NotRequired[str | None]
+    email: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
+
+
 class PayingRequester(TypedDict):
     id: str
     name: str | None
@@ -881,9 +892,31 @@ class RequesterOfTestRequest(TypedDict):
     licenses: NotRequired[list[HeldLicenseOfTestRequest]]
 
 
+class RequesterProfileRequest(TypedDict):
+    """
+    Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id.
+    """
+
+    id: str
+    name: NotRequired[str | None]
+    email: NotRequired[str | None]
+    notes: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
+
+
 class RequesterShown(TypedDict):
     id: str
     name: str | None
+
+
+class RequesterStats(TypedDict):
+    """
+    Every decision that was answered to the requester.
+    """
+
+    allowed: int
+    denied: int
+    lastSeenAt: str | None
 
 
 class RevenueBucket(TypedDict):
@@ -1686,6 +1719,22 @@ class Recovered(TypedDict):
     lastEvent: RecoveredEvent | None
 
 
+class RequesterProfile(TypedDict):
+    """
+    Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id.
+    """
+
+    id: str
+    object: Literal["requester"]
+    name: str | None
+    email: str | None
+    notes: str | None
+    metadata: dict[str, str | float | bool | None]
+    created: str
+    updated: str | None
+    stats: NotRequired[RequesterStats]
+
+
 class RevenueReport(TypedDict):
     """
     Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit.
@@ -1983,6 +2032,14 @@ class OfferList(TypedDict):
 class PaginatedDecisionList(TypedDict):
     object: Literal["list"]
     data: list[Decision]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedRequesterProfileList(TypedDict):
+    object: Literal["list"]
+    data: list[RequesterProfile]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: int

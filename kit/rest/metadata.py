@@ -1,0 +1,73 @@
+"""Metadata that callers attach to a resource: up to 50 keys of their own with strings, numbers and booleans."""
+
+import re
+from collections.abc import Mapping
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kit.http.errors import ValidationFailed
+
+KEY_PATTERN = "[A-Za-z0-9_.-]{1,64}"
+MAX_KEYS = 50
+MAX_TEXT = 500
+IS_KEY = re.compile(KEY_PATTERN).fullmatch
+VALUES = [
+    {"type": "string", "maxLength": MAX_TEXT},
+    {"type": "number"},
+    {"type": "boolean"},
+    {"type": "null"},
+]
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
+    "additionalProperties": {"anyOf": VALUES},
+    "description": f"Up to {MAX_KEYS} keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.",
+    "example": {"country": "DE", "seats": 25},
+}
+
+
+def validate_entry(name: str, value: object) -> object:
+    """The value of a key; null where the key is to be removed. Raises DRF's ValidationError."""
+    if not IS_KEY(name):
+        raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise serializers.ValidationError(f"Must have at most {MAX_TEXT} characters.")
+    if value is not None and not isinstance(value, str | int | float):
+        raise serializers.ValidationError("Must be a string, a number or a boolean.")
+    return value
+
+
+def merged(stored: Mapping[str, object], given: object) -> dict[str, object]:
+    """Stored metadata with the given keys merged in: null removes a key, and null for all of it removes all keys.
+
+    Raises ValidationFailed for more than 50 keys.
+    """
+    both = {**stored, **given} if isinstance(given, dict) else {}
+    result = {name: value for name, value in both.items() if value is not None}
+    if len(result) > MAX_KEYS:
+        raise ValidationFailed(f"At most {MAX_KEYS} keys.", param="metadata")
+    return result
+
+
+@extend_schema_field(SCHEMA)
+class FreeMetadata(serializers.Field):
+    """An object of the caller's own keys."""
+
+    null_is_empty = True
+
+    def to_internal_value(self, data: object) -> dict[str, object]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        wrong = {}
+        for name, value in data.items():
+            try:
+                validate_entry(name, value)
+            except serializers.ValidationError as error:
+                wrong[name] = error.detail
+        if wrong:
+            raise serializers.ValidationError(wrong)
+        return data
+
+    def to_representation(self, value: object) -> object:
+        return value

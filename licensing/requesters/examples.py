@@ -1,0 +1,31 @@
+"""What the OpenAPI document shows of requesters."""
+
+from kit.rest.openapi_examples import Operation, page_of
+from licensing.policies.examples import CREATED, MORE, UPDATED
+
+NEW_REQUESTER: dict[str, object] = {
+    "id": "org_acme",
+    "name": "Acme",
+    "email": "licensing@acme.example",
+    "metadata": {"country": "DE", "seats": 25},
+}
+REQUESTER: dict[str, object] = {
+    "object": "requester",
+    **NEW_REQUESTER,
+    "notes": None,
+    "created": CREATED,
+    "updated": None,
+}
+STATS = {"allowed": 1204, "denied": 31, "lastSeenAt": "2026-02-14T16:45:00.000000Z"}
+ONE = {**REQUESTER, "stats": STATS}
+
+OPERATIONS = {
+    "GET /v1/requesters": Operation("listRequesters", page_of(REQUESTER, **MORE)),
+    "POST /v1/requesters": Operation(
+        "createRequester", {**REQUESTER, "stats": {"allowed": 0, "denied": 0, "lastSeenAt": None}}, NEW_REQUESTER
+    ),
+    "GET /v1/requesters/{id}": Operation("getRequester", ONE),
+    "PATCH /v1/requesters/{id}": Operation(
+        "updateRequester", {**ONE, "notes": "Renews in May.", "updated": UPDATED}, {"notes": "Renews in May."}
+    ),
+}

@@ -1,0 +1,56 @@
+"""Requesters on the wire."""
+
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Email, StrictSerializer, Text, Timestamp
+from kit.rest.metadata import FreeMetadata
+from kit.values.json_values import Rendered
+from kit.values.timestamps import render_timestamp
+from licensing.requesters.models import Requester
+
+MAX_NOTES = 5_000
+
+
+class RequesterStatsSerializer(serializers.Serializer):
+    """Every decision that was answered to the requester."""
+
+    allowed = serializers.IntegerField(min_value=0)
+    denied = serializers.IntegerField(min_value=0)
+    lastSeenAt = Timestamp(allow_null=True, help_text="Of the latest decision; null before the first.")
+
+
+class RequesterProfileSerializer(StrictSerializer):
+    """Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id."""
+
+    id = Text(max_length=255, source="requester_id", help_text="Your own id. It cannot be changed.")
+    object = Choice(choices=["requester"], read_only=True)
+    name = Text(max_length=255, required=False, allow_null=True)
+    email = Email(required=False, allow_null=True, help_text="Where to reach them; nothing is sent to it.")
+    notes = Text(
+        max_length=MAX_NOTES, required=False, allow_null=True, help_text="For people; decisions do not read it."
+    )
+    metadata = FreeMetadata(required=False, allow_null=True)
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True, allow_null=True, help_text="Null until the first change.")
+    stats = RequesterStatsSerializer(read_only=True, help_text="On a single requester.")
+
+    sometimes = beside_state = frozenset({"stats"})
+
+    def to_representation(self, requester: Requester) -> Rendered:
+        shown: Rendered = {
+            "id": requester.requester_id,
+            "object": "requester",
+            "name": requester.name,
+            "email": requester.email,
+            "notes": requester.notes,
+            "metadata": requester.metadata,
+            "created": render_timestamp(requester.created),
+            "updated": render_timestamp(requester.updated),
+        }
+        return shown | ({"stats": self.context["stats"]} if "stats" in self.context else {})
+
+
+class RequesterProfileChangeSerializer(RequesterProfileSerializer):
+    """What can be changed of a requester. The id may be sent back as it was read, and is ignored."""
+
+    id = Text(read_only=True, source="requester_id")

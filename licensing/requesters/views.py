@@ -1,0 +1,69 @@
+"""/v1/requesters."""
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from accounts.plans import epochs
+from accounts.viewsets import AccountViewSet
+from analytics.usage.report import requester_stats
+from kit.http.errors import NotFound
+from licensing.requesters import services
+from licensing.requesters.filters import RequesterFilters
+from licensing.requesters.models import OWNER, Requester
+from licensing.requesters.serializers import RequesterProfileChangeSerializer, RequesterProfileSerializer
+
+
+class RequesterViewSet(AccountViewSet[Requester]):
+    permissions_required = {
+        "list": "licenses:read",
+        "retrieve": "licenses:read",
+        "create": "licenses:write",
+        "partial_update": "licenses:write",
+    }
+    exportable = {"list": "requesters"}
+    serializer_class = RequesterProfileSerializer
+    filterset_class = RequesterFilters
+    queryset = Requester.objects.all()
+    lookup_value_converter = "path"  # the caller's own ids may have slashes
+
+    def lock_first(self) -> None:
+        epochs.hold(self.account_id)
+
+    def get_queryset(self) -> QuerySet[Requester]:
+        return super().get_queryset().alias(owner=OWNER).filter(owner=self.account_id)
+
+    def find(self, rows: QuerySet[Requester]) -> Requester:
+        id = self.kwargs["id"]
+        found = rows.filter(requester_id=id).first() if "\0" not in id else None
+        if found is None:
+            raise NotFound(f"There is no requester {id[:100]!r}.")
+        return found
+
+    def one(self, requester: Requester, status: int = 200) -> HttpResponse:
+        return self.answer(requester, status, stats=requester_stats(requester.account_id, requester.pk))
+
+    @extend_schema(summary="List requesters", responses=RequesterProfileSerializer(many=True))
+    def list(self, request: Request) -> HttpResponseBase:
+        """Newest first, without `stats`. Checks and licences create the requesters they name."""
+        return self.page()
+
+    @extend_schema(summary="Create a requester", responses={201: RequesterProfileSerializer})
+    def create(self, request: Request) -> HttpResponse:
+        """Register a customer before its first check or licence. An id that is known already is a 409."""
+        return self.one(services.create_requester(self.account_id, self.validated()), 201)
+
+    @extend_schema(summary="Get a requester")
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        """With `stats`: how often it was allowed and denied, and when it last asked. Encode the id for a URL."""
+        return self.one(self.get_object())
+
+    @extend_schema(summary="Update a requester", request=RequesterProfileChangeSerializer)
+    def partial_update(self, request: Request, id: str) -> HttpResponse:
+        """Merge the given fields; null clears one; `metadata` is merged key by key."""
+        requester = self.get_object_to_change()
+        return self.one(
+            services.update_requester(requester, self.validated(RequesterProfileChangeSerializer, partial=True))
+        )
