@@ -263,9 +263,9 @@ def test_items_of_before_are_found_by_every_spelling_after_the_migration(account
         factories.content(account, source=source) for source in ("https://pub.example/news/%63", PAGE, None)
     )
     Content.objects.filter(pk=older.pk).update(source_key=b"a former key")
-    assert found("https://pub.example/news/./c") == newer.pk
 
     call_command("migrate", verbosity=0)
+    assert found("https://pub.example/news/./c") == newer.pk
     keys = dict(Content.objects.values_list("pk", "source_key"))
     assert bytes(keys[older.pk]) == bytes(keys[newer.pk])
     assert keys[without.pk] is None
