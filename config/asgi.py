@@ -32,6 +32,7 @@ from config.upkeep import JOBS, TELLING, keep, run  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
+from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.errors import ApiError  # noqa: E402
 from kit.http.middleware import request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
@@ -166,7 +167,7 @@ async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True)
         state = known_limit(head.header(b"authorization"), head.address)
         headers = {**headers_of(state), **error.headers, "Access-Control-Allow-Origin": "*"}
         await send_error(error, send, headers, sent_id, accept, close=close)
-    elif "text/html" in accept:
+    elif is_for_browser(head.path, accept):
         await send_page(error, send, close=close)
     else:
         await send_error(error, send, error.headers, sent_id, accept, close=close)

@@ -28,12 +28,10 @@ urlpatterns = [
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
 
-handler404 = "kit.http.errors.handle_404"
-handler500 = "kit.http.errors.handle_500"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.failed"
 
 if settings.ADMIN:
     urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
     handler400 = "operators.error_pages.bad_request"
     handler403 = "operators.error_pages.forbidden"
-    handler404 = "operators.error_pages.not_found"
-    handler500 = "operators.error_pages.failed"

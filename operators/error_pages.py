@@ -1,4 +1,4 @@
-"""The admin's error pages; everything else answers errors as the API does."""
+"""The admin's error pages."""
 
 from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from kit.http.errors import handle_404, handle_500
 from kit.http.middleware import request_id
 from operators.middleware import ADMIN_PATH, AdminMiddleware
 
@@ -35,16 +34,12 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not is_of_admin(request):
-        return handle_404(request, exception)
     text = "It may have been deleted, or belong to an account that you do not see."
     return error_page(request, 404, "There is nothing here", text)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Without looking up the operator: the database itself may have failed."""
-    if not is_of_admin(request):
-        return handle_500(request)
     request.user = AnonymousUser()
     text = "Something went wrong on our side. Nothing was saved; try again, or give this id to the administrator:"
     return error_page(request, 500, "This did not work", text)

@@ -1,10 +1,32 @@
-"""A page for an error, where whoever asks has a browser."""
+"""Errors as pages, for browsers outside /v1."""
 
 from html import escape
 
-from kit.http.errors import ApiError
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 
-TITLES = {400: "The request cannot be read", 413: "Too large", 429: "Too many requests"}
+from kit.http.errors import ApiError, error_response
+
+TITLES = {
+    400: "The request cannot be read",
+    413: "Too large",
+    429: "Too many requests",
+    500: "This did not work",
+}
+
+
+def is_for_browser(path: str, accept: str) -> bool:
+    """Whether an error is answered as a page. Everything under /v1 is JSON."""
+    return "text/html" in accept and path != "/v1" and not path.startswith("/v1/")
+
+
+def error_answer(error: ApiError, request: HttpRequest) -> HttpResponse:
+    """The error as a page for a browser, as JSON for everybody else."""
+    if not is_for_browser(request.path, request.headers.get("Accept", "")):
+        return error_response(error, request)
+    response = HttpResponse(page_of(error), status=error.status_code, headers=error.headers)
+    patch_vary_headers(response, ["Accept"])
+    return response
 
 
 def page_of(error: ApiError) -> bytes:

@@ -283,13 +283,3 @@ def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
     """The reply for errors that arise outside a view."""
     body, media_type = told(error, request.headers.get("Accept", ""))
     return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)
-
-
-def handle_404(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_response(NotFound(f"There is nothing at {request.path}."), request)
-
-
-def handle_500(request: HttpRequest) -> HttpResponse:
-    return error_response(
-        InternalError("Something went wrong on our side. The request id names it in our log."), request
-    )

@@ -13,7 +13,8 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from uuid_utils import uuid7
 
-from kit.http.errors import InvalidRequest, error_response
+from kit.http.error_pages import error_answer
+from kit.http.errors import InvalidRequest
 from kit.values.networks import Address, Network, unmapped
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -136,7 +137,7 @@ class ClientAddressMiddleware:
 
 
 class ApiBoundaryMiddleware:
-    """Answers a host that is not served in the API's own words, where Django would send a page of HTML."""
+    """Answers an unknown host in the API's own words; Django would send a page of its own."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -146,5 +147,5 @@ class ApiBoundaryMiddleware:
             request.get_host()
         except DisallowedHost:
             error = InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
-            return error_response(error, request)
+            return error_answer(error, request)
         return self.get_response(request)

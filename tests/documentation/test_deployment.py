@@ -27,7 +27,8 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry
 from kit.values.ids import new_id
-from run import DEV, ROOT, RUNTIME, SETTINGS, VENV, digest
+from launcher.installing import DEV, RUNTIME, VENV, digest
+from run import ROOT, SETTINGS
 from tests import factories, templates
 from tests.documentation.blocks import block
 from tests.documentation.running import ran
@@ -59,6 +60,13 @@ def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
+def written_by(process: subprocess.Popen[bytes]) -> str:
+    """What the process has printed so far."""
+    assert process.stdout
+    os.set_blocking(process.stdout.fileno(), False)
+    return (process.stdout.read() or b"").decode()
+
+
 def is_set_up() -> bool:
     """Whether run.py would install nothing."""
     stamp = VENV / "setup.lock"
@@ -67,7 +75,7 @@ def is_set_up() -> bool:
 
 @on_sqlite
 @pytest.mark.skipif(not is_set_up(), reason="run.py would install packages: run `python3 run.py setup --dev`.")
-def test_the_first_command_of_the_readme_serves(tmp_path: Path):
+def test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin(tmp_path: Path):
     """Without the demo, whose year takes long to make: it has tests of its own."""
     [printed] = [line for line in block("README.md", "python3 run.py").splitlines() if "--empty" in line]
     templates.copy_of_sqlite(tmp_path / "db.sqlite3")
@@ -77,10 +85,18 @@ def test_the_first_command_of_the_readme_serves(tmp_path: Path):
         cwd=ROOT,
         env=environment(DATA_DIR=str(tmp_path), PORT=str(port)),
         start_new_session=True,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
     )
     try:
         assert answers(f"http://127.0.0.1:{port}/", process)
+        [(login, name, password)] = re.findall(
+            r"The admin is at (\S+): sign in as (\S+) with the password (\S+)", written_by(process)
+        )
+        with httpx.Client(trust_env=False, follow_redirects=True) as browser:
+            browser.get(login)
+            token = browser.cookies["csrftoken"]
+            form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
+            assert "Overview" in browser.post(f"{login}login/?next=/admin/", data=form).text
     finally:
         stopped(process)
 

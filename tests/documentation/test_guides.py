@@ -1,6 +1,8 @@
 """The guides under /docs/guides/ as pages, and the clients' recipes in them as they are printed."""
 
+import inspect
 import json
+import random
 import re
 import shutil
 import sys
@@ -10,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from content_access_licensing import Client
+from content_access_licensing import Client, protocol
 from django.test import Client as Browser
 
 from config import markdown
@@ -44,6 +46,24 @@ def test_the_catalogue_knows_what_to_do_about_every_code():
 def client(service: Service) -> Iterator[Client]:
     with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
         yield made
+
+
+def test_the_guide_to_retries_has_the_bounds_of_the_clients(monkeypatch: pytest.MonkeyPatch):
+    guide = (ROOT / GUIDES / "retries.md").read_text()
+    options = inspect.signature(Client).parameters
+    retries, timeout = options["retries"].default, options["timeout"].default
+    assert f"| {retries} | `retries` |" in guide
+    assert f"| {timeout} seconds | `timeout` |" in guide
+    assert f"| {protocol.LONGEST_WAIT:.0f} seconds | |" in guide
+    waited = []
+    for chance in (1, 2):  # the least and the most
+        monkeypatch.setattr(random, "uniform", lambda least, most, chance=chance: chance)
+        call, failure = protocol.call("GET", "/v1/content"), httpx.ConnectError("refused")
+        waited.append(sum(protocol.wait_after(call, attempt, failure) or 0 for attempt in range(retries)))
+    assert f"| {waited[0]} to {waited[1]} seconds | |" in guide
+    typescript = "".join((ROOT / f"clients/typescript/src/{name}.ts").read_text() for name in ("client", "protocol"))
+    assert f"retries = {retries}, timeout = {timeout}_000" in typescript
+    assert f"LONGEST_WAIT = {protocol.LONGEST_WAIT:.0f}" in typescript
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ HERE = "tests/documentation"
 COMMANDS = f"{HERE}/test_commands.py::test_a_printed_command_succeeds"
 # By document and the beginning of the block's first line: a test that runs it, or a reason in words.
 PROOFS = {
-    ("README.md", "python3 run.py"): f"{HERE}/test_deployment.py::test_the_first_command_of_the_readme_serves",
+    ("README.md", "python3 run.py"): (
+        f"{HERE}/test_deployment.py::test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin"
+    ),
     ("README.md", "KEY="): f"{HERE}/test_readme.py::test_the_story_goes_as_it_is_told",
     ("README.md", "export DATABASE_URL"): (
         f"{HERE}/test_deployment.py::test_the_commands_of_the_readme_for_production"

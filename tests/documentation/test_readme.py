@@ -13,6 +13,7 @@ import pytest
 
 from run import ROOT
 from tests.documentation.blocks import DOCUMENTS, block
+from tests.documentation.running import filled, ran
 from tests.served import Service
 
 README = (ROOT / "README.md").read_text()
@@ -84,6 +85,12 @@ def test_the_story_goes_as_it_is_told(shell: Any):
     assert item["stats"] == {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
     assert (charged["license"]["id"], charged["charge"]) == (issued["id"], {"amount": 0.05, "currency": "USD"})
     assert report["summary"]["total"] == 0.05
+
+
+def test_the_story_goes_as_it_is_told_after_the_quickstart(shell: Any, service: Service, tmp_path: Path):
+    ran(sys.executable, "-c", filled(block("docs/guides/quickstart.md", "from"), service), cwd=tmp_path)
+    _, denied, *_ = shell(story())
+    assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
 def test_the_story_can_be_told_again(shell: Any):

@@ -1,21 +1,18 @@
 import sys
 from typing import Any
 
-from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
 from accounts.plans.serializers import AccountSerializer
+from config.first_operator import address, first_operator, in_words
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, seed_demo
 
-if settings.ADMIN:
-    from operators.staff.services import create_operator
-
 MOST_DAYS = 1_100
+LINES_IN_LOG = 10  # about progress, where there is no terminal
 
 
 class Command(ServiceCommand):
@@ -42,12 +39,12 @@ class Command(ServiceCommand):
             raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
         demo = seed_demo(timezone.now(), options["seed"], options["days"], options["items"], self.show)
         curl = curl_line(demo.secret_key, address())
-        operator = demo_operator()
+        operator = first_operator()
         sentence = (
             f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
             f"  secret  {demo.secret_key}\n"
             f"  public  {demo.public_key}\n"
-            f"{sign_in(operator)}"
+            f"{in_words(operator)}"
             f"Try, while the service runs:\n  {curl}"
         )
         return sentence, {
@@ -64,23 +61,5 @@ class Command(ServiceCommand):
         if self.stderr.isatty():
             bar = "█" * (30 * done // days)
             print(f"\r{bar:<30} {done} of {days} days", end="\n" if done == days else "", file=sys.stderr, flush=True)
-
-
-def demo_operator() -> dict[str, str] | None:
-    """Somebody to sign in to the admin as, where nobody could yet."""
-    if not settings.ADMIN or User.objects.filter(is_staff=True).exists():
-        return None
-    operator, password = create_operator("operator", superuser=True)
-    return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
-
-
-def sign_in(operator: dict[str, str] | None) -> str:
-    if operator is None:
-        return ""
-    return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)
-
-
-def address(port: int = 0) -> str:
-    """Where a client on this machine reaches the service: a wildcard is no address to call."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
-    return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"
+        elif done * LINES_IN_LOG // days > (done - 1) * LINES_IN_LOG // days:
+            print(f"  {done} of {days} days", file=sys.stderr, flush=True)

@@ -1,0 +1,34 @@
+"""Django's error handlers: pages for browsers, the API's errors for everybody else and for all of /v1."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from config.pages import page
+from kit.http.error_pages import error_answer, is_for_browser
+from kit.http.errors import InternalError, NotFound, error_response
+
+if settings.ADMIN:
+    from operators import error_pages as admin_pages
+
+MOST_SHOWN = 200  # characters of a path
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if settings.ADMIN and admin_pages.is_of_admin(request):
+        return admin_pages.not_found(request, exception)
+    if not is_for_browser(request.path, request.headers.get("Accept", "")):
+        return error_response(NotFound(f"There is nothing at {request.path}."), request)
+    response = page(request, "not_found.html", "", path=request.path[:MOST_SHOWN])
+    response.status_code = 404
+    patch_vary_headers(response, ["Accept"])
+    return response
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """A page without a template: that may be what failed."""
+    if settings.ADMIN and admin_pages.is_of_admin(request):
+        return admin_pages.failed(request)
+    return error_answer(
+        InternalError("Something went wrong on our side. The request id names it in our log."), request
+    )

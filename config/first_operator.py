@@ -1,0 +1,27 @@
+"""The first operator of the admin, made where nobody could sign in yet."""
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+if settings.ADMIN:
+    from operators.staff.services import create_operator
+
+
+def first_operator() -> dict[str, str] | None:
+    """Create a superuser if there is no operator. None if there is one, or the admin is off."""
+    if not settings.ADMIN or User.objects.filter(is_staff=True).exists():
+        return None
+    operator, password = create_operator("operator", superuser=True)
+    return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
+
+
+def in_words(operator: dict[str, str] | None) -> str:
+    if operator is None:
+        return ""
+    return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)
+
+
+def address(port: int = 0) -> str:
+    """Where a client on this machine reaches the service: a wildcard is no address to call."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
+    return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"

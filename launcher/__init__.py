@@ -1,0 +1,1 @@
+"""What run.py is made of. Standard library only: it runs before anything is installed."""

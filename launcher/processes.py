@@ -1,0 +1,58 @@
+"""Other programs, run to their end."""
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired, run
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class RunError(Exception):
+    """What went wrong, in a sentence for the terminal."""
+
+
+def call(
+    *command: str | Path,
+    piped: bool = False,
+    env: dict[str, str] | None = None,
+    read: Callable[[str], None] | None = None,
+) -> tuple[int, str]:
+    """Its exit status and its output, if piped; `read` gets the output line by line instead.
+
+    However the call ends, the command has ended before it.
+    """
+    stdout = PIPE if piped or read else None
+    # In a group of its own it gets a signal once and whole, be it Ctrl-C or a CI runner's to run.py alone.
+    process = Popen(command, cwd=ROOT, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
+    try:
+        if read and process.stdout:
+            for line in process.stdout:
+                read(line)
+        output, _ = process.communicate()
+    except BaseException:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with suppress(TimeoutExpired):
+                process.wait(10)
+                break
+        raise
+    return process.returncode, output or ""
+
+
+def must(doing: str, *command: str | Path, piped: bool = False, read: Callable[[str], None] | None = None) -> str:
+    status, output = call(*command, piped=piped, read=read)
+    if status:
+        raise RunError(f"{doing} failed (exit status {status}).")
+    return output
+
+
+def works(*command: str | Path) -> bool:
+    with suppress(OSError):
+        return run(command, capture_output=True, check=False, cwd=ROOT).returncode == 0
+    return False

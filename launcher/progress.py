@@ -1,0 +1,70 @@
+"""How far a long step of run.py is, for a terminal or a log. Standard library only."""
+
+import sys
+from threading import Event, Thread
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+SECONDS_IN_TERMINAL, SECONDS_IN_LOG = 1, 10  # between two lines
+
+
+class Progress:
+    """Prints a title, then at intervals what was last `shown` and the seconds since the beginning.
+
+    A terminal has one line, which is rewritten and erased at the end.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.text = title
+        self.rewrites = sys.stdout.isatty()
+        self.ended = Event()
+        self.thread = Thread(target=self.keep_printing, daemon=True)
+
+    def __enter__(self) -> Self:
+        print(self.text, flush=True)
+        self.began = monotonic()
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.ended.set()
+        self.thread.join()
+        if self.rewrites:
+            print("\r\033[K", end="", flush=True)
+
+    def show(self, text: str) -> None:
+        self.text = text
+
+    def keep_printing(self) -> None:
+        while not self.ended.wait(SECONDS_IN_TERMINAL if self.rewrites else SECONDS_IN_LOG):
+            line = f"  {self.text} ({monotonic() - self.began:.0f} s)"
+            print(f"\r\033[K{line}" if self.rewrites else line, end="" if self.rewrites else "\n", flush=True)
+
+
+class PackageCount:
+    """Reads the output of `pip install -r` line by line and shows how many of the packages are there."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self.progress, self.total, self.found = progress, total, 0
+
+    def read(self, line: str) -> None:
+        if line.startswith(("Collecting ", "Processing ", "Requirement already satisfied")):
+            self.found += 1
+            self.progress.show(f"Downloading: {self.found} of {self.total} packages")
+        elif line.startswith("Installing collected packages"):
+            self.progress.show(f"Unpacking {self.found} packages")
+
+
+class MigrationNames:
+    """Reads the output of `manage.py migrate` line by line and shows the migration that was applied last."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def read(self, line: str) -> None:
+        name, applied, _ = line.strip().removeprefix("Applying ").partition("... OK")
+        if applied:
+            self.progress.show(f"Applied {name}")

@@ -1,0 +1,153 @@
+"""run.py: what it says while it sets up, whom it lets in, and how it runs named tests."""
+
+import io
+import json
+import sys
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+import run
+from launcher import progress
+from launcher.processes import call
+from launcher.progress import MigrationNames, PackageCount, Progress
+from operators.staff.services import create_operator
+from tests.faults.harness import eventually
+
+PIP = """\
+Collecting a2wsgi==1.10.10 (from -r requirements.txt (line 3))
+  Downloading a2wsgi-1.10.10-py3-none-any.whl
+Collecting anyio==4.9.0 (from -r requirements.txt (line 6))
+Installing collected packages: anyio, a2wsgi
+Successfully installed a2wsgi-1.10.10 anyio-4.9.0
+"""
+
+
+class Shown(Progress):
+    """Keeps all that it was given to show."""
+
+    def __init__(self):
+        super().__init__("")
+        self.texts = []
+
+    def show(self, text):
+        self.texts.append(text)
+
+
+def test_the_installation_counts_the_packages():
+    shown = Shown()
+    count = PackageCount(shown, 2)
+    for line in PIP.splitlines():
+        count.read(line)
+    assert shown.texts == [
+        "Downloading: 1 of 2 packages",
+        "Downloading: 2 of 2 packages",
+        "Unpacking 2 packages",
+    ]
+
+
+def test_the_migration_names_what_was_applied():
+    shown = Shown()
+    for line in ("Operations to perform:", "  Applying accounts.0001_initial... OK", "  No migrations to apply."):
+        MigrationNames(shown).read(line)
+    assert shown.texts == ["Applied accounts.0001_initial"]
+
+
+@pytest.mark.parametrize(("is_terminal", "ends_with"), [(True, "\r\033[K"), (False, " s)\n")])
+def test_a_step_says_again_and_again_how_far_it_is(monkeypatch, is_terminal, ends_with):
+    out = io.StringIO()
+    out.isatty = lambda: is_terminal
+    monkeypatch.setattr(sys, "stdout", out)
+    for name in ("SECONDS_IN_TERMINAL", "SECONDS_IN_LOG"):
+        monkeypatch.setattr(progress, name, 0.01)
+    with Progress("Installing …") as step:
+        step.show("3 of 9 packages")
+        assert eventually(lambda: out.getvalue().count("  3 of 9 packages (0 s)") > 1)
+    assert out.getvalue().startswith("Installing …\n")
+    assert out.getvalue().endswith(ends_with)
+
+
+def test_output_is_read_while_the_command_runs():
+    lines = []
+    assert call(sys.executable, "-c", "print('one'); print('two')", read=lines.append) == (0, "")
+    assert lines == ["one\n", "two\n"]
+
+
+# --- Who can sign in after `run.py --empty` --------------------------------------------------------------------------
+
+
+def first_operator():
+    out = io.StringIO()
+    call_command("first_operator", "--json", stdout=out)
+    return json.loads(out.getvalue())["operator"]
+
+
+@pytest.mark.django_db
+def test_the_first_operator_can_sign_in():
+    operator = first_operator()
+    assert operator["address"].endswith("/admin/")
+    assert Client().login(username=operator["username"], password=operator["password"])
+
+
+@pytest.mark.django_db
+def test_a_second_one_is_not_made():
+    create_operator("anna", superuser=True)
+    assert first_operator() is None
+
+
+@pytest.mark.django_db
+def test_without_the_admin_there_is_none(settings):
+    settings.ADMIN = False
+    assert first_operator() is None
+
+
+# --- run.py test -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def commands(monkeypatch, tmp_path):
+    """The commands that `run.py test` would run."""
+    called = []
+
+    def note(*command, **_):
+        called.append([str(one) for one in command])
+        return 0, ""
+
+    monkeypatch.setattr(run, "call", note)
+    monkeypatch.setattr(run, "install", lambda *_: None)
+    monkeypatch.setattr("launcher.installing.VENV", tmp_path)
+    monkeypatch.setattr("launcher.installing.PYTHON", tmp_path / "bin" / "python")
+    return called
+
+
+@pytest.mark.parametrize("named", ["tests/commands/test_run.py", "tests/commands/test_run.py::test_a", "-knewest"])
+def test_named_tests_run_in_one_process_on_sqlite(commands, named):
+    assert run.main(["test", named]) == 0
+    [command] = commands
+    assert command[-3:] == ["-m", "pytest", named]
+
+
+def test_a_named_file_runs_in_one_process_on_the_leg_that_is_asked_for(commands):
+    assert run.main(["test", "--leg", "postgresql", "tests/commands/test_run.py"]) == 0
+    [command] = commands
+    assert "tests.services" in command
+    assert "-n" not in command
+
+
+@pytest.mark.parametrize("arguments", [[], ["tests/commands"], ["--ignore=tests/commands/test_run.py"]])
+def test_everything_else_runs_in_several_processes_on_both_databases(commands, arguments):
+    assert run.main(["test", *arguments]) == 0
+    assert ["tests.services" in command for command in commands] == [False, True]
+    for command in commands:
+        assert "-n" in command
+
+
+def test_the_launcher_needs_nothing_but_the_standard_library():
+    names = [path.stem for path in (run.ROOT / "launcher").glob("*.py")]
+    code = f"import sys; sys.path.insert(0, {str(run.ROOT)!r})\n"
+    code += "\n".join(f"import launcher.{name}" for name in names if name != "__init__")
+    status, output = call(sys.executable, "-I", "-S", "-c", f"{code}\nprint(*sys.modules)", piped=True)
+    assert status == 0
+    own = {name.partition(".")[0] for name in output.split()} - sys.stdlib_module_names
+    assert own <= {"launcher", "__main__"}

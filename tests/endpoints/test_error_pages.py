@@ -1,0 +1,69 @@
+"""A browser that asks for what is not there gets a page; programs, and everybody under /v1, get JSON."""
+
+import re
+from unittest.mock import Mock
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+OUTSIDE = ["/nope", "/docs/guides/nope/", "/v2/content", "/v1content", "/static/nope.css"]
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def get(client, path, accept, **options):
+    return client.get(path, headers={"Accept": accept}, **options)
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_browser_gets_a_page_that_leads_on(client, path):
+    reply = get(client, path, FIREFOX)
+    html = reply.content.decode()
+    assert (reply.status_code, reply.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert f"<code>{path}</code>" in html
+    assert "Accept" in reply.headers["Vary"]
+    for link in re.findall(r'<li><a href="([^"]+)"', html):
+        assert client.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
+def test_a_program_gets_json(client, path, accept):
+    reply = get(client, path, accept)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (404, "resource_not_found")
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nope", "/v1/content"])
+def test_under_v1_a_browser_gets_json_too(client, path):
+    assert get(client, path, FIREFOX).json()["error"]["code"] in ("resource_not_found", "missing_api_key")
+
+
+def test_a_page_repeats_no_markup_and_no_endless_path(client):
+    assert b"<script>" not in get(client, "/<script>alert(1)</script>", FIREFOX).content
+    assert len(get(client, "/" + "x" * 5_000, FIREFOX).content) < 5_000
+
+
+def test_without_the_admin_its_address_is_any_other(client, settings):
+    settings.ADMIN_HOST = "admin.example"
+    assert "There is nothing here" in get(client, "/admin/nope/", FIREFOX).content.decode()
+    assert get(client, "/admin/nope/", "*/*").json()["error"]["code"] == "resource_not_found"
+
+
+@pytest.mark.parametrize(("accept", "kind"), [(FIREFOX, "text/html"), ("*/*", "application/json")])
+def test_an_unknown_host_is_told_in_the_same_way(client, accept, kind):
+    reply = get(client, "/", accept, HTTP_HOST="elsewhere.example")
+    assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (400, kind)
+
+
+@pytest.mark.parametrize(("accept", "kind"), [(FIREFOX, "text/html"), ("*/*", "application/json")])
+def test_a_failure_is_told_in_the_same_way(client, monkeypatch, accept, kind):
+    monkeypatch.setattr("config.pages.render", Mock(side_effect=RuntimeError))
+    reply = get(client, "/docs/", accept)
+    assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (500, kind)
+    assert "request id" in reply.content.decode()
