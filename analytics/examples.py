@@ -27,6 +27,8 @@ ADJUSTMENT: dict[str, object] = {
     "contentId": None,
     "requesterId": None,
     "description": NEW_ADJUSTMENT["description"],
+    "refunded": None,
+    "refundable": None,
     "created": "2026-02-14T16:30:00.000000Z",
 }
 CHARGE: dict[str, object] = {
@@ -39,6 +41,8 @@ CHARGE: dict[str, object] = {
     "contentId": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt",
     "requesterId": "org_acme",
     "description": None,
+    "refunded": 0.02,
+    "refundable": 0.03,
 }
 
 USAGE: dict[str, object] = {

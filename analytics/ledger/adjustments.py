@@ -9,7 +9,9 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.auditing import audit
+from accounts.plans import epochs
 from analytics.ledger.entries import add_entries
+from analytics.ledger.refunds import check_refund, usage_id
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import ValidationFailed
 from kit.rest.resources import referred
@@ -31,8 +33,10 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     """Add an adjustment to the ledger. Resources that it names must belong to the account; deleted content counts.
 
     Requester, item and tier default to those of the decision or licence that it names. `id`, if given, must be unused.
-    Raises ValidationFailed.
+    A refund cannot exceed what is left of its charge (analytics.ledger.refunds). Raises ValidationFailed.
     """
+    if fields["amount"] < 0:
+        epochs.hold(account_id)  # one refund at a time, before the rows of totals are locked
     now = timezone.now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
@@ -48,6 +52,7 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
         **named,
     )
     fill_in(entry)
+    check_refund(entry)
     add_entries([entry])
     audit.record("ledger_entry.created", entry, {})
     return entry
@@ -80,7 +85,7 @@ def fill_in(entry: LedgerEntry) -> None:
     """Fill missing fields from the decision's charge, the decision, and the licence, in this order."""
     tellers: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
-        charge = LedgerEntry.objects.filter(pk=ids.encode("led", ids.decode("dec", entry.decision_id) or b""))
+        charge = LedgerEntry.objects.filter(pk=usage_id(entry.decision_id))
         tellers.insert(0, charge.select_related("license", "requester").first())
     for teller in filter(None, tellers):
         for name in ("license", "license_type", "content_id", "requester"):

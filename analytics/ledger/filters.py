@@ -2,6 +2,7 @@
 
 import re
 
+from analytics.ledger.refunds import of_decisions
 from analytics.models import EntryType, LedgerEntry
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 
@@ -22,6 +23,7 @@ class LedgerFilters(OperatorFilterSet):
         "requesterId": Operand(text, "requester__requester_id", optional=True),
         "contentId": Operand(identifier("cnt"), "content_id", optional=True),
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
+        "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions),
         "licenseType": Operand(text, "license_type", optional=True),
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from rest_framework import serializers
 
+from analytics.ledger.refunds import balance_of
 from analytics.models import EntryType, LedgerEntry
 from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount, Currency
@@ -32,9 +33,16 @@ class LedgerEntrySerializer(StrictSerializer):
     contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
+    refunded = Amount(
+        read_only=True,
+        allow_null=True,
+        help_text="What was refunded of the decision's charge or of the licence's price; null for an adjustment.",
+    )
+    refundable = Amount(read_only=True, allow_null=True, help_text="What is left to refund of it.")
     created = Timestamp(read_only=True)
 
     def to_representation(self, entry: LedgerEntry) -> Rendered:
+        balance = balance_of(entry, self.context.get("balances"))
         return {
             "id": entry.pk,
             "object": "ledger_entry",
@@ -48,6 +56,8 @@ class LedgerEntrySerializer(StrictSerializer):
             "contentId": entry.content_id,
             "requesterId": entry.requester.requester_id if entry.requester else None,
             "description": entry.description,
+            "refunded": None if balance is None else render_amount(balance.refunded),
+            "refundable": None if balance is None else render_amount(balance.refundable),
             "created": render_timestamp(entry.created),
         }
 

@@ -1,5 +1,7 @@
 """/v1/revenue: the ledger. Entries are added and never changed."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -8,8 +10,10 @@ from rest_framework.request import Request
 from accounts.viewsets import AccountViewSet
 from analytics.ledger.adjustments import adjust
 from analytics.ledger.filters import LedgerFilters
+from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
+from kit.values.json_values import Rendered
 
 
 class LedgerViewSet(AccountViewSet[LedgerEntry]):
@@ -25,9 +29,15 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
         """What was earned and given back, the latest entry first: licences, charged checks, and adjustments."""
         return self.page()
 
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[LedgerEntry]], Sequence[Rendered]]:
+        return render_entries
+
     @extend_schema(summary="Add an adjustment", request=AdjustmentSerializer, responses={201: LedgerEntrySerializer})
     def create(self, request: Request) -> HttpResponse:
         """A refund, a correction, a sale made elsewhere. It cannot be changed: correct it by a further one.
+
+        A refund is a negative `amount` with a `decisionId`, or with the `licenseId` of a licence that has a price. It
+        cannot exceed what was charged minus what was refunded before.
 
         What it names must exist. Of a decision or a licence it takes the tier, the item and the requester over, where
         they are not given.
@@ -37,3 +47,10 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
     @extend_schema(summary="Get a ledger entry")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.answer(self.get_object())
+
+
+def render_entries(rows: Iterable[LedgerEntry]) -> list[Rendered]:
+    """Entries with what was refunded of each, read by one query for all of them."""
+    entries = list(rows)
+    serializer = LedgerEntrySerializer(context={"balances": balances_of(entries)})
+    return [serializer.to_representation(entry) for entry in entries]

@@ -6,6 +6,7 @@ Amounts are exact decimals in the currency's own unit (kit.values.amounts), neve
 from decimal import Decimal
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Account
@@ -58,6 +59,17 @@ class LedgerEntry(models.Model):
         indexes = [
             models.Index(fields=["account", "created", "id"], name="ledger_newest_first"),  # as those of AccessEvent
             models.Index(fields=["account", "occurred_at"], name="ledger_by_time"),
+            # With the charge of a decision, which has its id, these are the decision's entries.
+            models.Index(
+                fields=["decision"],
+                name="ledger_of_decision",
+                condition=Q(type="adjustment", decision__isnull=False),
+            ),
+            models.Index(
+                fields=["license"],
+                name="ledger_of_license_price",
+                condition=Q(decision__isnull=True, license__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -148,7 +148,8 @@ class Operand:
     """What a list can be filtered by: a model field, how its values are read, and the operators that make sense.
 
     An optional one takes `exists`; `absent` is what its column holds instead of a value. `startsWith` is for columns
-    with an index by code points or with varchar_pattern_ops.
+    with an index by code points or with varchar_pattern_ops. `any_of` makes the condition for a list of texts, where
+    it is more than a comparison of one column.
     """
 
     def __init__(
@@ -160,8 +161,10 @@ class Operand:
         *,
         optional: bool = False,
         absent: object = None,
+        any_of: Callable[[list[str]], Q] | None = None,
     ) -> None:
         self.kind, self.field_name, self.lookup, self.absent = kind, field_name, lookup, absent
+        self.any_of = any_of
         self.operators = (*operators, "exists") if optional else operators
 
     def filters(self, name: str) -> dict[str, django_filters.Filter]:
@@ -199,6 +202,8 @@ class OperatorFilter(django_filters.Filter):
         return qs.filter(self.condition(value))
 
     def condition(self, value: object) -> Q:
+        if self.operand.any_of is not None:
+            return self.operand.any_of([str(one) for one in (value if isinstance(value, list) else [value])])
         if self.operand.lookup:  # a lookup of its own, such as "has this tag"
             condition = Q()
             for member in value if isinstance(value, list) else [value]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from orjson import Fragment
 
+from analytics.ledger.refunds import Balance, Charge, balances
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
@@ -79,6 +80,17 @@ def present_charge(decision: Decision) -> dict[str, object] | None:
         return None
     amount, currency = decision.price
     return {"amount": render_amount(from_millionths(amount)), "currency": currency}
+
+
+def present_refunds(event: AccessEvent, answer: Answer) -> dict[str, object] | None:
+    """The charge of a recorded decision with what was refunded of it, and what is left to refund."""
+    shown = present_charge(answer.decision)
+    if shown is None:
+        return None
+    charge = Charge("decision", event.pk)
+    balance = balances([event.account_id], [charge]).get(charge, {}).get(str(shown["currency"]), Balance())
+    refunds = {"refunded": render_amount(balance.refunded), "refundable": render_amount(balance.refundable)}
+    return {**shown, **refunds}
 
 
 def present_rate(answer: Answer) -> dict[str, object] | None:

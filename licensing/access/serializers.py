@@ -61,6 +61,8 @@ class ContextShown(serializers.Serializer):
 class ChargeShown(serializers.Serializer):
     amount = Amount(help_text="An exact decimal.")
     currency = serializers.CharField(help_text="ISO 4217, such as `EUR`.")
+    refunded = Amount(required=False, help_text="Of a single recorded decision: what was refunded.")
+    refundable = Amount(required=False, help_text="Of a single recorded decision: what is left to refund.")
 
 
 class ObservedDenial(serializers.Serializer):

@@ -26,7 +26,7 @@ from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import Sign, present_batch, present_check, present_recorded
+from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.tokens.license_tokens import presented, verify_now
 from licensing.access.tokens.signing import current_signer
@@ -125,11 +125,12 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     @extend_schema(summary="Get a decision")
     def retrieve(self, request: Request, id: str) -> Response:
         """The decision as it was recorded, with the policy version it was made on, its trace, and the `context` that
-        was given."""
+        was given. `charge` says what was refunded of it, and what is left to refund."""
         event = self.get_object()
         [answer] = recorded_answers([event])
         fields = wanted_fields(request.query_params, self.serializer_class)
-        return Response(picked(present_recorded(event, answer, explain=True), fields))
+        shown = present_recorded(event, answer, explain=True)
+        return Response(picked({**shown, "charge": present_refunds(event, answer)}, fields))
 
 
 def render_events(rows: Iterable[AccessEvent]) -> list[Rendered]:

@@ -17,6 +17,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.ledger.adjustments import EARLIEST
 from analytics.ledger.entries import add_entries
+from analytics.ledger.refunds import check_prices
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import Revoked, ValidationFailed
 from kit.values import ids
@@ -238,7 +239,10 @@ def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None
 
 
 def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]]) -> None:
-    """Takes back what is booked and books what is to be, unless that is the same. Raises ValidationFailed."""
+    """Take back what is booked and book what is to be, unless that is the same.
+
+    Raises ValidationFailed, also for a price below what was refunded of it.
+    """
     entries = []
     for booked, to_be in changes:
         if terms(booked) == terms(to_be):
@@ -248,6 +252,7 @@ def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]])
             booked.description = "Taken back, as the licence was changed."
         entries += [entry for entry in (booked, to_be) if entry is not None]
     if entries:
+        check_prices(entries)
         try:
             add_entries(entries)
         except ValidationFailed as error:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -16,10 +15,10 @@ from unfold.decorators import action, display
 from unfold.views import ChangeList
 
 from analytics.events.partitions import first_id
+from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values import ids
-from kit.values.amounts import from_millionths
 from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
@@ -32,7 +31,7 @@ from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.catalogue.decision_page import DecisionPage
-from operators.customers.refunds import RefundButton
+from operators.customers.refunds import Charged, RefundButton
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
@@ -165,8 +164,9 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     )  # fmt: skip
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
-        "identifier", "account", "asked_for", "granted", "licence", "rate", "facts_in_words",
+        "identifier", "account", "asked_for", "granted", "licence", "rate", "refunds", "facts_in_words",
     )  # fmt: skip
+    rights: ClassVar = {"refunds": "analytics.view_ledgerentry"}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AccessEvent], search_term: str
@@ -207,8 +207,8 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
             vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
         return event
 
-    def booked(self, event: Any) -> tuple[Decimal, str] | None:
-        return (from_millionths(event.price[0]), event.price[1]) if event.price and event.allowed else None
+    def charged(self, event: Any) -> Charged | None:
+        return Charged(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
 
     @display(description="Permission asked for", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
@@ -252,6 +252,11 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         whose = "held by the service" if held["source"] == "service" else "vouched for by the caller"
         end = f", until {held['expiresAt']}" if held["expiresAt"] else ""
         return f"{held['licenseType'] or 'of no type'} {held['id'] or ''} ({whose}{end})"
+
+    @display(description="Refunds", empty_value="nothing was charged")
+    def refunds(self, event: AccessEvent) -> str | None:
+        charged = self.charged(event)
+        return None if charged is None else charged.refunds()
 
     @display(description="Rate limit of the rule")
     def rate(self, event: Presented) -> str:

@@ -1,22 +1,19 @@
 """The ledger: read, and extended by adjustments with a reason. The database refuses everything else."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from decimal import Decimal
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
-from django import forms
 from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from analytics.ledger.adjustments import adjust
+from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
+from analytics.ledger.views import render_entries
 from analytics.models import LedgerEntry
 from kit.rest.export import Row, columns_of
 from kit.values import ids
@@ -24,14 +21,16 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, as_json, validated
+from operators.base.fields import as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.stale_forms import form_of
 from operators.base.links import change_url
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.customers.refunds import RefundButton
+from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
+from operators.customers.refunds import Charged, RefundButton
 
 NAMES = {
     "amount": "amount",
@@ -44,49 +43,6 @@ NAMES = {
     "of_content": "contentId",
     "of_requester": "requesterId",
 }
-
-
-def reference(label: str, help_text: str) -> forms.CharField:
-    return forms.CharField(
-        label=label, required=False, max_length=255, help_text=help_text, widget=UnfoldAdminTextInputWidget
-    )
-
-
-class AdjustmentForm(forms.ModelForm):
-    amount = Amount(help_text="Negative for a refund.")
-    currency = Currency()
-    description = forms.CharField(
-        label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
-    )
-    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and requester.")
-    of_license = reference("Licence", "lic_…, if it is about one. Implies its requester.")
-    of_requester = reference("Requester", "The requester's own id.")
-    of_content = reference("Item", "cnt_…")
-
-    class Meta:
-        model = LedgerEntry
-        fields = ("account", "license_type", "occurred_at")
-        help_texts = {
-            "occurred_at": "UTC. Reports count it on this day. Now, unless given.",
-            "license_type": "Reports count it under this tier.",
-        }
-
-    def _post_clean(self) -> None:
-        """Nothing: what the model would say, the API's own rules say."""
-
-
-class AdjustmentFields(TypedDict, total=False):
-    id: str
-    account: Account
-    amount: Decimal
-    currency: str
-    description: str
-    occurred_at: datetime | None
-    license_type: str
-    of_license: str
-    of_decision: str
-    of_content: str
-    of_requester: str
 
 
 @admin.register(LedgerEntry)
@@ -139,7 +95,7 @@ class LedgerAdmin(
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
     )
     fields = (
-        "identifier", "account", "type", "sum", "when", "description", "of", "license_type", "booked_at",
+        "identifier", "account", "type", "sum", "refunds", "when", "description", "of", "license_type", "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {
@@ -171,8 +127,7 @@ class LedgerAdmin(
         return queryset.select_related(None).select_related("requester")
 
     def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
-        serializer = LedgerEntrySerializer()
-        return [serializer.to_representation(entry) for entry in rows]
+        return render_entries(rows)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """With the total of the list, by currency."""
@@ -192,8 +147,11 @@ class LedgerAdmin(
         body["amount"] = plain(fields["amount"])
         return adjust(fields["account"].pk, {**validated(AdjustmentSerializer(), body), "id": fields["id"]})
 
-    def booked(self, entry: LedgerEntry) -> tuple[Decimal, str] | None:
-        return (entry.amount, entry.currency) if entry.amount > 0 else None
+    def charged(self, entry: LedgerEntry) -> Charged | None:
+        charge = charge_of(entry)
+        if charge is None or not books_charge(entry):
+            return None
+        return Charged(entry.account_id, charge, entry.currency)
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
@@ -213,6 +171,7 @@ class LedgerAdmin(
                 ("Account", str(saved.account)),
                 ("Amount", self.sum(saved)),
                 ("Reason", saved.description or "–"),
+                *self.left_after(saved),
                 ("Counts at (UTC)", self.when(saved)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
@@ -224,6 +183,29 @@ class LedgerAdmin(
             ],
             button="Book it",
         )
+
+    def left_after(self, saved: LedgerEntry) -> list[tuple[str, str]]:
+        """What is left to refund of the charge that an adjustment is about, once it is booked."""
+        charge = charge_of(saved)
+        if charge is None or saved.amount > 0:
+            return []
+        return [("Afterwards", Charged(saved.account_id, charge, saved.currency).in_words())]
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: LedgerEntry | None = None,
+    ) -> HttpResponse:
+        form = form_of(context)
+        if add and isinstance(form, AdjustmentForm):
+            charged = form.charged()
+            if charged is not None and request_scope(request).includes(charged.account_id):
+                form.fields["amount"].help_text += f" {charged.in_words()}."
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -238,6 +220,11 @@ class LedgerAdmin(
     @display(description="Amount", ordering="amount")
     def sum(self, entry: LedgerEntry) -> str:
         return in_full(entry.amount, entry.currency)
+
+    @display(description="Refunds", empty_value="none: it books no charge")
+    def refunds(self, entry: LedgerEntry) -> str | None:
+        charged = self.charged(entry)
+        return None if charged is None else charged.refunds()
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:

@@ -1,6 +1,5 @@
 """Licences: issued, changed and revoked by the services of the API."""
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
@@ -14,6 +13,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
+from analytics.ledger.refunds import Charge
 from analytics.models import LedgerEntry
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
@@ -30,7 +30,7 @@ from operators.customers.follow_ups import FollowUps
 from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
 from operators.customers.license_form_help import LicenseFormHelp
 from operators.customers.license_question import license_question
-from operators.customers.refunds import RefundButton
+from operators.customers.refunds import Charged, RefundButton
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -183,8 +183,10 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         active = held is not None and held.status != LicenseStatus.REVOKED
         return [one for one in actions if active or not one.action_name.endswith("revoke")]
 
-    def booked(self, held: License) -> tuple[Decimal, str] | None:
-        return (held.price_amount, held.price_currency or "") if held.price_amount else None
+    def charged(self, held: License) -> Charged | None:
+        if not held.price_amount:
+            return None
+        return Charged(held.account_id, Charge("license", held.pk), held.price_currency or "")
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

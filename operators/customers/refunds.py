@@ -1,20 +1,60 @@
-"""The buttons *Refund* and *Adjust* of what was booked: an adjustment, prefilled, to be changed and confirmed.
+"""The buttons *Refund* and *Adjust*, and the refunds that were booked.
 
-A refund takes back what was earned; any other adjustment leaves the amount to be entered.
+Both buttons open the form of an adjustment. *Refund* fills in what is left to refund of the charge; *Adjust* leaves
+the amount empty.
 """
 
-from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib.admin.utils import unquote
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from unfold.decorators import action
 
+from analytics.ledger.refunds import Balance, Charge, balances, refunds_of
 from kit.values.amounts import plain
+from kit.values.currencies import in_full
+from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
+
+MOST_REFUNDS = 20  # on a page; the ledger lists all
+
+
+class Charged(NamedTuple):
+    """A charge in one currency, of an account."""
+
+    account_id: str
+    charge: Charge
+    currency: str
+
+    @property
+    def balance(self) -> Balance:
+        return balances([self.account_id], [self.charge]).get(self.charge, {}).get(self.currency, Balance())
+
+    def in_words(self) -> str:
+        """As in "0.03 USD of 0.05 USD is left to refund"."""
+        balance = self.balance
+        refundable, charged = (in_full(amount, self.currency) for amount in (balance.refundable, balance.charged))
+        return f"{refundable} of {charged} is left to refund"
+
+    def refunds(self) -> SafeString:
+        """The latest refunds with their links, and what is left."""
+        booked = refunds_of(self.account_id, self.charge).filter(currency=self.currency).order_by("-created", "-pk")
+        rows = (
+            (
+                change_url(one),
+                in_full(one.amount, one.currency),
+                f"{one.created:%Y-%m-%d %H:%M}",
+                one.description or "",
+            )
+            for one in booked[:MOST_REFUNDS]
+        )
+        listed = format_html_join("", '<div><a class="text-link" href="{}">{}</a> on {} {}</div>', rows)
+        return format_html("{}<div>{}.</div>", listed, self.in_words())
 
 
 class RefundButton(AdminMixin[ModelT]):
@@ -22,8 +62,8 @@ class RefundButton(AdminMixin[ModelT]):
 
     refund_names: ClassVar[str]  # the form's field that names what it is about, such as "of_license"
 
-    def booked(self, obj: ModelT) -> tuple[Decimal, str] | None:
-        """What it earned, and in which currency; None if nothing."""
+    def charged(self, obj: ModelT) -> Charged | None:
+        """What it charged; None if nothing."""
         raise NotImplementedError
 
     def refund_fields(self, obj: ModelT) -> dict[str, str]:
@@ -39,24 +79,25 @@ class RefundButton(AdminMixin[ModelT]):
         if object_id is None:
             return True
         obj = self.get_object(request, unquote(object_id))
-        return obj is not None and self.booked(obj) is not None
+        charged = None if obj is None else self.charged(obj)
+        return charged is not None and charged.balance.refundable > 0
 
     @action(description="Refund", icon="undo", permissions=["refunding"], url_path="refund")
     def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:
         obj = self.get_object(request, unquote(object_id))
-        earned = None if obj is None else self.booked(obj)
-        if obj is None or earned is None:
+        charged = None if obj is None else self.charged(obj)
+        if obj is None or charged is None:
             raise Http404
-        amount, currency = earned
-        return self.adjustment(obj, amount=plain(-amount), currency=currency, description=f"Refund of {obj.pk}")
+        amount = plain(-charged.balance.refundable)
+        return self.adjustment(obj, amount=amount, currency=charged.currency, description=f"Refund of {obj.pk}")
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
             raise Http404
-        earned = self.booked(obj)
-        currency = {"currency": earned[1]} if earned is not None else {}
+        charged = self.charged(obj)
+        currency = {"currency": charged.currency} if charged is not None else {}
         return self.adjustment(obj, **currency, description=f"Adjustment of {obj.pk}")
 
     def adjustment(self, obj: ModelT, **fields: str) -> HttpResponse:

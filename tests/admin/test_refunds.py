@@ -1,16 +1,20 @@
 """What was booked is given back by a button: the adjustment is prefilled, and booked after a page that asks."""
 
 from decimal import Decimal
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.urls import reverse
 
 from analytics.models import AccessEvent, LedgerEntry
+from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
+from operators.customers import ledger as ledger_admin
 from tests import factories, ledger
 from tests.admin.forms import form_values
+from tests.admin.racing import both, meeting
 
 
 @pytest.fixture
@@ -29,6 +33,19 @@ def refund(client, obj):
     reply = client.get(link)
     assert reply.status_code == 302
     return reply.headers["Location"]
+
+
+def book(client, obj, **fields):
+    """The entry of a refund, booked by the button."""
+    address = refund(client, obj)
+    values = {**form_values(client.get(address).content.decode()), **fields, "confirmed": "1", "_save": "Save"}
+    assert client.post(address, values).status_code == 302
+    return LedgerEntry.objects.latest("pk")
+
+
+def total_of(obj):
+    """What the object charged."""
+    return Decimal(100) if isinstance(obj, License) else Decimal("0.05")
 
 
 @pytest.mark.parametrize(("what", "amount"), [("license", "-100"), ("decision", "-0.05"), ("entry", "-0.05")])
@@ -74,9 +91,61 @@ def test_a_revoked_licence_can_still_be_refunded(admin, charged):
     assert (query["amount"], query["currency"]) == (["-100"], ["EUR"])
 
 
+@pytest.mark.parametrize("what", ["license", "decision", "entry"])
+def test_a_second_refund_is_prefilled_with_what_is_left(admin, charged, what):
+    first = book(admin, charged[what], amount="-0.02")
+    values = form_values(admin.get(refund(admin, charged[what])).content.decode())
+    assert values["amount"] == [str(Decimal("0.02") - total_of(charged[what]))]
+    page = admin.get(change_url(charged[what])).content.decode()
+    if what != "license":
+        assert change_url(first) in page
+        assert "0.03 USD of 0.05 USD is left to refund" in page
+
+
+def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged):
+    book(admin, charged["decision"], amount="-0.02")
+    address = refund(admin, charged["decision"])
+    page = admin.get(address).content.decode()
+    assert "0.03 USD of 0.05 USD is left to refund" in page
+    asked = admin.post(address, {**form_values(page), "_save": "Save"}).content.decode()
+    assert "0.00 USD of 0.05 USD is left to refund" in asked
+
+
+@pytest.mark.parametrize("what", ["license", "decision", "entry"])
+def test_what_was_refunded_offers_no_refund(admin, charged, what):
+    book(admin, charged[what])
+    assert "/refund" not in admin.get(change_url(charged[what])).content.decode()
+
+
+def test_a_form_that_refunds_more_than_is_left_is_refused_at_the_amount(admin, charged):
+    address = refund(admin, charged["decision"])
+    opened = form_values(admin.get(address).content.decode())
+    book(admin, charged["entry"], amount="-0.02")
+    reply = admin.post(address, {**opened, "_save": "Save"})
+    [message] = reply.context["adminform"].form.errors["amount"]
+    assert "At most 0.03 USD can be refunded" in message
+    assert LedgerEntry.objects.filter(type="adjustment").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_operators_who_refund_at_the_same_moment_book_one_refund(staff, sign_in, charged, monkeypatch):
+    monkeypatch.setattr(ledger_admin, "adjust", meeting(ledger_admin.adjust))
+    forms = []
+    for _ in range(2):
+        client = sign_in(staff(is_superuser=True))
+        address = refund(client, charged["decision"])
+        forms.append((client, address, form_values(client.get(address).content.decode())))
+
+    def press(client, address, opened):
+        return client.post(address, {**opened, "confirmed": "1", "_save": "Save"}).status_code
+
+    assert sorted(both(*(partial(press, *form) for form in forms))) == [200, 302]
+    assert LedgerEntry.objects.get(type="adjustment").amount == Decimal("-0.05")
+
+
 def test_what_earned_nothing_offers_no_refund(admin, account):
-    free, back = factories.license(account), ledger.add(account, "-1")
-    for obj in (free, back):
+    free, back, sale = factories.license(account), ledger.add(account, "-1"), ledger.add(account, "1")
+    for obj in (free, back, sale):
         link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[obj.pk])
         assert link not in admin.get(change_url(obj)).content.decode()
         assert admin.get(link).status_code in (302, 403, 404)

@@ -1,4 +1,4 @@
-// Shapes: 8b32e080344549fd
+// Shapes: b3ece99781ee53be
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -482,6 +482,16 @@ export interface components {
             amount: string;
             /** @description ISO 4217, such as `EUR`. */
             currency: string;
+            /**
+             * Format: decimal
+             * @description Of a single recorded decision: what was refunded.
+             */
+            refunded?: string;
+            /**
+             * Format: decimal
+             * @description Of a single recorded decision: what is left to refund.
+             */
+            refundable?: string;
         };
         /** @description May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it. */
         Check: {
@@ -1108,6 +1118,16 @@ export interface components {
             requesterId: string | null;
             /** @description What for. */
             description: string | null;
+            /**
+             * Format: decimal
+             * @description What was refunded of the decision's charge or of the licence's price; null for an adjustment.
+             */
+            readonly refunded: string;
+            /**
+             * Format: decimal
+             * @description What is left to refund of it.
+             */
+            readonly refundable: string;
             /**
              * Format: date-time
              * @description When it was created.

@@ -1,14 +1,14 @@
 """Where money is: by the type of an answer the names of amounts. Generated. See tests/clients."""
 
 AMOUNTS: dict[str, frozenset[str]] = {
-    "AccessOffer": frozenset(["amount"]),
-    "Decision": frozenset(["amount"]),
-    "DecisionBatch": frozenset(["amount"]),
-    "LedgerEntry": frozenset(["amount"]),
+    "AccessOffer": frozenset(["amount", "refundable", "refunded"]),
+    "Decision": frozenset(["amount", "refundable", "refunded"]),
+    "DecisionBatch": frozenset(["amount", "refundable", "refunded"]),
+    "LedgerEntry": frozenset(["amount", "refundable", "refunded"]),
     "License": frozenset(["amount"]),
     "LicenseBulkOutcomes": frozenset(["amount"]),
-    "ObservedReport": frozenset(["amount"]),
-    "OfferList": frozenset(["amount"]),
+    "ObservedReport": frozenset(["amount", "refundable", "refunded"]),
+    "OfferList": frozenset(["amount", "refundable", "refunded"]),
     "RevenueReport": frozenset(["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"]),
     "SentEvent": frozenset(
         [
@@ -20,6 +20,8 @@ AMOUNTS: dict[str, frozenset[str]] = {
             "licenses",
             "opening",
             "projectedMonthly",
+            "refundable",
+            "refunded",
             "revenue",
             "usage",
         ]

@@ -1,4 +1,4 @@
-# Shapes: 8b32e080344549fd
+# Shapes: b3ece99781ee53be
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ class Metadata(TypedDict):
 class ChargeShown(TypedDict):
     amount: Decimal
     currency: str
+    refunded: NotRequired[Decimal]
+    refundable: NotRequired[Decimal]
 
 
 LicenseTypeItem: TypeAlias = str
@@ -549,6 +551,8 @@ class LedgerEntry(TypedDict):
     contentId: str | None
     requesterId: str | None
     description: str | None
+    refunded: Decimal | None
+    refundable: Decimal | None
     created: str
 
 

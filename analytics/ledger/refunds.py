@@ -1,0 +1,167 @@
+"""Refunds: how much of a charge was refunded, and how much is left to refund.
+
+A charge is what the ledger has for a decision, or for the price of a licence. A refund is an adjustment below 0 of
+that charge. All other entries of the charge add to what can be refunded: the charge itself, and adjustments above 0.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet, Sum
+
+from analytics.models import EntryType, LedgerEntry
+from kit.http.errors import ValidationFailed
+from kit.values import ids
+from kit.values.amounts import from_millionths, to_millionths
+from kit.values.currencies import in_full
+
+IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
+ZERO = Decimal(0)
+PREFIXES = {"decision": "dec", "license": "lic"}  # of the ids of charges, by their kinds
+
+
+class Charge(NamedTuple):
+    """What is charged: a decision, or the price of a licence."""
+
+    kind: str  # of PREFIXES
+    id: str
+
+
+class Balance(NamedTuple):
+    """What the ledger has of a charge in one currency; `refunded` is above 0."""
+
+    charged: Decimal = ZERO
+    refunded: Decimal = ZERO
+
+    @property
+    def refundable(self) -> Decimal:
+        return max(self.charged - self.refunded, ZERO)
+
+
+Balances = dict[Charge, dict[str, Balance]]  # by currency
+
+
+def charge_of(entry: LedgerEntry) -> Charge | None:
+    """The charge that an entry belongs to; None for an entry that names neither decision nor licence."""
+    if entry.decision_id is not None:
+        return Charge("decision", entry.decision_id)
+    return Charge("license", entry.license_id) if entry.license_id is not None else None
+
+
+def balances(account_ids: Iterable[str], charges: Iterable[Charge]) -> Balances:
+    """The balances of these accounts' charges, by one query. A charge without entries is absent."""
+    wanted = set(charges)
+    decisions = [one.id for one in wanted if one.kind == "decision"]
+    licenses = [one.id for one in wanted if one.kind == "license"]
+    if not wanted:
+        return {}
+    of_prices = Q(decision__isnull=True, license__in=licenses)
+    entries = LedgerEntry.objects.filter(of_decisions(decisions) | of_prices, account__in=set(account_ids))
+    sums = entries.order_by().values("decision_id", "license_id", "currency")
+    found: Balances = {}
+    for row in sums.annotate(total=Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
+        decision, held, refunds = row["decision_id"], row["license_id"], row["refunds"] or ZERO
+        of_charge = found.setdefault(Charge("decision", decision) if decision else Charge("license", held), {})
+        had = of_charge.get(row["currency"], Balance())
+        of_charge[row["currency"]] = Balance(had.charged + row["total"] - refunds, had.refunded - refunds)
+    return found
+
+
+def of_decisions(decision_ids: list[str]) -> Q:
+    """The entries of decisions. Each alternative has an index."""
+    charged = Q(pk__in=[usage_id(one) for one in decision_ids])
+    return charged | Q(type=EntryType.ADJUSTMENT, decision__in=decision_ids)
+
+
+def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
+    """The refunds of a charge."""
+    about = Q(decision=charge.id) if charge.kind == "decision" else Q(decision__isnull=True, license=charge.id)
+    return LedgerEntry.objects.filter(IS_REFUND, about, account_id=account_id)
+
+
+def usage_id(decision_id: str) -> str:
+    """The id of the entry that charges a decision."""
+    return ids.encode("led", ids.decode("dec", decision_id) or b"")
+
+
+def balances_of(entries: Iterable[LedgerEntry]) -> Balances:
+    """The balances of the charges that these entries book."""
+    booked = [(entry.account_id, charge) for entry in entries if books_charge(entry) and (charge := charge_of(entry))]
+    return balances({account_id for account_id, _ in booked}, [charge for _, charge in booked])
+
+
+def books_charge(entry: LedgerEntry) -> bool:
+    return entry.type != EntryType.ADJUSTMENT and entry.amount > 0
+
+
+def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | None:
+    """The balance of the charge that an entry books, in the entry's currency; None for an entry that books none.
+
+    The entries that book one licence's price, which are several after a change of the price, have the same balance.
+    """
+    charge = charge_of(entry)
+    if charge is None or not books_charge(entry):
+        return None
+    return (balances_of([entry]) if known is None else known).get(charge, {}).get(entry.currency, Balance())
+
+
+def check_refund(refund: LedgerEntry) -> None:
+    """Raise ValidationFailed if a refund exceeds what is left of its charge.
+
+    Call it while the account is held (accounts.epochs.hold), so that two refunds cannot both take what is left.
+    A negative adjustment that names a licence without a price in the ledger refunds no charge, and is not limited.
+    """
+    charge = charge_of(refund)
+    if charge is None or refund.amount >= 0:
+        return
+    if charge.kind == "license" and not has_price(refund.account_id, charge.id):
+        return
+    known, what = balances([refund.account_id], [charge]).get(charge, {}), in_words(charge)
+    if not known:
+        raise ValidationFailed(f"{what} was not charged, so nothing can be refunded.", param="amount")
+    if refund.currency not in known:
+        raise ValidationFailed(
+            f"{what} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
+        )
+    balance = known[refund.currency]
+    if -refund.amount > balance.refundable:
+        left, charged, refunded = (
+            in_full(amount, refund.currency) for amount in (balance.refundable, balance.charged, balance.refunded)
+        )
+        raise ValidationFailed(
+            f"At most {left} can be refunded. {what} was charged {charged}, of which {refunded} was refunded.",
+            param="amount",
+        )
+
+
+def in_words(charge: Charge) -> str:
+    return f"{'Decision' if charge.kind == 'decision' else 'Licence'} {charge.id}"
+
+
+def has_price(account_id: str, license_id: str) -> bool:
+    """Whether the ledger has, or had, a price of the licence."""
+    entries = LedgerEntry.objects.filter(account_id=account_id, license=license_id, decision__isnull=True)
+    return entries.filter(type=EntryType.LICENSE).exists()
+
+
+def check_prices(entries: Iterable[LedgerEntry]) -> None:
+    """Raise ValidationFailed if changes of licences' prices take back what was refunded already.
+
+    `entries` are those that the changes book. Call it while the account is held.
+    """
+    lowered: Counter[tuple[Charge, str]] = Counter()
+    changed = list(entries)
+    for entry in changed:
+        if (charge := charge_of(entry)) is not None:
+            lowered[charge, entry.currency] -= to_millionths(entry.amount)
+    affected = {key: by for key, by in lowered.items() if by > 0}
+    known = balances({entry.account_id for entry in changed}, [charge for charge, _ in affected])
+    for (charge, currency), by in affected.items():
+        balance = known.get(charge, {}).get(currency, Balance())
+        if balance.refunded and from_millionths(by) > balance.refundable:
+            raise ValidationFailed(
+                f"{in_full(balance.refunded, currency)} of the price was refunded. It cannot fall below that amount.",
+                param="price",
+            )

@@ -1,0 +1,66 @@
+"""The form of an adjustment."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict
+
+from django import forms
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.models import Account
+from analytics.ledger.refunds import PREFIXES, Charge
+from analytics.models import LedgerEntry
+from kit.values import ids
+from operators.base.fields import Amount, Currency
+from operators.customers.refunds import Charged
+
+
+def reference(label: str, help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, max_length=255, help_text=help_text, widget=UnfoldAdminTextInputWidget
+    )
+
+
+class AdjustmentForm(forms.ModelForm):
+    amount = Amount(help_text="Negative for a refund.")
+    currency = Currency()
+    description = forms.CharField(
+        label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
+    )
+    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and requester.")
+    of_license = reference("Licence", "lic_…, if it is about one. Implies its requester.")
+    of_requester = reference("Requester", "The requester's own id.")
+    of_content = reference("Item", "cnt_…")
+
+    class Meta:
+        model = LedgerEntry
+        fields = ("account", "license_type", "occurred_at")
+        help_texts = {
+            "occurred_at": "UTC. Reports count it on this day. Now, unless given.",
+            "license_type": "Reports count it under this tier.",
+        }
+
+    def charged(self) -> Charged | None:
+        """The charge that the form names, as far as it is filled in."""
+        named = (self[name].value() or "" for name in ("account", "of_decision", "of_license", "currency"))
+        account_id, decision, held, currency = map(str, named)
+        charge = Charge("decision", decision) if decision else Charge("license", held)
+        is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
+        return Charged(account_id, charge, currency) if is_named else None
+
+    def _post_clean(self) -> None:
+        """Nothing: what the model would say, the API's own rules say."""
+
+
+class AdjustmentFields(TypedDict, total=False):
+    id: str
+    account: Account
+    amount: Decimal
+    currency: str
+    description: str
+    occurred_at: datetime | None
+    license_type: str
+    of_license: str
+    of_decision: str
+    of_content: str
+    of_requester: str

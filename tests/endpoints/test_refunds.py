@@ -1,0 +1,156 @@
+"""Refunds by POST /v1/revenue: at most what was charged minus what was refunded (docs/reports.md, Refunds)."""
+
+from decimal import Decimal
+
+import pytest
+
+from analytics.models import LedgerEntry, TierRevenue
+from tests import factories
+
+
+@pytest.fixture
+def held(account):
+    return factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
+
+
+@pytest.fixture
+def decision(api, account, held):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
+
+
+@pytest.fixture
+def refund(api):
+    def post(amount, currency, **about):
+        return api.post("/v1/revenue", {"amount": amount, "currency": currency, **about})
+
+    return post
+
+
+@pytest.fixture(params=["decision", "license"])
+def charge(request, decision, held):
+    """The field that names a charge, its id, its amount and its currency."""
+    if request.param == "decision":
+        return {"decisionId": decision}, Decimal("0.05"), "USD"
+    return {"licenseId": held.pk}, Decimal(100), "EUR"
+
+
+def refused(reply, param="amount"):
+    assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
+    return reply.error["message"]
+
+
+def test_a_charge_is_refunded_once(refund, charge):
+    about, amount, currency = charge
+    assert refund(str(-amount), currency, **about).status == 201
+    message = refused(refund(str(-amount), currency, **about))
+    assert "At most 0.00" in message
+    assert LedgerEntry.objects.filter(type="adjustment").count() == 1
+
+
+def test_a_refund_that_is_too_large_names_what_is_left(refund, charge):
+    about, amount, currency = charge
+    part = amount / 5
+    assert refund(str(-part), currency, **about).status == 201
+    left = f"{(amount - part):.2f} {currency}"
+    assert f"At most {left} can be refunded" in refused(refund(str(-amount), currency, **about))
+    assert refund(str(-(amount - part)), currency, **about).status == 201
+
+
+def test_partial_refunds_add_up_to_the_last_millionth(refund, charge):
+    about, amount, currency = charge
+    assert refund(str(Decimal("0.000001") - amount), currency, **about).status == 201
+    assert "0.000001" in refused(refund("-0.000002", currency, **about))
+    assert refund("-0.000001", currency, **about).status == 201
+    refused(refund("-0.000001", currency, **about))
+
+
+def test_a_refund_in_another_currency_than_the_charge_is_refused_at_the_currency(refund, charge):
+    about, _, currency = charge
+    message = refused(refund("-0.01", "GBP", **about), "currency")
+    assert f"was charged in {currency}, not in GBP" in message
+
+
+def test_a_decision_that_charged_nothing_cannot_be_refunded(api, account, refund):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
+    made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_b"})
+    assert "was not charged" in refused(refund("-0.01", "USD", decisionId=made["id"]))
+
+
+def test_the_price_of_a_licence_and_its_accesses_are_refunded_apart(refund, decision, held):
+    assert refund("-100", "EUR", licenseId=held.pk).status == 201
+    assert refund("-0.05", "USD", decisionId=decision).status == 201
+    refused(refund("-0.05", "USD", decisionId=decision, licenseId=held.pk))
+    refused(refund("-0.05", "USD", licenseId=held.pk), "currency")
+
+
+def test_an_amount_added_to_a_charge_can_be_refunded_too(refund, charge):
+    about, amount, currency = charge
+    assert refund("1", currency, **about).status == 201
+    assert refund(str(-amount - 1), currency, **about).status == 201
+    refused(refund("-0.01", currency, **about))
+
+
+def test_a_refund_that_was_a_mistake_is_taken_back_and_booked_again(refund, charge):
+    about, amount, currency = charge
+    for sign in (-1, 1, -1):
+        assert refund(str(sign * amount), currency, **about).status == 201
+    refused(refund("-0.01", currency, **about))
+
+
+def test_a_goodwill_credit_that_names_no_charge_has_no_limit(account, refund, held):
+    free = factories.license(account, "org_free")
+    for about in ({}, {"requesterId": "org_acme"}, {"licenseId": free.pk}):
+        assert refund("-1000", "EUR", **about).status == 201
+
+
+def test_an_idempotent_retry_of_a_refund_is_replayed_and_books_nothing(api, charge):
+    about, amount, currency = charge
+    body = {"amount": str(-amount), "currency": currency, **about}
+    first, again = (api.post("/v1/revenue", body, headers={"Idempotency-Key": "refund"}) for _ in range(2))
+    assert (first.status, again.status, again.body) == (201, 201, first.body)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    refused(api.post("/v1/revenue", body, headers={"Idempotency-Key": "another"}))
+
+
+def test_a_charge_shows_what_was_refunded_and_what_is_left(api, refund, charge):
+    about, amount, currency = charge
+    entry = api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"][0]
+    assert (entry["refunded"], Decimal(str(entry["refundable"]))) == (0, amount)
+    made = refund("-0.01", currency, **about)
+    assert (made["refunded"], made["refundable"]) == (None, None)
+    shown = api.get(f"/v1/revenue/{entry['id']}")
+    assert (shown["refunded"], Decimal(str(shown["refundable"]))) == (0.01, amount - Decimal("0.01"))
+    assert api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"] == [shown.body]
+
+
+def test_a_decision_shows_what_was_refunded_of_its_charge(api, refund, decision):
+    refund("-0.02", "USD", decisionId=decision)
+    shown = api.get(f"/v1/access/decisions/{decision}")["charge"]
+    assert shown == {"amount": 0.05, "currency": "USD", "refunded": 0.02, "refundable": 0.03}
+
+
+def test_the_ledger_lists_the_charge_and_the_refunds_of_a_decision(api, refund, decision):
+    made = [refund("-0.02", "USD", decisionId=decision)["id"] for _ in range(2)]
+    refund("-1", "EUR")
+    listed = api.get("/v1/revenue", decisionId=decision)
+    assert [one["id"] for one in listed["data"]] == [*reversed(made), f"led_{decision.removeprefix('dec_')}"]
+
+
+def test_a_price_cannot_fall_below_what_was_refunded_of_it(api, refund, held):
+    refund("-40", "EUR", licenseId=held.pk)
+    for price in ({"amount": "39.99", "currency": "EUR"}, {"amount": "100", "currency": "USD"}, None):
+        message = refused(api.patch(f"/v1/licenses/{held.pk}", {"price": price}), "price")
+        assert "40.00 EUR of the price was refunded" in message
+    bulk = {"items": [{"id": held.pk, "price": None}, {"id": held.pk, "licenseType": "press"}]}
+    assert [row["status"] for row in api.post("/v1/licenses/bulk", bulk)["data"]] == [422, 200]
+    assert api.patch(f"/v1/licenses/{held.pk}", {"price": {"amount": "40", "currency": "EUR"}}).status == 200
+    refused(refund("-0.01", "EUR", licenseId=held.pk))
+    assert sum(one.amount for one in TierRevenue.objects.filter(currency="EUR")) == 0
+
+
+def test_a_licence_whose_price_was_refunded_can_change_otherwise(api, refund, held):
+    refund("-100", "EUR", licenseId=held.pk)
+    assert api.patch(f"/v1/licenses/{held.pk}", {"licenseType": "enterprise"}).status == 200
+    assert api.patch(f"/v1/licenses/{held.pk}", {"price": {"amount": "150", "currency": "EUR"}}).status == 200
+    assert refund("-50", "EUR", licenseId=held.pk).status == 201

@@ -1,0 +1,40 @@
+"""Refunds of one charge that arrive at the same moment, at all processes: never more than was charged."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.faults.harness import Deployment
+from tests.faults.traffic import at_once, request, statuses
+
+pytestmark = pytest.mark.faults
+
+REFUNDS = 40
+
+
+@pytest.mark.parametrize("kind", ["decisionId", "licenseId"])
+def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(server: Deployment, key: str, kind: str) -> None:
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "Open", "defaultAction": "allow"}).json()["id"]
+        item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+        dollar = {"amount": "1", "currency": "USD"}
+        terms = {"requesterId": "org", "licenseType": "a", "price": dollar, "pricePerAccess": dollar}
+        held = client.post("/v1/licenses", json=terms).json()["id"]
+        made = client.post("/v1/access/check", json={"contentId": item, "requester": "org"}).json()["id"]
+        body: dict[str, Any] = {"amount": "-0.2", "currency": "USD"}
+        body[kind] = made if kind == "decisionId" else held
+
+        # Every second one is a retry of the one before it.
+        keys = [{"Idempotency_Key": f"refund-{kind}-{number // 2}"} for number in range(REFUNDS)]
+        replies = at_once(server, [request("POST", "/v1/revenue", key, body, **headers) for headers in keys])
+
+        # A retry that waited for a booked refund gets its reply.
+        booked = {reply.body["id"] for reply in replies if reply.status == 201}
+        assert len(booked) == 5
+        assert set(statuses(replies)) == {201, 422}
+        refusals = [reply.body["error"] for reply in replies if reply.status == 422]
+        assert {(error["code"], error["param"]) for error in refusals} == {("invalid_request", "amount")}
+        entries = client.get("/v1/revenue", params={kind: body[kind], "type": "adjustment"}).json()["data"]
+        assert {entry["id"] for entry in entries} == booked
+        assert sum(Decimal(str(entry["amount"])) for entry in entries) == -1
