@@ -210,6 +210,9 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     def charged(self, event: Any) -> Charged | None:
         return Charged(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
 
+    def about(self, event: AccessEvent) -> str:
+        return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M}"
+
     @display(description="Permission asked for", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission

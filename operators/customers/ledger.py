@@ -153,6 +153,12 @@ class LedgerAdmin(
             return None
         return Charged(entry.account_id, charge, entry.currency)
 
+    def about(self, entry: LedgerEntry) -> str:
+        what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
+        if entry.content is not None:
+            what = entry.content.title
+        return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M}"
+
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
             "of_decision": entry.decision_id,

@@ -188,6 +188,9 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
             return None
         return Charged(held.account_id, Charge("license", held.pk), held.price_currency or "")
 
+    def about(self, held: License) -> str:
+        return f"licence of type {held.license_type}, {term(held)}"
+
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})

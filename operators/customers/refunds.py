@@ -22,6 +22,7 @@ from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
 
 MOST_REFUNDS = 20  # on a page; the ledger lists all
+MOST_CHARACTERS = 500  # of a reason
 
 
 class Charged(NamedTuple):
@@ -66,6 +67,10 @@ class RefundButton(AdminMixin[ModelT]):
         """What it charged; None if nothing."""
         raise NotImplementedError
 
+    def about(self, obj: ModelT) -> str:
+        """What it charged in words, for the reason of an adjustment: a statement prints it."""
+        raise NotImplementedError
+
     def refund_fields(self, obj: ModelT) -> dict[str, str]:
         """Further fields of the form, beside the account, the amount and the reason."""
         return {self.refund_names: str(obj.pk)}
@@ -89,7 +94,7 @@ class RefundButton(AdminMixin[ModelT]):
         if obj is None or charged is None:
             raise Http404
         amount = plain(-charged.balance.refundable)
-        return self.adjustment(obj, amount=amount, currency=charged.currency, description=f"Refund of {obj.pk}")
+        return self.adjustment(obj, "Refund", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -98,9 +103,11 @@ class RefundButton(AdminMixin[ModelT]):
             raise Http404
         charged = self.charged(obj)
         currency = {"currency": charged.currency} if charged is not None else {}
-        return self.adjustment(obj, **currency, description=f"Adjustment of {obj.pk}")
+        return self.adjustment(obj, "Adjustment", **currency)
 
-    def adjustment(self, obj: ModelT, **fields: str) -> HttpResponse:
-        """The form of an adjustment about the object."""
-        filled_in = {"account": str(getattr(obj, "account_id", "")), **fields, **self.refund_fields(obj)}
+    def adjustment(self, obj: ModelT, what: str, **fields: str) -> HttpResponse:
+        """Redirect to the form of an adjustment about the object; `what` begins its reason."""
+        reason = f"{what}: {self.about(obj)}"[:MOST_CHARACTERS]
+        given = {"account": str(getattr(obj, "account_id", "")), **fields, "description": reason}
+        filled_in = {**given, **self.refund_fields(obj)}
         return redirect(f"{reverse('admin:analytics_ledgerentry_add')}?{urlencode(filled_in)}")

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 
-from analytics.models import Statement
+from analytics.models import ClosedLine, Statement, StatementLine
 from analytics.statements.lines import lines_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
@@ -194,9 +194,24 @@ def shown(statement: Statement) -> dict[str, object]:
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
-        "lines": [{"line": line, "amount": in_places(line.amount, statement.currency)} for line in lines],
+        "lines": [shown_line(line) for line in lines],
         "more": max(0, statement.lines - MOST_LINES),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
+    }
+
+
+def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
+    """A line with what it is about by name, and the id of that."""
+    about = line.description or ""
+    if not about and line.content is not None:
+        about = line.content.title
+    if not about and line.license_type:
+        about = f"Licence of type {line.license_type}"
+    return {
+        "line": line,
+        "about": about,
+        "id": line.content_id or line.license_id or "",
+        "amount": in_places(line.amount, line.currency),
     }
 
 

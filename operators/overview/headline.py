@@ -20,18 +20,26 @@ from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice
 from operators.base.figures.windows import days_of, told_change
 from operators.base.links import list_url
+from operators.overview.figures import RevenueFigures
 
 MOST_REQUESTERS = 5
 MOST_SCANNED = 10_000  # of the newest decisions
 
 
 class Earned(Struct, frozen=True):
-    """Of a currency; `change` is empty where there was nothing before."""
+    """What was earned in one currency; `change` is empty where there was nothing before."""
 
     amount: str
     change: str
     before: str
     link: str
+
+
+class Earnings(Struct, frozen=True):
+    """The figures that lead, and the amounts as booked where those were converted."""
+
+    leading: list[Earned]
+    booked: list[Earned]
 
 
 class RefusedRequester(Struct, frozen=True):
@@ -67,11 +75,15 @@ class Notice(Struct, frozen=True):
     link: str
 
 
-def earned(choice: Choice, window: Window, found: Booked) -> list[Earned]:
-    """By currency, those that earned before those that did not, the chosen one first."""
+def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigures | None) -> Earnings:
+    """What was earned in a window.
+
+    The revenue section's own figures lead, so that the page has one change in per cent for the same days. Without
+    `revenue`, as a rate is missing, each currency has its own figures: those that earned first, then the chosen one.
+    """
     shown = {**choice.account_filter, **days_of("occurred_at", window)}
     totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
-    return [
+    booked = [
         Earned(
             f"{round_to_minor_unit(total, code):,f} {code}",
             told_change(total, before),
@@ -80,6 +92,10 @@ def earned(choice: Choice, window: Window, found: Booked) -> list[Earned]:
         )
         for code, (total, before) in totals
     ]
+    if revenue is None or [code for code, _ in totals] in ([], [choice.currency]):
+        return Earnings(booked, [])
+    converted = Earned(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
+    return Earnings([converted], [one for one, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
 def refused(request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]) -> Refused:

@@ -103,9 +103,11 @@ def figures(
         context["refused"] = refused(request, choice, window, denials)
     if sees["revenue"]:
         found = booked(choice.account_ids, window)
-        context["earned"] = earned(choice, window, found)
         revenue = revenue_figures(choice, window, now, found)
-        context["missing_rate" if isinstance(revenue, MissingRate) else "revenue"] = revenue
+        if isinstance(revenue, MissingRate):
+            context |= {"missing_rate": revenue, "earned": earned(choice, window, found, None)}
+        else:
+            context |= {"revenue": revenue, "earned": earned(choice, window, found, revenue)}
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:

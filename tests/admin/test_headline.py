@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, ExchangeRate
 from operators.overview import headline
 from tests import factories, ledger
 from tests.client import ApiClient
@@ -71,6 +71,24 @@ def test_what_was_earned_stands_in_each_currency_against_the_period_before(admin
     assert told == (
         "Earned 7.00 USD nothing before 30.00 EUR +140.00 % against 12.50 before 0 JPY -100.00 % against 5 before"
     )
+
+
+def figure(client, name, **query):
+    found = re.search(rf'id="{name}">(.*?)</dd>', client.get(INDEX, query).content.decode(), re.S)
+    return html.unescape(found.group(1))
+
+
+@pytest.mark.parametrize("currency", ["GBP", "EUR"])
+def test_what_was_earned_has_the_figures_of_the_revenue_below_it(admin, booked, clock, currency):  # noqa: F811
+    for days in range(0, 63, 7):  # the dollar falls
+        for code, rate in (("USD", f"1.{days + 10}"), ("GBP", "0.8"), ("JPY", "160")):
+            ExchangeRate.objects.create(currency=code, day=clock.now - timedelta(days=days), rate=rate)
+    total = figure(admin, "revenue-total", currency=currency)
+    change = figure(admin, "revenue-change", currency=currency)
+    told = text_of(admin, "earned", currency=currency)
+    assert told.startswith(f"Earned {total} {currency} {change} against ")
+    assert told.count("%") == 1
+    assert "7.00 USD" in told
 
 
 def test_what_was_earned_leads_to_its_entries(admin, account, booked, other_account):

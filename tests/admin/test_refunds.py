@@ -16,11 +16,14 @@ from tests import factories, ledger
 from tests.admin.forms import form_values
 from tests.admin.racing import both, meeting
 
+# How the reason of an adjustment begins to name what it is about.
+ABOUT = {"license": "licence of type commercial, from ", "decision": "Markets, 20", "entry": "Markets, 20"}
+
 
 @pytest.fixture
 def charged(api, account):
     """A licence with a price, a decision that it charged, and the entry of the charge."""
-    item = factories.content(account, policy_id=factories.policy(account).pk)
+    item = factories.content(account, title="Markets", policy_id=factories.policy(account).pk)
     held = factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     return {"license": held, "decision": AccessEvent.objects.get(), "entry": LedgerEntry.objects.get(type="usage")}
@@ -60,7 +63,7 @@ def test_a_refund_is_prefilled_asked_for_and_booked(admin, charged, what, amount
     entry = LedgerEntry.objects.latest("pk")
     assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal(amount), charged["license"].pk)
     assert (entry.requester.requester_id, entry.license_type) == ("org_acme", "commercial")
-    assert entry.description == f"Refund of {charged[what].pk}"
+    assert entry.description.startswith(f"Refund: {ABOUT[what]}")
 
 
 @pytest.mark.parametrize("what", ["license", "decision", "entry"])
@@ -75,7 +78,14 @@ def test_an_adjustment_of_another_amount_is_prefilled_with_what_it_is_about(admi
     assert admin.post(address, form_values(asked.content.decode())).status_code == 302
     entry = LedgerEntry.objects.latest("pk")
     assert (entry.amount, entry.license_id) == (Decimal("-0.01"), charged["license"].pk)
-    assert entry.description == f"Adjustment of {about.pk}"
+    assert entry.description.startswith(f"Adjustment: {ABOUT[what]}")
+
+
+def test_the_reason_of_a_refund_has_room_for_the_longest_title(admin, api, account, charged):
+    item = factories.content(account, title="x" * 500, policy_id=factories.policy(account).pk)
+    made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    entry = book(admin, AccessEvent.objects.get(pk=made["id"]))
+    assert len(entry.description) == 500
 
 
 def test_a_licence_that_earned_nothing_can_be_adjusted(admin, account):

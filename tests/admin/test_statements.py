@@ -1,10 +1,14 @@
 """Statements in the admin: listed, opened, printed and exported, and never changed."""
 
 import csv
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from analytics.models import Statement
 from analytics.statements.closing import close_due
@@ -57,6 +61,31 @@ def test_a_statement_prints_on_a_page_of_its_own(admin, booked):
     for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
         assert said in html
     assert "<script" not in html
+
+
+def cells(html):
+    """The texts of the rows of lines, cell by cell."""
+    body = html[html.index("<h2>Lines</h2>") :]
+    rows = re.findall(r"<tr>\s*(<td.*?)</tr>", body, re.S)
+    return [
+        [unescape(strip_tags(cell)).strip() for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.S)] for row in rows
+    ]
+
+
+def test_a_line_names_what_it_is_about_and_no_dash_stands_before_an_amount(admin, account):
+    org = ledger.requester(account)
+    item = factories.content(account, title="Herrings")
+    held = factories.license(account, "org", price_amount=Decimal(100), price_currency="EUR")
+    about = {"requester": org, "currency": "EUR"}
+    ledger.add(account, "0.05", type="usage", content=item, license_type="press", **about)
+    ledger.add(account, "-1200", description="Settled", **about)
+    html = page(admin, reverse("admin:analytics_statement_print_page", args=[Statement.objects.get().pk]))
+    shown = {(about, decisions, amount) for _, _, about, decisions, amount in cells(html)}
+    assert shown == {
+        (f"Licence of type commercial{held.pk}", "", "100.00"),
+        (f"Herrings{item.pk}", "1", "0.05"),
+        ("Settled", "", "-1,200.00"),
+    }
 
 
 def test_the_list_and_the_lines_of_one_are_exported(admin, booked):
