@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from time import perf_counter
 from typing import Unpack
 
 from cryptography.fernet import InvalidToken
 from django.utils import timezone
+from django.utils.http import parse_http_date_safe
 from standardwebhooks import Webhook
 
 from accounts.events.models import Event
@@ -71,15 +71,13 @@ def hidden(body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def retry_after(text: str | None, now: datetime) -> timedelta | None:
-    """How long a reply asks to wait: seconds or a date. None for what is neither, and for what has passed."""
+    """Return how long a reply asks to wait, in seconds or until an HTTP date; None for anything else and the past."""
     if text is None:
         return None
     text = text.strip()
     if text.isascii() and text.isdecimal() and len(text) <= 9:
         return timedelta(seconds=int(text))
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
+    seconds = parse_http_date_safe(text)
+    if seconds is None or seconds <= now.timestamp():
         return None
-    wait = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
-    return wait if wait > timedelta(0) else None
+    return timedelta(seconds=seconds - now.timestamp())

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import OperationalError, close_old_connections, connection
+from django.utils import timezone
 from prometheus_client import Counter as CountedOutcomes
 
 from accounts.events import clock
@@ -153,18 +154,17 @@ class Worker:
             self.news.set()
 
     async def attempt(self, claimed: Claimed, endpoint: str) -> None:
-        succeeded = False
+        began = timezone.now()
         try:
             result = await attempt(claimed, self.client)
         except Exception:
-            # Its lease ends and it is tried again.
             logger.exception("The attempt to deliver %s to %s ended early", claimed.event.pk, endpoint)
-        else:
-            succeeded = result.succeeded
-            self.results.append(result)
-            self.made += 1
-            outcomes.labels(DELIVERED if succeeded else FAILED).inc()
-        now, before = (self.answering, self.failing) if succeeded else (self.failing, self.answering)
+            # Recorded as a failure, so that the retry schedule comes to an end.
+            result = Result(claimed, began, 0, error="The service could not make this attempt; its log says why.")
+        self.results.append(result)
+        self.made += 1
+        outcomes.labels(DELIVERED if result.succeeded else FAILED).inc()
+        now, before = (self.answering, self.failing) if result.succeeded else (self.failing, self.answering)
         now.add(endpoint)
         before.discard(endpoint)
 

@@ -12,6 +12,7 @@ import ssl
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ import certifi
 import httpcore
 
 from kit.outbound.destinations import Address, Refused, as_address, check_address, check_url
+from kit.outbound.metering import Allowance, AllowanceSpent, MeteredBackend
 
 # httpcore imports sniffio with each of its locks, and where it is not installed each import looks through the disk: a
 # third of what a request takes of the processor. None says that it is not there.
@@ -142,8 +144,9 @@ class Client:
         if body or method not in ("GET", "HEAD"):
             sent.append((b"Content-Length", b"%d" % len(body)))
         limits = dict.fromkeys(("connect", "read", "write"), seconds)
+        allowance = Allowance(most_bytes)
         connection = httpcore.AsyncHTTPConnection(
-            httpcore.URL(url).origin, self.certificates, network_backend=self.backend
+            httpcore.URL(url).origin, self.certificates, network_backend=MeteredBackend(self.backend, allowance)
         )
         try:
             async with (
@@ -154,18 +157,24 @@ class Client:
                 return Reply(
                     response.status,
                     {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers},
-                    await beginning(response, most_bytes),
+                    await beginning(response, allowance),
                 )
+        except AllowanceSpent:
+            raise Unreachable("The head of the reply, or what came before it, is too long.") from None
         except (TimeoutError, httpcore.TimeoutException):
             raise Unreachable(f"There was no complete reply within {seconds:g} seconds.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
             raise Unreachable(f"{type(error).__name__}: {error}"[:300]) from None
 
 
-async def beginning(response: httpcore.Response, most_bytes: int) -> bytes:
+async def beginning(response: httpcore.Response, allowance: Allowance) -> bytes:
+    """Return as much of the body as the allowance lets be read."""
     body = bytearray()
-    async for chunk in response.aiter_stream():
-        body += chunk
-        if len(body) >= most_bytes:
-            break
-    return bytes(body[:most_bytes])
+    allowance.begin_body()
+    with suppress(AllowanceSpent):
+        async for chunk in response.aiter_stream():
+            body += chunk
+            if len(body) >= allowance.most_bytes:
+                break
+            allowance.take_piece()
+    return bytes(body[: allowance.most_bytes])

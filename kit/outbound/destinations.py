@@ -7,7 +7,11 @@ from urllib.parse import SplitResult, urlsplit
 Address = IPv4Address | IPv6Address
 
 HTTPS_PORT = 443
-IS_NAME = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,252})").fullmatch
+IS_NAME = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_-])?").fullmatch
+# Resolvers read a host whose last label is a number as an address: 127.1, 0x7f.1, 0177.0.0.1, 2130706433.
+IS_ADDRESS_IN_DISGUISE = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)").fullmatch
+# Names that lead inside wherever they resolve: RFC 6761, 6762 and 8375, and what ICANN reserved for private networks.
+PRIVATE_DOMAINS = ("localhost", "localdomain", "local", "internal", "home.arpa")
 # The IANA registries of special-purpose addresses (RFC 6890), and 168.63.129.16, where Azure serves metadata.
 SPECIAL_IPV4 = [
     ip_network(text)
@@ -51,9 +55,10 @@ def is_public(address: Address) -> bool:
 
 
 def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
-    """The parts of a URL that a request may go to, as far as the text alone tells. Raises Refused.
+    """Return the parts of a URL that a request may go to, judged by its text. Raises Refused.
 
-    `https` at port 443; `allow_private` also takes `http`, other ports, and addresses that are not public.
+    Takes `https` at port 443 of a public name or address; with `allow_private` also `http`, other ports, and names and
+    addresses that are not public.
     """
     if not url.isascii() or not url.isprintable() or any(character in url for character in ' \\"<>^`{|}'):
         raise Refused("Must be a URL in ASCII without white space or backslashes.")
@@ -70,24 +75,34 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
         raise Refused("Must not have a fragment.")
     if not host or "%" in parts.netloc:
         raise Refused("Must name a host.")
-    if not allow_private and port not in (None, HTTPS_PORT):
-        raise Refused(f"Must use port {HTTPS_PORT}.")
+    if port == 0 or (not allow_private and port not in (None, HTTPS_PORT)):
+        raise Refused(f"Must use port {'1 to 65535' if allow_private else HTTPS_PORT}.")
     address = as_address(host)
-    if address is None and not IS_NAME(host):
-        raise Refused("Must name a host by its name in ASCII, or by its address.")
-    if address is not None:
+    if address is None:
+        check_name(host, allow_private=allow_private)
+    else:
         check_address(address, allow_private=allow_private)
     return parts
+
+
+def check_name(host: str, *, allow_private: bool = False) -> None:
+    """Raises Refused for a host that is not a name in DNS, or one of a private network unless those are allowed."""
+    if IS_ADDRESS_IN_DISGUISE(host.rstrip(".")):
+        raise Refused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
+    if not IS_NAME(host):
+        raise Refused("Must name a host in ASCII and without a dot at its end, or by its IP address.")
+    if not allow_private and ("." not in host or any(f".{host}".endswith(f".{domain}") for domain in PRIVATE_DOMAINS)):
+        raise Refused("The host must be a public name, such as hooks.example.com.")
 
 
 def check_address(address: Address, *, allow_private: bool = False) -> None:
     """Raises Refused for an address that is not public, unless those are allowed."""
     if not allow_private and not is_public(address):
-        raise Refused("Must lead to public addresses alone.")
+        raise Refused("The host must resolve to public addresses only.")
 
 
 def as_address(host: str) -> Address | None:
-    """The address that a URL's host is; None for a name."""
+    """Return the host as an IP address; None for a name."""
     try:
         return ip_address(host)
     except ValueError:

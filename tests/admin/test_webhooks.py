@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.urls import reverse
 
 from accounts.events.models import Event
@@ -105,11 +106,20 @@ def test_a_new_secret_is_shown_once(admin, account):
     assert shown_secrets(admin.get(change_url(endpoint))) == []
 
 
-def test_a_url_inside_is_refused_at_its_field(admin, account):
-    reply = submit(admin, ADD, account=account.pk, url="https://127.0.0.1/", events="*")
-    assert reply.status_code == 200
-    assert "public addresses" in reply.content.decode()
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://127.0.0.1/", "public addresses"),
+        ("https://127.1/", "four decimal numbers"),
+        ("https://localhost/", "must be a public name"),
+    ],
+)
+def test_a_url_inside_is_refused_at_its_field(admin, account, url, words):
+    assert words in submit(admin, ADD, account=account.pk, url=url, events="*").content.decode()
     assert not WebhookEndpoint.objects.exists()
+    endpoint, _ = factories.endpoint(account)
+    assert words in submit(admin, change_url(endpoint), url=url).content.decode()
+    assert WebhookEndpoint.objects.get().url == endpoint.url
 
 
 def test_an_operator_disables_an_endpoint(admin, account):

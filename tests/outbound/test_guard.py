@@ -7,9 +7,12 @@ from contextlib import suppress
 from ipaddress import ip_address
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kit.outbound.client import Client, Unreachable
 from kit.outbound.destinations import Refused, check_url, is_public
+from tests.examples import examples
 from tests.outbound.receivers import Names, certificate_of, receiver
 
 HOSTILE = [
@@ -82,6 +85,90 @@ def test_a_hostile_url_reaches_nobody(url):
         assert inside.connections == 0
 
 
+@pytest.mark.parametrize("url", HOSTILE)
+def test_a_hostile_url_is_refused_by_its_text(url):
+    with pytest.raises(Refused):
+        check_url(url.format(port=443))
+
+
+# Resolvers read these as addresses, or their names are never public.
+SPELLINGS = [
+    "https://127.1/",
+    "https://127.0.1/",
+    "https://2130706433/",
+    "https://0x7f.1/",
+    "https://0x7f000001/",
+    "https://0X7F.0.0.1/",
+    "https://0x/",
+    "https://0177.0.0.1/",
+    "https://017700000001/",
+    "https://127.0.0.01/",
+    "https://127.0.0.1./",
+    "https://134744072/",
+    "https://example.1/",
+    "https://999.999.999.999/",
+]
+INSIDE = [
+    "https://localhost/",
+    "https://localhost:443/",
+    "https://LocalHost/",
+    "https://hooks.localhost/",
+    "https://localhost.localdomain/",
+    "https://printer.local/",
+    "https://metadata.google.internal/",
+    "https://internal/",
+    "https://router.home.arpa/",
+    "https://intranet/",
+]
+
+
+# Numbers as inet_aton reads them: decimal, octal, hexadecimal; of one octet or of several.
+OCTETS = st.builds(
+    lambda number, written: written.format(number),
+    st.integers(0, 255) | st.integers(0, 2**32),
+    st.sampled_from(["{}", "0{:o}", "00{:o}", "0x{:x}", "0X{:X}", "0{}"]),
+)
+
+
+@pytest.mark.parametrize("url", SPELLINGS)
+@pytest.mark.parametrize("allow_private", [False, True])
+def test_an_address_has_one_spelling(url, allow_private):
+    with pytest.raises(Refused, match="four decimal numbers"):
+        check_url(url, allow_private=allow_private)
+
+
+@settings(max_examples=examples(3_000), deadline=None)
+@given(st.lists(st.one_of(OCTETS, st.text("0123456789abcdefx", max_size=10)), min_size=1, max_size=5).map(".".join))
+def test_what_resolvers_read_as_an_address_is_taken_in_one_spelling_only(host):
+    try:
+        read = socket.inet_aton(host)
+    except OSError:
+        return
+    with suppress(Refused):
+        check_url(f"https://{host}/")
+        assert host == socket.inet_ntoa(read)
+        assert is_public(ip_address(host))
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_a_name_that_is_never_public_is_refused_except_in_development(url):
+    with pytest.raises(Refused, match="must be a public name"):
+        check_url(url)
+    check_url(url, allow_private=True)
+
+
+@pytest.mark.parametrize("url", ["https://example.com./", "https://localhost./", "https://.example.com/"])
+def test_a_name_begins_and_ends_without_a_dot(url):
+    with pytest.raises(Refused, match="without a dot"):
+        check_url(url, allow_private=True)
+
+
+@pytest.mark.parametrize("allow_private", [False, True])
+def test_port_0_is_refused(allow_private):
+    with pytest.raises(Refused, match="port"):
+        check_url("https://example.com:0/", allow_private=allow_private)
+
+
 @pytest.mark.parametrize("answer", ["127.0.0.1", "::1", "93.184.215.14 127.0.0.1", "::ffff:7f00:1"])
 def test_a_name_with_any_address_inside_is_refused(answer):
     with pytest.raises(Refused, match="public addresses"):
@@ -112,7 +199,21 @@ def test_public_addresses_are_public(text):
     assert is_public(ip_address(text))
 
 
-@pytest.mark.parametrize("url", ["https://example.com/a?b=c", "https://EXAMPLE.com:443", "https://8.8.8.8/hook"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/a?b=c",
+        "https://EXAMPLE.com:443",
+        "https://8.8.8.8/hook",
+        "https://1e100.net/",
+        "https://7.example/",
+        "https://0x7f.example/",
+        "https://xn--bcher-kva.example/",
+        "https://local.example/",
+        "https://notlocalhost.example/",
+        "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
+    ],
+)
 def test_an_ordinary_url_is_taken(url):
     check_url(url)
 

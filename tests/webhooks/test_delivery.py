@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.events.models import Event
@@ -14,6 +16,7 @@ from accounts.webhooks.secrets import Secret
 from accounts.webhooks.sending import request_of, retry_after
 from tests import factories
 from tests.conventions.test_idempotency import everything_stored
+from tests.examples import examples
 from tests.outbound.receivers import receiver
 from tests.webhooks.delivering import answering, attempts, claim, deliver, endpoint_at, parts, waiting
 
@@ -153,6 +156,40 @@ def test_retry_after_in_both_spellings():
     assert retry_after("Wed, 04 Mar 2026 05:06:17 GMT", now) == timedelta(seconds=10)
     for text in (None, "", "x", "1.5", "Wed, 04 Mar 2026 05:06:07 GMT", "9" * 10):
         assert retry_after(text, now) is None
+
+
+NUMBERS = st.integers() | st.integers(-100, 10_000)
+DATES = st.builds(
+    "{}, {:02} {} {:04} {:02}:{:02}:{:02} {}".format,
+    st.sampled_from(["Mon", "Sunday", "x"]),
+    NUMBERS,
+    st.sampled_from(["Jan", "Feb", "Smarch"]),
+    *[NUMBERS] * 4,
+    st.sampled_from(["GMT", "EST"]) | st.builds("{:+05}".format, NUMBERS),
+)
+
+
+@given(st.text(st.characters(codec="latin-1")) | DATES | NUMBERS.map(str))
+@settings(max_examples=examples(2_000), deadline=None)
+def test_any_retry_after_is_a_time_to_wait_or_nothing(text):
+    wait = retry_after(text, datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC))
+    assert wait is None or wait >= timedelta(0)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Mon, 99999999999 Jan 2026 00:00:00 GMT",
+        "Mon, 01 Jan 2026 00:00:00 +99999999999999",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+    ],
+)
+def test_a_delivery_is_recorded_whatever_its_retry_after_says(account, header):
+    with receiver(answering(200, f"Retry-After: {header}")) as there:
+        endpoint_at(there, account)
+        factories.content(account)
+        deliver()
+        assert (waiting().state, deliver(), there.connections) == (DeliveryState.DELIVERED, [], 1)
 
 
 def test_nobody_there_is_a_failure_with_its_reason(api, account):

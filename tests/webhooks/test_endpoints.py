@@ -11,7 +11,7 @@ from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.test_idempotency import everything_stored
-from tests.outbound.test_guard import HOSTILE
+from tests.outbound.test_guard import HOSTILE, INSIDE, SPELLINGS
 from tests.webhooks.delivering import bodies, deliver
 
 URL = "https://hooks.example/in"
@@ -91,6 +91,15 @@ def test_a_url_inside_is_refused_unless_a_setting_opens_it(api, settings, url):
     assert (reply.status, reply.error["param"]) == (422, "url")
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     assert api.post("/v1/webhooks", {"url": url}).status == (422 if "@" in url else 201)
+
+
+@pytest.mark.parametrize("url", [*HOSTILE, *SPELLINGS, *INSIDE])
+def test_a_hostile_url_is_refused_on_creation_and_on_change(api, made, settings, url):
+    settings.WEBHOOKS_ALLOW_PRIVATE = False
+    body = {"url": url.format(port=443)}
+    for reply in (api.post("/v1/webhooks", body), api.patch(f"/v1/webhooks/{made['id']}", body)):
+        assert (reply.status, reply.error["param"]) == (422, "url")
+    assert list(WebhookEndpoint.objects.values_list("url", flat=True)) == [URL]
 
 
 def test_a_hostile_url_that_was_stored_is_not_connected_to(account, settings):

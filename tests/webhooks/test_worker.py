@@ -122,6 +122,23 @@ def test_what_an_endpoint_that_begins_to_fail_had_claimed_goes_back(running, set
         assert there.connections == 3 * PLACES + 1
 
 
+def test_an_attempt_that_breaks_in_the_service_counts_as_a_failure(monkeypatch, settings):
+    async def broken(claimed, client):
+        raise OverflowError
+
+    settings.WEBHOOK_RETRY_SCHEDULE = [0, 0]
+    monkeypatch.setattr("accounts.webhooks.worker.attempt", broken)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    account = factories.account()
+    with receiver() as there:
+        endpoint = at(there, account)
+        factories.content(account)
+        call_command("deliver_webhooks", "--until-idle")
+    [delivery] = WebhookDelivery.objects.all()
+    assert (delivery.state, delivery.attempts) == (DeliveryState.FAILED, 2)
+    assert "its log says why" in endpoint.attempts.latest("number").error
+
+
 def test_a_database_that_fails_for_a_moment_ends_nothing(running, monkeypatch):
     from django.db import OperationalError
 
