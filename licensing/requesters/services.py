@@ -25,6 +25,14 @@ def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
     return found
 
 
+def customers_named(account_id: str, name: str) -> list[Requester]:
+    """Up to three customers of exactly that name, whatever the case, if it is nobody's id."""
+    if Requester.objects.filter(account_id=account_id, requester_id=name).exists():
+        return []
+    words = Requester.objects.filter(account_id=account_id, name__has_words=name)
+    return [one for one in words.order_by("pk")[:100] if (one.name or "").casefold() == name.casefold()][:3]
+
+
 @transaction.atomic
 def create_requester(account_id: str, fields: Fields) -> Requester:
     """A new requester. Raises AlreadyExists for an id that the account knows, be it from a check or a licence."""

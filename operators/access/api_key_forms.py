@@ -12,7 +12,7 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import TicketField
-from operators.base.fields import Lines, Ticks, as_json, validated
+from operators.base.fields import Lines, Moment, Ticks, as_json, validated
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
@@ -25,13 +25,15 @@ class KeyForm(forms.ModelForm):
         help_text="IP addresses or ranges such as 203.0.113.0/24, one a line. None: any address.",
     )
 
+    expires_at = Moment(
+        ends=True, label="Expires", help_text="UTC. A date without a time includes that day. Empty: never."
+    )
+
     class Meta:
         model = ApiKey
         fields: tuple[str, ...] = ("name", "expires_at")
-        labels = {"expires_at": "Expires"}
         help_texts = {
             "name": "Its purpose, so that you recognise it.",
-            "expires_at": "In UTC. Empty: never.",
         }
 
     def clean_allowed_ips(self) -> list[str]:

@@ -6,14 +6,19 @@ A value that nobody touched stays as it is stored all the same: `is_untouched`, 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminSplitDateTimeWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from kit.http.parsing import check_values
 from kit.values.amounts import plain
@@ -118,6 +123,44 @@ class Amount(forms.DecimalField):
 
     def prepare_value(self, value: object) -> object:
         return plain(value) if isinstance(value, Decimal) else value
+
+    def clean(self, value: object) -> Decimal | None:
+        amount: Decimal | None = super().clean(with_point(value) if isinstance(value, str) else value)
+        return amount
+
+
+def with_point(text: str) -> str:
+    """A number with a decimal point and no thousands separators, from either convention: `0,05`, `1.234,50`.
+
+    Raises Django's ValidationError for a number that reads differently in each, such as `1,200`.
+    """
+    number = text.strip()
+    if "," not in number:
+        return number
+    if "." in number:
+        thousands, decimal = (",", ".") if number.rindex(".") > number.rindex(",") else (".", ",")
+        return number.replace(thousands, "").replace(decimal, ".")
+    whole, _, rest = number.partition(",")
+    if "," in rest:
+        return number
+    if len(rest) == 3 and whole.lstrip("-+").strip("0"):
+        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{rest}: {number} could be either.")
+    return number.replace(",", ".")
+
+
+class Moment(forms.SplitDateTimeField):
+    """A date with an optional time, in UTC. Without a time it is the day's beginning, or its end for `ends`."""
+
+    def __init__(self, *, ends: bool = False, label: str | None = None, help_text: str = "") -> None:
+        widget = UnfoldAdminSplitDateTimeWidget
+        super().__init__(required=False, widget=widget, label=label, help_text=help_text)
+        self.ends = ends
+
+    def compress(self, data_list: tuple[date, time] | None) -> datetime | None:
+        if data_list and data_list[0] and data_list[1] is None:
+            day = data_list[0]
+            data_list = (day + timedelta(days=1) if self.ends and day < date.max else day, time())
+        return super().compress(data_list)
 
 
 class Currency(forms.ChoiceField):

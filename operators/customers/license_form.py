@@ -12,7 +12,8 @@ from accounts.models import Account
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from operators.base.fields import Amount, Currency, Lines, as_json, validated
+from licensing.requesters.services import customers_named
+from operators.base.fields import Amount, Currency, Lines, Moment, as_json, validated
 
 NAMES = {
     "requester_own_id": "requesterId",
@@ -48,10 +49,14 @@ class LicenseForm(forms.ModelForm):
     )
     access_currency = Currency(label="Currency per access", required=False)
 
+    starts_at = Moment(label="Starts at", help_text="UTC. Now, unless given.")
+    expires_at = Moment(
+        ends=True, label="Expires at", help_text="UTC. A date without a time includes that day. Empty: it never ends."
+    )
+
     class Meta:
         model = License
         fields = "__all__"  # noqa: DJ007 - the admin names them
-        help_texts = {"starts_at": "UTC. Now, unless given.", "expires_at": "UTC. Empty: it never ends."}
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         """Amounts as the API spells them."""
@@ -60,7 +65,10 @@ class LicenseForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        self.check_requester(cleaned)
         for name in MONEY:
+            if f"{name}_amount" in self.errors:
+                continue
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
             if (amount is None) != (currency is None):
                 missing = "amount" if amount is None else "currency"
@@ -69,6 +77,25 @@ class LicenseForm(forms.ModelForm):
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")
         return cleaned
+
+    def clean_license_type(self) -> str:
+        license_type: str = self.cleaned_data["license_type"]
+        if "," in license_type:
+            raise forms.ValidationError("A licence has one type. Issue a licence for each type.")
+        return license_type
+
+    def check_requester(self, cleaned: Mapping[str, Any]) -> None:
+        """Refuse an id that is an existing customer's name, unless a name says that a new customer is meant."""
+        account, own_id = cleaned.get("account"), cleaned.get("requester_own_id")
+        if account is None or not own_id or cleaned.get("requester_name"):
+            return
+        if named := customers_named(account.pk, own_id):
+            known = " or ".join(one.requester_id for one in named)
+            self.add_error(
+                "requester_own_id",
+                f"{own_id} is the name of a customer. Enter the customer's id, {known}; for a new customer whose id "
+                f"is {own_id}, fill in the name too.",
+            )
 
     def _post_clean(self) -> None:
         """Nothing: what the model would say, the API's own rules say."""

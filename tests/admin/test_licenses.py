@@ -224,3 +224,68 @@ def test_a_viewer_can_neither_issue_nor_revoke_nor_adjust(account, sign_in):
     assert client.get(ADD).status_code == 403
     assert client.get(ADJUST).status_code == 403
     assert client.post(reverse("admin:licensing_license_revoke", args=[held.pk])).status_code == 403
+
+
+# --- As people write -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "amount"),
+    [("0,05", "0.05"), ("12,5", "12.5"), ("1.234,50", "1234.50"), ("1,234.50", "1234.50"), ("0,125", "0.125")],
+)
+def test_an_amount_may_have_a_decimal_comma(admin, account, written, amount):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+    reply = submit(admin, ADD, account=account.pk, access_amount=written, access_currency="EUR", **fields)
+    assert confirmed(admin, reply).status_code == 302
+    assert License.objects.get().access_amount == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [("1,200", "Write 1200 or 1.200"), ("twelve", "Enter a number"), ("1,2,3", "Enter a number")],
+)
+def test_a_wrong_amount_has_one_error(admin, account, written, message):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+    reply = submit(admin, ADD, account=account.pk, price_amount=written, price_currency="EUR", **fields)
+    errors = reply.context["adminform"].form.errors
+    assert list(errors) == ["price_amount"]
+    assert message in str(errors["price_amount"])
+
+
+def test_an_end_date_without_a_time_includes_that_day(admin, account):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+    days = {"starts_at_0": "2026-01-31", "starts_at_1": "", "expires_at_0": "2026-12-31", "expires_at_1": ""}
+    reply = submit(admin, ADD, account=account.pk, **days, **fields)
+    assert reply.status_code == 302, reply.context["errors"]
+    held = License.objects.get()
+    assert (held.starts_at.isoformat(), held.expires_at.isoformat()) == (
+        "2026-01-31T00:00:00+00:00",
+        "2027-01-01T00:00:00+00:00",
+    )
+
+
+def test_a_licence_has_one_type(admin, account):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial, enterprise"}
+    reply = submit(admin, ADD, account=account.pk, **fields)
+    assert "one type" in str(reply.context["adminform"].form.errors["license_type"])
+
+
+def test_the_name_of_a_customer_is_not_taken_for_an_id(admin, account):
+    factories.license(account, "org_acme", requester_name="Acme Ltd.")
+    fields = {"requester_own_id": "acme ltd.", "license_type": "commercial"}
+    reply = submit(admin, ADD, account=account.pk, **fields)
+    assert "org_acme" in str(reply.context["adminform"].form.errors["requester_own_id"])
+    assert Requester.objects.count() == 1
+
+
+def test_a_new_customer_may_have_the_name_of_another_as_its_id(admin, account):
+    factories.license(account, "org_acme", requester_name="Acme")
+    fields = {"requester_own_id": "Acme", "requester_name": "Acme of Berlin", "license_type": "commercial"}
+    assert submit(admin, ADD, account=account.pk, **fields).status_code == 302
+    assert Requester.objects.filter(requester_id="Acme").exists()
+
+
+def test_another_accounts_customer_is_not_offered(admin, account, other_account):
+    factories.license(other_account, "org_acme", requester_name="Acme")
+    fields = {"requester_own_id": "Acme", "license_type": "commercial"}
+    assert submit(admin, ADD, account=account.pk, **fields).status_code == 302

@@ -145,7 +145,8 @@ JOBS = {
 
 @pytest.fixture
 def things(deployment, account):
-    """What the jobs are about, by names that nothing else has."""
+    """What the jobs are about, by names that nothing else has; and another account to choose between."""
+    deployment.manage("create_account", "Another publisher", "--plan", "starter")
     mark = account.id[-8:]
     with deployment.client(account.key) as api:
         policy = api.post("/v1/policies", json={"name": f"Policy {mark}", "rules": [ALLOW_LICENSED, DENY_ALL]}).json()
