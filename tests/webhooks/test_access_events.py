@@ -193,6 +193,17 @@ def test_what_nobody_looked_at_for_a_while_is_caught_up_with(api, account, close
     assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
 
 
+def test_a_quiet_night_is_caught_up_with_in_one_look(api, account, closed, clock):
+    endpoint, _ = factories.endpoint(account, events=["access.denied"])
+    ask(api, closed)
+    clock.advance(hours=20)
+    ask(api, closed, "org_b")
+    clock.advance(seconds=75)
+    assert summaries.tell() == 2
+    endpoint.refresh_from_db()
+    assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
+
+
 def test_two_processes_tell_a_minute_once(api, account, closed, clock):
     factories.endpoint(account, events=["access.denied"])
     ask(api, closed)
