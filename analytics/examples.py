@@ -1,5 +1,6 @@
 """What the OpenAPI document shows of the ledger and of reports."""
 
+from analytics.wallets import examples as wallets
 from kit.rest.openapi_examples import Operation, page_of
 
 MORE: dict[str, object] = {
@@ -106,6 +107,7 @@ LINE: dict[str, object] = {
 }
 
 OPERATIONS = {
+    **wallets.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
     "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),

@@ -10,6 +10,7 @@ TABLES = (
     "analytics_ledgerentry",
     "analytics_closedstatement",
     "analytics_closedline",
+    "analytics_walletentry",
 )
 
 

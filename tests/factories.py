@@ -10,6 +10,7 @@ from accounts.models import Account, ApiKey
 from accounts.plans import services as plan_services
 from accounts.webhooks import services as webhook_services
 from accounts.webhooks.models import WebhookEndpoint
+from analytics.wallets import services as wallet_services
 from licensing.clients import services as client_services
 from licensing.clients.models import LicenseClient
 from licensing.content import services as content_services
@@ -88,6 +89,15 @@ def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields
         {"pattern": pattern, "policy_id": policy.pk if policy else None} for pattern, policy in (rules or {}).items()
     ]
     return site_services.create_site(owner.pk, {"host": f"site-{next(numbers)}.example", "rules": told, **fields})
+
+
+def wallet(owner: Account, unit: str = "USD", amount: int = 10, **fields: Any) -> dict[str, str]:
+    """The ids of a wallet and of its only grant, of a new requester unless `requester_id` names one."""
+    if "requester_id" not in fields:
+        fields["requester_id"] = requester(owner).requester_id
+    made = wallet_services.create_wallet(owner.pk, {"unit": unit, **fields})
+    grant, _ = wallet_services.add_grant(made, {"amount": Decimal(amount), "kind": "paid"})
+    return {"wallet": made.pk, "grant": grant.pk}
 
 
 def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:

@@ -21,6 +21,7 @@ from analytics.models.statements import (
     statement_id,
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
+from analytics.wallets.models import Grant, Wallet, WalletEntry
 
 __all__ = [
     "AccessEvent",
@@ -33,6 +34,7 @@ __all__ = [
     "EntryType",
     "EventHorizon",
     "ExchangeRate",
+    "Grant",
     "HourlyUsage",
     "LedgerEntry",
     "RecentRevenue",
@@ -46,5 +48,7 @@ __all__ = [
     "StatementBook",
     "StatementLine",
     "TierRevenue",
+    "Wallet",
+    "WalletEntry",
     "statement_id",
 ]

@@ -61,22 +61,23 @@ class ApiSchema(AutoSchema):
         if operation is None:
             return None
         responses = operation["responses"]
-        [success] = responses.values()
-        success["description"] = "Created." if "201" in responses else "Done."
-        names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
-        if self.endpoint.action in self.endpoint.tagged:
-            names += ["ETag", *(["Location"] if "201" in responses else [])]
-        success["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-        if self.documented:
-            success["content"][JSON]["example"] = self.documented.response
-            if self.documented.request is not None:
-                operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         parameters = [*operation.get("parameters", []), *self.further_parameters()]
-        if FORMAT in parameters:
-            success["content"].update(FILES)
+        for status, success in responses.items():
+            success["description"] = "Created." if status == "201" else "Done."
+            names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
+            if self.endpoint.action in self.endpoint.tagged:
+                names += ["ETag", *(["Location"] if "201" in responses else [])]
+            success["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+            if self.documented:
+                success["content"][JSON]["example"] = self.documented.response
+            if FORMAT in parameters:
+                success["content"].update(FILES)
+        if self.documented and self.documented.request is not None:
+            operation["requestBody"]["content"][JSON]["example"] = self.documented.request
         for parameter in parameters:
             if parameter["in"] == "path":
-                parameter |= {"schema": path_id(self.endpoint.queryset.model), "description": "The resource's id."}
+                model = self.endpoint.path_models.get(parameter["name"], self.endpoint.queryset.model)
+                parameter |= {"schema": path_id(model), "description": "The resource's id."}
             elif parameter["schema"].get("type") == "array":
                 parameter |= {"style": "form", "explode": False}
         if parameters:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.urls import reverse
 from rest_framework.request import Request
@@ -56,6 +56,7 @@ class ApiViewSet(Steps, ListMixin[M]):
     conditional: ClassVar[frozenset[str]] = frozenset({"partial_update", "destroy"})  # that If-Match can hold up
     cache_control: ClassVar[str] = "private, no-cache"  # kept, if at all, to be asked for again with If-None-Match
     may_be_compressed: ClassVar[bool] = True  # False where replies have secrets (kit.http.compression)
+    path_models: ClassVar[Mapping[str, type[Model]]] = {}  # of ids in the path beside the resource's own
     exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]

@@ -23,6 +23,8 @@ class Requester(models.Model):
     metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
     # A new one with every change of its licences (licensing.licenses.compiled); null for one that never had any.
     licenses_revision = models.UUIDField(null=True, editable=False)
+    # What checks know of its wallets (analytics.wallets.services.name_of); null for one that never had any.
+    wallets = models.JSONField(null=True, editable=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
     updated = models.DateTimeField(null=True, editable=False)  # null until the first change by a person or the API
 

@@ -60,7 +60,7 @@ def name_of(schema: dict[str, Any]) -> str:
 def operations(document: dict[str, Any]) -> Iterator[Operation]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            [success] = [reply for status, reply in operation["responses"].items() if status in ("200", "201")]
+            success, *_ = [reply for status, reply in operation["responses"].items() if status in ("200", "201")]
             answer = name_of(success["content"][JSON]["schema"])
             page = document["components"]["schemas"][answer].get("properties", {})
             is_list = "nextCursor" in page

@@ -16,6 +16,8 @@ KINDS = {
     "webhook": "we",
     "client": "cli",
     "requester": "customer",
+    "wallet": "wal",
+    "grant": "grt",
 }
 
 
@@ -26,7 +28,7 @@ def same_but_for_the_id(reply, theirs, unknown):
 @each_with_id()
 def test_another_accounts_resource_is_as_if_it_had_never_been(api, theirs, endpoint):
     unknown = {kind: f"{prefix}_{'0' * 26}" for kind, prefix in KINDS.items()}
-    [kind] = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]
+    kind, *_ = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]  # the outermost
     never_was, other = endpoint.send(api, unknown), endpoint.send(api, theirs)
     assert (never_was.status, never_was.error["code"], never_was.error["type"]) == (
         404,
@@ -52,6 +54,7 @@ def test_a_refused_request_leaves_the_other_accounts_resource_alone(api, other_a
         f"/v1/revenue/{theirs['entry']}",
         f"/v1/events/{theirs['event']}",
         f"/v1/webhooks/{theirs['webhook']}",
+        f"/v1/wallets/{theirs['wallet']}",
     ]
     before = [other_api.get(path).body for path in paths]
     endpoint.send(api, theirs)
@@ -73,7 +76,7 @@ def test_what_cannot_be_an_id_is_not_found(api, endpoint):
 
 @each_with_id()
 def test_an_id_of_another_kind_is_not_found(api, ids, endpoint):
-    [kind] = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]
+    kind, *_ = [kind for kind in KINDS if f"{{{kind}}}" in endpoint.path]  # the outermost
     swapped = ids["content" if kind != "content" else "policy"]
     assert endpoint.send(api, {**ids, kind: swapped}).status == 404
 

@@ -10,7 +10,7 @@ from django.db.models import DateTimeField
 from accounts.events.models import Event
 from accounts.models import ApiKey, AuditEntry
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from analytics.models import AccessEvent, LedgerEntry
+from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
 from kit.values.currencies import CURRENCIES
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
@@ -49,6 +49,11 @@ def grow(api, ids, path, count):
         elif path.startswith(("/v1/revenue", "/v1/statements")):
             currency = CURRENCIES[n] if path == "/v1/statements" else "USD"
             api.post("/v1/revenue", {"amount": n + 1, "currency": currency, "description": f"Sale {n}"})
+        elif path == "/v1/wallets":
+            api.post("/v1/requesters", {"id": f"wallet_{n}"})
+            api.post(path, {"requesterId": f"wallet_{n}", "unit": "USD"})
+        elif path.startswith("/v1/wallets/"):
+            api.post(f"/v1/wallets/{ids['wallet']}/grants", {"amount": n + 1})
         elif path.endswith("/deliveries"):
             add_attempt(ids["webhook"], ids["event"], n + 1)
         else:
@@ -80,6 +85,9 @@ def make_simultaneous(path):
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,
         "/v1/revenue": LedgerEntry,
+        "/v1/wallets": Wallet,
+        "/v1/wallets/{wallet}/grants": Grant,
+        "/v1/wallets/{wallet}/entries": WalletEntry,
         "/v1/statements": LedgerEntry,
         "/v1/statements/{statement}/lines": LedgerEntry,
         "/v1/audit": AuditEntry,

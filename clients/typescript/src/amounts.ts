@@ -2,16 +2,20 @@
 // Generated. See tests/clients.
 export const AMOUNTS: Record<string, string[]> = {
   AccessOffer: ["amount", "refundable", "refunded"],
+  CreditAccess: ["available", "balance"],
   Decision: ["amount", "refundable", "refunded"],
   DecisionBatch: ["amount", "refundable", "refunded"],
+  Grant: ["amount", "remaining"],
   LedgerEntry: ["amount", "refundable", "refunded"],
   License: ["amount"],
   LicenseBulkOutcomes: ["amount"],
   ObservedReport: ["amount", "refundable", "refunded"],
   OfferList: ["amount", "refundable", "refunded"],
   RevenueReport: ["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"],
-  SentEvent: ["adjustments", "amount", "byLicenseType", "changePercent", "closing", "licenses", "opening", "projectedMonthly", "refundable", "refunded", "revenue", "usage"],
+  SentEvent: ["adjustments", "amount", "available", "balance", "byLicenseType", "changePercent", "closing", "floor", "licenses", "max", "min", "opening", "projectedMonthly", "refundable", "refunded", "revenue", "usage", "value"],
   Simulation: ["amount"],
   Statement: ["adjustments", "closing", "licenses", "opening", "total", "usage"],
   StatementLine: ["amount"],
+  Wallet: ["amount", "balance", "floor", "max", "min", "value"],
+  WalletEntry: ["amount"],
 };

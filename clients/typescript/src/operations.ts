@@ -331,6 +331,56 @@ export abstract class Operations {
     return this.pages({ method: "GET", path: `/v1/statements/${encodeURIComponent(id)}/lines`, query, answer: "StatementLine" });
   }
 
+  /** List wallets. */
+  listWallets(query?: Query): AsyncGenerator<Schemas["Wallet"]> {
+    return this.pages({ method: "GET", path: `/v1/wallets`, query, answer: "Wallet" });
+  }
+
+  /** Create a wallet. */
+  createWallet(body: Schemas["WalletRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Wallet"]> {
+    return this.send({ method: "POST", path: `/v1/wallets`, body, keyed: true, answer: "Wallet", ...options });
+  }
+
+  /** Get a wallet. */
+  getWallet(id: string, query?: Query): Promise<Schemas["Wallet"]> {
+    return this.send({ method: "GET", path: `/v1/wallets/${encodeURIComponent(id)}`, query, answer: "Wallet" });
+  }
+
+  /** Update a wallet. */
+  updateWallet(id: string, body: Schemas["PatchedWalletChangeRequest"], options?: { ifMatch?: string }): Promise<Schemas["Wallet"]> {
+    return this.send({ method: "PATCH", path: `/v1/wallets/${encodeURIComponent(id)}`, body, answer: "Wallet", ...options });
+  }
+
+  /** Ask whether a wallet could pay. */
+  getWalletAccess(id: string, query?: Query): Promise<Schemas["CreditAccess"]> {
+    return this.send({ method: "GET", path: `/v1/wallets/${encodeURIComponent(id)}/access`, query, answer: "CreditAccess" });
+  }
+
+  /** List a wallet's entries. */
+  listWalletEntries(id: string, query?: Query): AsyncGenerator<Schemas["WalletEntry"]> {
+    return this.pages({ method: "GET", path: `/v1/wallets/${encodeURIComponent(id)}/entries`, query, answer: "WalletEntry" });
+  }
+
+  /** List a wallet's grants. */
+  listGrants(id: string, query?: Query): AsyncGenerator<Schemas["Grant"]> {
+    return this.pages({ method: "GET", path: `/v1/wallets/${encodeURIComponent(id)}/grants`, query, answer: "Grant" });
+  }
+
+  /** Grant credit. */
+  createGrant(id: string, body: Schemas["GrantRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Grant"]> {
+    return this.send({ method: "POST", path: `/v1/wallets/${encodeURIComponent(id)}/grants`, body, keyed: true, answer: "Grant", ...options });
+  }
+
+  /** Get a grant. */
+  getGrant(id: string, grant_id: string): Promise<Schemas["Grant"]> {
+    return this.send({ method: "GET", path: `/v1/wallets/${encodeURIComponent(id)}/grants/${encodeURIComponent(grant_id)}`, answer: "Grant" });
+  }
+
+  /** Void a grant. */
+  voidGrant(id: string, grant_id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Grant"]> {
+    return this.send({ method: "POST", path: `/v1/wallets/${encodeURIComponent(id)}/grants/${encodeURIComponent(grant_id)}/void`, keyed: true, answer: "Grant", ...options });
+  }
+
   /** List webhook endpoints. */
   listWebhooks(query?: Query): AsyncGenerator<Schemas["WebhookEndpoint"]> {
     return this.pages({ method: "GET", path: `/v1/webhooks`, query });

@@ -1,4 +1,4 @@
-// Shapes: b3ece99781ee53be
+// Shapes: 6094bf07f1908f4a
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -797,6 +797,21 @@ export interface components {
             /** @description The full key. Shown in this reply and never again. */
             readonly key: string;
         };
+        /** @description Whether a wallet could pay an amount now. */
+        CreditAccess: {
+            /** @description Whether the amount could be paid now. */
+            hasAccess: boolean;
+            /**
+             * Format: decimal
+             * @description What is left of all grants.
+             */
+            balance: string;
+            /**
+             * Format: decimal
+             * @description What can be spent, down to the floor.
+             */
+            available: string;
+        };
         /** @enum {string} */
         Currency: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BOV" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHE" | "CHF" | "CHW" | "CLF" | "CLP" | "CNY" | "COP" | "COU" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MXV" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "USN" | "UYI" | "UYU" | "UYW" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAD" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
         /** @description What was decided, and why. */
@@ -1062,6 +1077,74 @@ export interface components {
             /** @description For people. */
             message: string;
         };
+        /** @description Credit that was added to a wallet. */
+        Grant: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "grant";
+            /** @description The wallet's id. */
+            readonly walletId: string;
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /**
+             * Format: decimal
+             * @description What is left of it.
+             */
+            readonly remaining: string;
+            /** @description `paid`, unless given. */
+            kind: components["schemas"]["GrantKind"];
+            /** @description Lower ones are spent first. */
+            priority: number;
+            readonly status: components["schemas"]["GrantStatus"];
+            /**
+             * Format: date-time
+             * @description From when on it counts.
+             */
+            effectiveAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
+            expiresAt: string | null;
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId: string | null;
+            /**
+             * Format: date-time
+             * @description When it was taken back; null if it was not.
+             */
+            readonly voidedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+        };
+        /** @enum {string} */
+        GrantKind: "paid" | "promotional" | "refill" | "refund";
+        /** @description Credit that was added to a wallet. */
+        GrantRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            /** @description `paid`, unless given. */
+            kind?: components["schemas"]["GrantKind"];
+            /** @description Lower ones are spent first. */
+            priority?: number;
+            /** @description From when on it counts. */
+            effectiveAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description When it ends; null for never. */
+            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @description The publisher's own id of the item, unique in the account. */
+            externalId?: string | null;
+        };
+        /** @enum {string} */
+        GrantStatus: "scheduled" | "active" | "ended" | "voided";
         /** @description A licence that the service holds for the requester and the item. */
         HeldLicenseOfTest: {
             /** @description The tier of the licence. */
@@ -1699,6 +1782,21 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
+        PaginatedGrantList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Grant"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
         PaginatedLedgerEntryList: {
             /**
              * @description The kind of the object.
@@ -1827,6 +1925,36 @@ export interface components {
             object: "list";
             /** @description The items of the list, in order. */
             data: components["schemas"]["Statement"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedWalletEntryList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["WalletEntry"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. */
+            totalCount: number;
+        };
+        PaginatedWalletList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Wallet"][];
             /** @description Whether more items follow. */
             hasMore: boolean;
             /** @description Absent on the last page. */
@@ -1997,6 +2125,15 @@ export interface components {
             unknown?: components["schemas"]["RuleAction"];
             /** @description Which policies its pages have. An item registered by its `source` has its own. */
             rules?: components["schemas"]["SiteRuleRequest"][];
+        };
+        /** @description What can be changed of a wallet. */
+        PatchedWalletChangeRequest: {
+            /** @description How far the balance may fall; 0 or less. */
+            floor?: string;
+            /** @description Balances that an event tells of once they are passed. */
+            thresholds?: components["schemas"]["ThresholdRequest"][];
+            /** @description What comes again each period; null for nothing. */
+            refill?: components["schemas"]["RefillRequest"] | null;
         };
         /** @description A URL that hears of the account's events. */
         PatchedWebhookEndpointRequest: {
@@ -2221,6 +2358,32 @@ export interface components {
             /** @description The endpoint that gets the event once more. */
             webhookId: string;
         };
+        /** @description Credit that comes again each period, and ends with it but for what rolls over. */
+        Refill: {
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            every: components["schemas"]["RefillPeriod"];
+            /**
+             * Format: date-time
+             * @description When a period begins; by default when the refill was set.
+             */
+            anchor: string;
+            rollover: components["schemas"]["Rollover"];
+        };
+        /** @enum {string} */
+        RefillPeriod: "day" | "week" | "month" | "year";
+        /** @description Credit that comes again each period, and ends with it but for what rolls over. */
+        RefillRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            every: components["schemas"]["RefillPeriod"];
+            /** @description When a period begins; by default when the refill was set. */
+            anchor?: string | unknown | unknown;
+            rollover?: components["schemas"]["RolloverRequest"];
+        };
         Requester: {
             /** @description The resource's id. */
             id: string;
@@ -2385,6 +2548,26 @@ export interface components {
         RollbackRequest: {
             /** @description The version to return to. */
             version: number;
+        };
+        /** @description What of a refill stays when the next one comes: at most `max`, and at least `min`. */
+        Rollover: {
+            /**
+             * Format: decimal
+             * @description At least so much is there beside the refill.
+             */
+            min: string;
+            /**
+             * Format: decimal
+             * @description At most so much rolls over.
+             */
+            max: string;
+        };
+        /** @description What of a refill stays when the next one comes: at most `max`, and at least `min`. */
+        RolloverRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            min?: string;
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            max?: string;
         };
         /** @description How the old key ends. */
         RotationRequest: {
@@ -2738,6 +2921,23 @@ export interface components {
             /** @description How many requests were denied. */
             deniedRequests: number;
         };
+        /** @description A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant. */
+        Threshold: {
+            /**
+             * Format: decimal
+             * @description A balance.
+             */
+            value?: string;
+            /** @description A part of the balance after the latest grant. */
+            percent?: number;
+        };
+        /** @description A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant. */
+        ThresholdRequest: {
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            value?: string;
+            /** @description A part of the balance after the latest grant. */
+            percent?: number;
+        };
         TraceStep: {
             /** @description The place in the list, counted from 0. */
             index: number;
@@ -2865,6 +3065,95 @@ export interface components {
             id: string | null;
             /** @description As it was given last. */
             name: string | null;
+        };
+        /** @description Prepaid credit of a requester, or of one of its licences. */
+        Wallet: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "wallet";
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string;
+            /** @description The licence's id. */
+            licenseId: string | null;
+            /** @description ISO 4217, or `access`: how many accesses. */
+            unit: string;
+            /**
+             * Format: decimal
+             * @description What is left of all grants.
+             */
+            readonly balance: string;
+            /**
+             * Format: decimal
+             * @description How far the balance may fall; 0 or less.
+             */
+            floor: string;
+            /** @description Balances that an event tells of once they are passed. */
+            thresholds: components["schemas"]["Threshold"][];
+            /** @description What comes again each period; null for nothing. */
+            refill: components["schemas"]["Refill"] | null;
+            /**
+             * Format: date-time
+             * @description When the next refill is due; null for none.
+             */
+            readonly nextRefillAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            readonly updated: string;
+        };
+        /** @description A change of a wallet's balance. */
+        WalletEntry: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "wallet_entry";
+            /** @description The wallet's id. */
+            walletId: string;
+            type: components["schemas"]["WalletEntryType"];
+            /**
+             * Format: decimal
+             * @description Negative for what leaves the balance.
+             */
+            amount: string;
+            /** @description The grant's id; null where it concerns none. */
+            grantId: string | null;
+            /** @description The decision's id. */
+            decisionId: string | null;
+            /**
+             * Format: date-time
+             * @description When it took effect.
+             */
+            created: string;
+        };
+        /** @enum {string} */
+        WalletEntryType: "grant" | "spend" | "expire" | "void" | "refund" | "carry";
+        /** @description Prepaid credit of a requester, or of one of its licences. */
+        WalletRequest: {
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string;
+            /** @description The licence's id. */
+            licenseId?: string | null;
+            /** @description ISO 4217, or `access`: how many accesses. */
+            unit: string;
+            /** @description How far the balance may fall; 0 or less. */
+            floor?: string;
+            /** @description Balances that an event tells of once they are passed. */
+            thresholds?: components["schemas"]["ThresholdRequest"][];
+            /** @description What comes again each period; null for nothing. */
+            refill?: components["schemas"]["RefillRequest"] | null;
         };
         /** @description One attempt to deliver an event. */
         WebhookAttempt: {

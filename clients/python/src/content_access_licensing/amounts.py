@@ -2,8 +2,10 @@
 
 AMOUNTS: dict[str, frozenset[str]] = {
     "AccessOffer": frozenset(["amount", "refundable", "refunded"]),
+    "CreditAccess": frozenset(["available", "balance"]),
     "Decision": frozenset(["amount", "refundable", "refunded"]),
     "DecisionBatch": frozenset(["amount", "refundable", "refunded"]),
+    "Grant": frozenset(["amount", "remaining"]),
     "LedgerEntry": frozenset(["amount", "refundable", "refunded"]),
     "License": frozenset(["amount"]),
     "LicenseBulkOutcomes": frozenset(["amount"]),
@@ -14,19 +16,27 @@ AMOUNTS: dict[str, frozenset[str]] = {
         [
             "adjustments",
             "amount",
+            "available",
+            "balance",
             "byLicenseType",
             "changePercent",
             "closing",
+            "floor",
             "licenses",
+            "max",
+            "min",
             "opening",
             "projectedMonthly",
             "refundable",
             "refunded",
             "revenue",
             "usage",
+            "value",
         ]
     ),
     "Simulation": frozenset(["amount"]),
     "Statement": frozenset(["adjustments", "closing", "licenses", "opening", "total", "usage"]),
     "StatementLine": frozenset(["amount"]),
+    "Wallet": frozenset(["amount", "balance", "floor", "max", "min", "value"]),
+    "WalletEntry": frozenset(["amount"]),
 }

@@ -498,6 +498,91 @@ class Operations:
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
         )
 
+    def list_wallets(self, query: Query | None = None) -> Iterator[types.Wallet]:
+        """List wallets."""
+        return self.pages(call("GET", "/v1/wallets", query=query, answer="Wallet"))
+
+    def create_wallet(self, body: types.WalletRequest, *, idempotency_key: str | None = None) -> types.Wallet:
+        """Create a wallet."""
+        return cast(
+            "types.Wallet",
+            self.send(
+                call("POST", "/v1/wallets", body=body, answer="Wallet", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    def get_wallet(self, id: str, query: Query | None = None) -> types.Wallet:
+        """Get a wallet."""
+        return cast(
+            "types.Wallet", self.send(call("GET", f"/v1/wallets/{quote(id, safe='')}", query=query, answer="Wallet"))
+        )
+
+    def update_wallet(
+        self, id: str, body: types.PatchedWalletChangeRequest, *, if_match: str | None = None
+    ) -> types.Wallet:
+        """Update a wallet."""
+        return cast(
+            "types.Wallet",
+            self.send(
+                call("PATCH", f"/v1/wallets/{quote(id, safe='')}", body=body, answer="Wallet", if_match=if_match)
+            ),
+        )
+
+    def get_wallet_access(self, id: str, query: Query | None = None) -> types.CreditAccess:
+        """Ask whether a wallet could pay."""
+        return cast(
+            "types.CreditAccess",
+            self.send(call("GET", f"/v1/wallets/{quote(id, safe='')}/access", query=query, answer="CreditAccess")),
+        )
+
+    def list_wallet_entries(self, id: str, query: Query | None = None) -> Iterator[types.WalletEntry]:
+        """List a wallet's entries."""
+        return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/entries", query=query, answer="WalletEntry"))
+
+    def list_grants(self, id: str, query: Query | None = None) -> Iterator[types.Grant]:
+        """List a wallet's grants."""
+        return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/grants", query=query, answer="Grant"))
+
+    def create_grant(self, id: str, body: types.GrantRequest, *, idempotency_key: str | None = None) -> types.Grant:
+        """Grant credit."""
+        return cast(
+            "types.Grant",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/wallets/{quote(id, safe='')}/grants",
+                    body=body,
+                    answer="Grant",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    def get_grant(self, id: str, grant_id: str) -> types.Grant:
+        """Get a grant."""
+        return cast(
+            "types.Grant",
+            self.send(
+                call("GET", f"/v1/wallets/{quote(id, safe='')}/grants/{quote(grant_id, safe='')}", answer="Grant")
+            ),
+        )
+
+    def void_grant(self, id: str, grant_id: str, *, idempotency_key: str | None = None) -> types.Grant:
+        """Void a grant."""
+        return cast(
+            "types.Grant",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/wallets/{quote(id, safe='')}/grants/{quote(grant_id, safe='')}/void",
+                    answer="Grant",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
     def list_webhooks(self, query: Query | None = None) -> Iterator[types.WebhookEndpoint]:
         """List webhook endpoints."""
         return self.pages(call("GET", "/v1/webhooks", query=query))
@@ -1076,6 +1161,96 @@ class AsyncOperations:
         """List a statement's lines."""
         return self.pages(
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
+        )
+
+    def list_wallets(self, query: Query | None = None) -> AsyncIterator[types.Wallet]:
+        """List wallets."""
+        return self.pages(call("GET", "/v1/wallets", query=query, answer="Wallet"))
+
+    async def create_wallet(self, body: types.WalletRequest, *, idempotency_key: str | None = None) -> types.Wallet:
+        """Create a wallet."""
+        return cast(
+            "types.Wallet",
+            await self.send(
+                call("POST", "/v1/wallets", body=body, answer="Wallet", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    async def get_wallet(self, id: str, query: Query | None = None) -> types.Wallet:
+        """Get a wallet."""
+        return cast(
+            "types.Wallet",
+            await self.send(call("GET", f"/v1/wallets/{quote(id, safe='')}", query=query, answer="Wallet")),
+        )
+
+    async def update_wallet(
+        self, id: str, body: types.PatchedWalletChangeRequest, *, if_match: str | None = None
+    ) -> types.Wallet:
+        """Update a wallet."""
+        return cast(
+            "types.Wallet",
+            await self.send(
+                call("PATCH", f"/v1/wallets/{quote(id, safe='')}", body=body, answer="Wallet", if_match=if_match)
+            ),
+        )
+
+    async def get_wallet_access(self, id: str, query: Query | None = None) -> types.CreditAccess:
+        """Ask whether a wallet could pay."""
+        return cast(
+            "types.CreditAccess",
+            await self.send(
+                call("GET", f"/v1/wallets/{quote(id, safe='')}/access", query=query, answer="CreditAccess")
+            ),
+        )
+
+    def list_wallet_entries(self, id: str, query: Query | None = None) -> AsyncIterator[types.WalletEntry]:
+        """List a wallet's entries."""
+        return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/entries", query=query, answer="WalletEntry"))
+
+    def list_grants(self, id: str, query: Query | None = None) -> AsyncIterator[types.Grant]:
+        """List a wallet's grants."""
+        return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/grants", query=query, answer="Grant"))
+
+    async def create_grant(
+        self, id: str, body: types.GrantRequest, *, idempotency_key: str | None = None
+    ) -> types.Grant:
+        """Grant credit."""
+        return cast(
+            "types.Grant",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/wallets/{quote(id, safe='')}/grants",
+                    body=body,
+                    answer="Grant",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
+        )
+
+    async def get_grant(self, id: str, grant_id: str) -> types.Grant:
+        """Get a grant."""
+        return cast(
+            "types.Grant",
+            await self.send(
+                call("GET", f"/v1/wallets/{quote(id, safe='')}/grants/{quote(grant_id, safe='')}", answer="Grant")
+            ),
+        )
+
+    async def void_grant(self, id: str, grant_id: str, *, idempotency_key: str | None = None) -> types.Grant:
+        """Void a grant."""
+        return cast(
+            "types.Grant",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/wallets/{quote(id, safe='')}/grants/{quote(grant_id, safe='')}/void",
+                    answer="Grant",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     def list_webhooks(self, query: Query | None = None) -> AsyncIterator[types.WebhookEndpoint]:

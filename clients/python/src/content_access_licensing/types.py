@@ -1,4 +1,4 @@
-# Shapes: b3ece99781ee53be
+# Shapes: 6094bf07f1908f4a
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -171,6 +171,16 @@ class ContextShown(TypedDict):
 
 
 CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
+
+
+class CreditAccess(TypedDict):
+    """
+    Whether a wallet could pay an amount now.
+    """
+
+    hasAccess: bool
+    balance: Decimal
+    available: Decimal
 
 
 Currency: TypeAlias = Literal[
@@ -504,6 +514,25 @@ class FindingShown(TypedDict):
     ]
     path: str
     message: str
+
+
+GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
+
+
+class GrantRequest(TypedDict):
+    """
+    Credit that was added to a wallet.
+    """
+
+    amount: Decimal | str
+    kind: NotRequired[GrantKind]
+    priority: NotRequired[int]
+    effectiveAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | str | None]
+    externalId: NotRequired[str | None]
+
+
+GrantStatus: TypeAlias = Literal["scheduled", "active", "ended", "voided"]
 
 
 class HeldLicenseOfTest(TypedDict):
@@ -867,6 +896,9 @@ class RedeliveryRequest(TypedDict):
     webhookId: str
 
 
+RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
+
+
 class Requester(TypedDict):
     id: str
     name: NotRequired[str | None]
@@ -941,6 +973,24 @@ class RollbackRequest(TypedDict):
     """
 
     version: int
+
+
+class Rollover(TypedDict):
+    """
+    What of a refill stays when the next one comes: at most `max`, and at least `min`.
+    """
+
+    min: Decimal
+    max: Decimal
+
+
+class RolloverRequest(TypedDict):
+    """
+    What of a refill stays when the next one comes: at most `max`, and at least `min`.
+    """
+
+    min: NotRequired[Decimal | str]
+    max: NotRequired[Decimal | str]
 
 
 class RotationRequest(TypedDict):
@@ -1048,6 +1098,24 @@ class Stats(TypedDict):
     deniedRequests: int
 
 
+class Threshold(TypedDict):
+    """
+    A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant.
+    """
+
+    value: NotRequired[Decimal]
+    percent: NotRequired[int]
+
+
+class ThresholdRequest(TypedDict):
+    """
+    A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant.
+    """
+
+    value: NotRequired[Decimal | str]
+    percent: NotRequired[int]
+
+
 class TraceStep(TypedDict):
     index: int
     priority: int | None
@@ -1111,6 +1179,9 @@ class VisitorShown(TypedDict):
     lastSeen: str
     id: str | None
     name: str | None
+
+
+WalletEntryType: TypeAlias = Literal["grant", "spend", "expire", "void", "refund", "carry"]
 
 
 class WebhookAttempt(TypedDict):
@@ -1458,6 +1529,26 @@ class ExpectedDecisionRequest(TypedDict):
     matchedRule: NotRequired[int | None]
 
 
+class Grant(TypedDict):
+    """
+    Credit that was added to a wallet.
+    """
+
+    id: str
+    object: Literal["grant"]
+    walletId: str
+    amount: Decimal
+    remaining: Decimal
+    kind: GrantKind
+    priority: int
+    status: GrantStatus
+    effectiveAt: str | None
+    expiresAt: str | None
+    externalId: str | None
+    voidedAt: str | None
+    created: str
+
+
 class License(TypedDict):
     """
     What a requester has been granted, for what, from when to when, and at which price.
@@ -1620,6 +1711,14 @@ class PaginatedEventList(TypedDict):
     totalCount: int
 
 
+class PaginatedGrantList(TypedDict):
+    object: Literal["list"]
+    data: list[Grant]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
 class PaginatedLicenseList(TypedDict):
     object: Literal["list"]
     data: list[License]
@@ -1721,6 +1820,28 @@ class Recovered(TypedDict):
     events: int
     firstEvent: RecoveredEvent | None
     lastEvent: RecoveredEvent | None
+
+
+class Refill(TypedDict):
+    """
+    Credit that comes again each period, and ends with it but for what rolls over.
+    """
+
+    amount: Decimal
+    every: RefillPeriod
+    anchor: str
+    rollover: Rollover
+
+
+class RefillRequest(TypedDict):
+    """
+    Credit that comes again each period, and ends with it but for what rolls over.
+    """
+
+    amount: Decimal | str
+    every: RefillPeriod
+    anchor: NotRequired[str]
+    rollover: NotRequired[RolloverRequest]
 
 
 class RequesterProfile(TypedDict):
@@ -1840,6 +1961,53 @@ class VisitorReportShown(TypedDict):
     total: int
     byClass: list[VisitCounts]
     visitors: list[VisitorShown]
+
+
+class Wallet(TypedDict):
+    """
+    Prepaid credit of a requester, or of one of its licences.
+    """
+
+    id: str
+    object: Literal["wallet"]
+    requesterId: str
+    licenseId: str | None
+    unit: str
+    balance: Decimal
+    floor: Decimal
+    thresholds: list[Threshold]
+    refill: Refill | None
+    nextRefillAt: str | None
+    created: str
+    updated: str
+
+
+class WalletEntry(TypedDict):
+    """
+    A change of a wallet's balance.
+    """
+
+    id: str
+    object: Literal["wallet_entry"]
+    walletId: str
+    type: WalletEntryType
+    amount: Decimal
+    grantId: str | None
+    decisionId: str | None
+    created: str
+
+
+class WalletRequest(TypedDict):
+    """
+    Prepaid credit of a requester, or of one of its licences.
+    """
+
+    requesterId: str
+    licenseId: NotRequired[str | None]
+    unit: str
+    floor: NotRequired[Decimal | str]
+    thresholds: NotRequired[list[ThresholdRequest]]
+    refill: NotRequired[RefillRequest | None]
 
 
 class WebhookEndpoint(TypedDict):
@@ -2057,12 +2225,38 @@ class PaginatedSiteList(TypedDict):
     totalCount: int
 
 
+class PaginatedWalletEntryList(TypedDict):
+    object: Literal["list"]
+    data: list[WalletEntry]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
+class PaginatedWalletList(TypedDict):
+    object: Literal["list"]
+    data: list[Wallet]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: int
+
+
 class PaginatedWebhookEndpointList(TypedDict):
     object: Literal["list"]
     data: list[WebhookEndpoint]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: int
+
+
+class PatchedWalletChangeRequest(TypedDict):
+    """
+    What can be changed of a wallet.
+    """
+
+    floor: NotRequired[Decimal | str]
+    thresholds: NotRequired[list[ThresholdRequest]]
+    refill: NotRequired[RefillRequest | None]
 
 
 Rule: TypeAlias = AllowRule | DenyRule

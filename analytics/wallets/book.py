@@ -1,0 +1,186 @@
+"""The arithmetic of one wallet: what starts, ends and is refilled by a moment, and which grants a spend uses.
+
+It works on rows in memory, under the lock of the wallet's row if its result is stored. Between two changes the set of
+grants that count stays the same, so spends need not be allocated to grants one by one: the balance alone says how much
+was spent since, and grants are used in one order.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
+
+LAST = datetime.max.replace(tzinfo=UTC)
+DAYS = {Every.DAY: 1, Every.WEEK: 7}
+MONTHS = {Every.MONTH: 1, Every.YEAR: 12}
+ZERO = Decimal(0)
+
+
+def occurrence(anchor: datetime, every: str, number: int) -> datetime:
+    """The beginning of the period with that number, counted from the anchor's. Months end early where days lack."""
+    if every in DAYS:
+        return anchor + timedelta(days=DAYS[Every(every)] * number)
+    months = anchor.year * 12 + anchor.month - 1 + MONTHS[Every(every)] * number
+    year, month = divmod(months, 12)
+    for day in range(anchor.day, 27, -1):
+        try:
+            return anchor.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue
+    return anchor.replace(year=year, month=month + 1)
+
+
+def period_after(anchor: datetime, every: str, moment: datetime) -> datetime:
+    """The beginning of the first period after a moment; the anchor itself if that is later."""
+    if moment < anchor:
+        return anchor
+    if every in DAYS:
+        number = (moment - anchor) // timedelta(days=DAYS[Every(every)])
+    else:
+        months = (moment.year - anchor.year) * 12 + moment.month - anchor.month
+        number = max(months // MONTHS[Every(every)] - 1, 0)
+    while (begin := occurrence(anchor, every, number)) <= moment:
+        number += 1
+    return begin
+
+
+def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
+    return grant.priority, grant.expires_at or LAST, grant.effective_at, grant.pk
+
+
+class Book:
+    """A wallet with its open grants. `entries` and `touched` are what is to be stored beside the wallet."""
+
+    def __init__(self, wallet: Wallet, grants: Iterable[Grant]) -> None:
+        self.wallet = wallet
+        self.grants = [grant for grant in grants if grant.ended_at is None]
+        self.entries: list[WalletEntry] = []
+        self.touched: dict[str, Grant] = {}
+
+    @property
+    def counting(self) -> list[Grant]:
+        """The grants that are part of the balance, in the order in which they are spent."""
+        return sorted((one for one in self.grants if one.started and one.ended_at is None), key=order_of_spending)
+
+    def roll_to(self, now: datetime) -> None:
+        """Apply everything that is due, in the order of its moments: ends before refills before starts."""
+        while (due := self.next_change()) is not None and due <= now:
+            for grant in self.counting:
+                if not self.is_refilled(grant) and grant.expires_at is not None and grant.expires_at <= due:
+                    self.end(grant, grant.expires_at, WalletEntryType.EXPIRE)
+            if self.wallet.next_refill_at is not None and self.wallet.next_refill_at <= due:
+                self.refill(self.wallet.next_refill_at)
+            for grant in self.grants:
+                if not grant.started and grant.ended_at is None and grant.effective_at <= due:
+                    self.start(grant)
+        self.wallet.next_change_at = self.next_change()
+
+    def next_change(self) -> datetime | None:
+        moments = [self.wallet.next_refill_at]
+        for grant in self.grants:
+            if grant.ended_at is None:
+                moments.append(grant.effective_at if not grant.started else self.end_of(grant))
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def end_of(self, grant: Grant) -> datetime | None:
+        return None if self.is_refilled(grant) else grant.expires_at
+
+    def is_refilled(self, grant: Grant) -> bool:
+        """Whether the next refill ends the grant, and carries over what is left."""
+        return grant.kind == GrantKind.REFILL and self.wallet.next_refill_at is not None
+
+    # --- What happens ------------------------------------------------------------------------------------------------
+
+    def add(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
+        """A new grant; it counts from its moment on, at once if that is not later than the wallet's."""
+        self.grants.append(grant)
+        self.start(grant, entry)
+
+    def start(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
+        grant.started, grant.remaining = True, grant.amount
+        self.wallet.balance += grant.amount
+        self.wallet.reference = self.wallet.balance
+        self.touch(grant)
+        self.note(entry, grant.amount, grant, grant.effective_at)
+
+    def end(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
+        """What the grant has left leaves the balance. Returns how much that was."""
+        self.allocate()
+        left = grant.remaining
+        self.wallet.balance -= left
+        grant.remaining, grant.ended_at = ZERO, moment
+        self.touch(grant)
+        if left:
+            self.note(entry, -left, grant, moment)
+        return left
+
+    def refill(self, moment: datetime) -> None:
+        wallet = self.wallet
+        former = [grant for grant in self.counting if grant.kind == GrantKind.REFILL]
+        left = sum((self.end(grant, moment, WalletEntryType.EXPIRE) for grant in former), ZERO)
+        carried = min(wallet.rollover_max, max(left, wallet.rollover_min)) if wallet.refills else ZERO
+        wallet.refills += 1
+        wallet.next_refill_at = period_after(wallet.refill_anchor or moment, wallet.refill_every or "", moment)
+        amount = wallet.refill_amount or ZERO
+        grant = Grant(
+            account_id=wallet.account_id,
+            wallet=wallet,
+            amount=amount + carried,
+            remaining=amount + carried,
+            kind=GrantKind.REFILL,
+            effective_at=moment,
+            expires_at=wallet.next_refill_at,
+            started=True,
+        )
+        self.grants.append(grant)
+        self.touch(grant)
+        wallet.balance += grant.amount
+        wallet.reference = wallet.balance
+        if carried:
+            self.note(WalletEntryType.CARRY, carried, grant, moment)
+        self.note(WalletEntryType.GRANT, amount, grant, moment)
+
+    def void(self, grant: Grant, now: datetime) -> None:
+        grant.voided_at = now
+        if grant.started:
+            self.end(grant, now, WalletEntryType.VOID)
+        else:
+            grant.remaining, grant.ended_at = ZERO, now
+            self.touch(grant)
+        self.wallet.next_change_at = self.next_change()
+
+    def allocate(self) -> None:
+        """Take what was spent since the last allocation from the grants."""
+        counting = self.counting
+        spent = sum((grant.remaining for grant in counting), ZERO) - self.wallet.balance
+        for grant in counting:
+            used = min(grant.remaining, spent)
+            if used > 0:
+                grant.remaining -= used
+                spent -= used
+                self.touch(grant)
+
+    def close_spent(self, now: datetime) -> None:
+        """End the grants that have nothing left. Call it before the rows are stored."""
+        self.allocate()
+        for grant in self.counting:
+            if not grant.remaining:
+                grant.ended_at = now
+                self.touch(grant)
+        self.wallet.next_change_at = self.next_change()
+
+    def touch(self, grant: Grant) -> None:
+        self.touched[grant.pk] = grant
+
+    def note(self, type_: str, amount: Decimal, grant: Grant, moment: datetime) -> None:
+        self.entries.append(
+            WalletEntry(
+                account_id=self.wallet.account_id,
+                wallet=self.wallet,
+                type=type_,
+                amount=amount,
+                grant=grant,
+                created=moment,
+            )
+        )

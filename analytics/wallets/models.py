@@ -1,0 +1,193 @@
+"""Wallets, their grants, and the entries of both. Amounts are whole millionths in the database."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.plans.models import Account
+from kit.values.amounts import AmountField, plain
+from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
+
+ACCESS = "access"  # the unit of a quota, where others are currencies
+DEFAULT_PRIORITY = 128
+GRANT_STATES = ["scheduled", "active", "ended", "voided"]
+
+
+class Every(models.TextChoices):
+    """The period of a refill."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+
+
+class GrantKind(models.TextChoices):
+    PAID = "paid"
+    PROMOTIONAL = "promotional"
+    REFILL = "refill"
+    REFUND = "refund"
+
+
+class WalletEntryType(models.TextChoices):
+    GRANT = "grant"
+    SPEND = "spend"
+    EXPIRE = "expire"
+    VOID = "void"
+    REFUND = "refund"
+    CARRY = "carry"
+
+
+class Wallet(models.Model):
+    """Prepaid credit of a requester, or of one of its licences, in one unit.
+
+    `balance` is what all grants that have started have left, minus spends that are not allocated to grants yet. It is
+    exact up to `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled.
+    `reference` is the balance after the latest grant, of which thresholds in per cent are parts.
+    """
+
+    id = IdField("wal", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    requester = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    license = models.ForeignKey(
+        "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    unit = models.CharField(max_length=6)  # ISO 4217, or ACCESS
+    balance = AmountField(default=Decimal(0))
+    floor = AmountField(default=Decimal(0))
+    reference = AmountField(default=Decimal(0))
+    thresholds = models.JSONField(default=list)
+    refill_amount = AmountField(null=True)
+    refill_every = models.CharField(max_length=5, choices=Every.choices, null=True)
+    refill_anchor = models.DateTimeField(null=True)
+    rollover_min = AmountField(default=Decimal(0))
+    rollover_max = AmountField(default=Decimal(0))
+    refills = models.PositiveIntegerField(default=0)  # that were made
+    next_refill_at = models.DateTimeField(null=True)
+    next_change_at = models.DateTimeField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+    updated = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["account", "created", "id"], name="wallets_newest_first")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["requester", "unit"], name="one_wallet_of_requester", condition=Q(license__isnull=True)
+            ),
+            models.UniqueConstraint(
+                fields=["license", "unit"], name="one_wallet_of_license", condition=Q(license__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{plain(self.balance)} {self.unit}"
+
+    @property
+    def available(self) -> Decimal:
+        """What can be spent, down to the floor."""
+        return max(self.balance - self.floor, Decimal(0))
+
+    def audited(self) -> dict[str, object]:
+        refill = None
+        if self.refill_amount is not None:
+            refill = f"{plain(self.refill_amount)} every {self.refill_every}"
+        return {
+            "requesterId": self.requester.requester_id,
+            "licenseId": self.license_id,
+            "unit": self.unit,
+            "floor": plain(self.floor),
+            "thresholds": self.thresholds,
+            "refill": refill,
+            "refillAnchor": render_timestamp(self.refill_anchor),
+            "rollover": f"{plain(self.rollover_min)} to {plain(self.rollover_max)}",
+        }
+
+
+class Grant(models.Model):
+    """Credit that was added to a wallet.
+
+    `remaining` is what is left of it as of the wallet's latest allocation. `started` says whether its amount is part
+    of the balance; once it has `ended_at` it is spent, expired or void.
+    """
+
+    id = IdField("grt", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="grants", db_index=False)
+    amount = AmountField()
+    remaining = AmountField()
+    kind = models.CharField(max_length=11, choices=GrantKind.choices)
+    priority = models.PositiveSmallIntegerField(default=DEFAULT_PRIORITY)
+    effective_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    external_id = models.CharField(max_length=255, null=True)
+    started = models.BooleanField(default=False)
+    ended_at = models.DateTimeField(null=True)
+    voided_at = models.DateTimeField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["wallet", "created", "id"], name="grants_newest_first"),
+            models.Index(fields=["wallet"], name="open_grants", condition=Q(ended_at__isnull=True)),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "external_id"],
+                name="one_grant_of_external_id",
+                condition=Q(external_id__isnull=False),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{plain(self.amount)} ({self.kind})"
+
+    @property
+    def status(self) -> str:
+        if self.voided_at is not None:
+            return "voided"
+        if not self.started:
+            return "scheduled"
+        return "active" if self.ended_at is None else "ended"
+
+    def audited(self) -> dict[str, object]:
+        return {
+            "walletId": self.wallet_id,
+            "amount": plain(self.amount),
+            "kind": str(self.kind),
+            "priority": self.priority,
+            "effectiveAt": render_timestamp(self.effective_at),
+            "expiresAt": render_timestamp(self.expires_at),
+            "externalId": self.external_id,
+            "voidedAt": render_timestamp(self.voided_at),
+        }
+
+
+class WalletEntry(models.Model):
+    """A change of a wallet's balance, above 0 or below. Never changed; a trigger refuses it."""
+
+    id = IdField("wen", primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    type = models.CharField(max_length=6, choices=WalletEntryType.choices)
+    amount = AmountField()
+    grant = models.ForeignKey(Grant, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True)
+    decision = models.ForeignKey(
+        "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+    created = models.DateTimeField()  # when it took effect
+
+    class Meta:
+        verbose_name = "wallet entry"
+        verbose_name_plural = "wallet entries"
+        indexes = [
+            models.Index(fields=["wallet", "created", "id"], name="wallet_entries_newest_first"),
+            models.Index(fields=["decision"], name="spends_of_decision", condition=Q(decision__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{plain(self.amount)} ({self.type})"

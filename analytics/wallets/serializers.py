@@ -1,0 +1,201 @@
+"""Wallets, grants and entries on the wire."""
+
+from decimal import Decimal
+
+from rest_framework import serializers
+
+from analytics.wallets.models import (
+    ACCESS,
+    GRANT_STATES,
+    Every,
+    Grant,
+    GrantKind,
+    Wallet,
+    WalletEntry,
+    WalletEntryType,
+)
+from kit.rest.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.money import Amount
+from kit.values.amounts import plain, render_amount
+from kit.values.currencies import parse_currency
+from kit.values.json_values import Rendered
+from kit.values.timestamps import render_timestamp
+
+MAX_THRESHOLDS = 10
+NEW_KINDS = [GrantKind.PAID.value, GrantKind.PROMOTIONAL.value]
+
+
+def parse_unit(text: str) -> str:
+    return text if text == ACCESS else parse_currency(text)
+
+
+class RolloverSerializer(StrictSerializer):
+    """What of a refill stays when the next one comes: at most `max`, and at least `min`."""
+
+    min = Amount(least=0, required=False)
+    max = Amount(least=0, required=False)
+
+
+class RefillSerializer(StrictSerializer):
+    """Credit that comes again each period, and ends with it but for what rolls over."""
+
+    amount = Amount(more_than=0)
+    every = Choice(choices=Every.choices)
+    anchor = Timestamp(required=False, help_text="When a period begins; by default when the refill was set.")
+    rollover = RolloverSerializer(required=False)
+
+
+class ThresholdSerializer(StrictSerializer):
+    """A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant."""
+
+    value = Amount(least=0, required=False)
+    percent = Integer(min_value=1, max_value=99, required=False)
+
+    sometimes = frozenset({"value", "percent"})
+
+    def validate(self, fields: dict[str, object]) -> dict[str, object]:
+        if len(fields) != 1:
+            raise serializers.ValidationError("Takes either value or percent.")
+        return {name: plain(one) if isinstance(one, Decimal) else one for name, one in fields.items()}
+
+
+class WalletChangeSerializer(StrictSerializer):
+    """What can be changed of a wallet."""
+
+    id = Id("wal", read_only=True)
+    object = Choice(choices=["wallet"], read_only=True)
+    requesterId = Text(read_only=True)
+    licenseId = Id("lic", read_only=True, allow_null=True)
+    unit = Parsed(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
+    balance = Amount(read_only=True)
+    floor = Amount(required=False, help_text="How far the balance may fall; 0 or less.")
+    thresholds = serializers.ListField(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
+    refill = RefillSerializer(required=False, allow_null=True)
+    nextRefillAt = Timestamp(read_only=True, allow_null=True)
+    created = Timestamp(read_only=True)
+    updated = Timestamp(read_only=True)
+
+    beside_state = frozenset({"balance", "nextRefillAt"})
+
+    def to_representation(self, wallet: Wallet) -> Rendered:
+        return {
+            "id": wallet.pk,
+            "object": "wallet",
+            "requesterId": wallet.requester.requester_id,
+            "licenseId": wallet.license_id,
+            "unit": wallet.unit,
+            "balance": render_amount(wallet.balance),
+            "floor": render_amount(wallet.floor),
+            "thresholds": [
+                {name: render_amount(Decimal(one)) if name == "value" else one for name, one in threshold.items()}
+                for threshold in wallet.thresholds
+            ],
+            "refill": refill_of(wallet),
+            "nextRefillAt": render_timestamp(wallet.next_refill_at),
+            "created": render_timestamp(wallet.created),
+            "updated": render_timestamp(wallet.updated),
+        }
+
+
+class WalletSerializer(WalletChangeSerializer):
+    """Prepaid credit of a requester, or of one of its licences."""
+
+    requesterId = Text(max_length=255, source="requester_id")
+    licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
+    unit = Parsed(parse_unit, help_text="ISO 4217, or `access`: how many accesses.")
+
+
+def refill_of(wallet: Wallet) -> Rendered | None:
+    if wallet.refill_amount is None:
+        return None
+    return {
+        "amount": render_amount(wallet.refill_amount),
+        "every": wallet.refill_every,
+        "anchor": render_timestamp(wallet.refill_anchor),
+        "rollover": {"min": render_amount(wallet.rollover_min), "max": render_amount(wallet.rollover_max)},
+    }
+
+
+class GrantKindField(Choice):
+    """What a grant is. Refills and refunds are made by the service alone."""
+
+    def to_internal_value(self, data: object) -> str:
+        if data not in NEW_KINDS:
+            self.fail("invalid_choice", allowed=", ".join(NEW_KINDS))
+        return super().to_internal_value(data)
+
+
+class GrantSerializer(StrictSerializer):
+    """Credit that was added to a wallet."""
+
+    id = Id("grt", read_only=True)
+    object = Choice(choices=["grant"], read_only=True)
+    walletId = Id("wal", read_only=True)
+    amount = Amount(more_than=0)
+    remaining = Amount(read_only=True, help_text="What is left of it.")
+    kind = GrantKindField(choices=GrantKind.choices, required=False, help_text="`paid`, unless given.")
+    priority = Integer(min_value=0, max_value=255, required=False, help_text="Lower ones are spent first.")
+    status = Choice(choices=GRANT_STATES, read_only=True)
+    effectiveAt = Timestamp(required=False, allow_null=True, source="effective_at")
+    expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
+    externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
+    voidedAt = Timestamp(read_only=True, allow_null=True)
+    created = Timestamp(read_only=True)
+
+    def to_representation(self, grant: Grant) -> Rendered:
+        return {
+            "id": grant.pk,
+            "object": "grant",
+            "walletId": grant.wallet_id,
+            "amount": render_amount(grant.amount),
+            "remaining": render_amount(grant.remaining),
+            "kind": grant.kind,
+            "priority": grant.priority,
+            "status": grant.status,
+            "effectiveAt": render_timestamp(grant.effective_at),
+            "expiresAt": render_timestamp(grant.expires_at),
+            "externalId": grant.external_id,
+            "voidedAt": render_timestamp(grant.voided_at),
+            "created": render_timestamp(grant.created),
+        }
+
+
+class WalletEntrySerializer(StrictSerializer):
+    """A change of a wallet's balance."""
+
+    id = Id("wen")
+    object = Choice(choices=["wallet_entry"])
+    walletId = Id("wal")
+    type = Choice(choices=WalletEntryType.choices)
+    amount = Amount(help_text="Negative for what leaves the balance.")
+    grantId = Id("grt", allow_null=True)
+    decisionId = Id("dec", allow_null=True)
+    created = Timestamp(help_text="When it took effect.")
+
+    def to_representation(self, entry: WalletEntry) -> Rendered:
+        return {
+            "id": entry.pk,
+            "object": "wallet_entry",
+            "walletId": entry.wallet_id,
+            "type": entry.type,
+            "amount": render_amount(entry.amount),
+            "grantId": entry.grant_id,
+            "decisionId": entry.decision_id,
+            "created": render_timestamp(entry.created),
+        }
+
+
+class CreditAccessSerializer(serializers.Serializer):
+    """Whether a wallet could pay an amount now."""
+
+    hasAccess = serializers.BooleanField()
+    balance = Amount()
+    available = Amount(help_text="What can be spent, down to the floor.")
+
+    def to_representation(self, answer: tuple[Wallet, Decimal]) -> Rendered:
+        wallet, amount = answer
+        return {
+            "hasAccess": wallet.balance - amount >= wallet.floor,
+            "balance": render_amount(wallet.balance),
+            "available": render_amount(wallet.available),
+        }

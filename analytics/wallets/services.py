@@ -1,0 +1,278 @@
+"""Operations on wallets and their grants, for endpoints and the admin.
+
+Each locks the wallet's row, applies what is due, and writes rows and entries in one transaction. Checks lock the same
+row as they spend (analytics.recording).
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.auditing import audit
+from accounts.plans import epochs
+from analytics.wallets.book import Book, period_after
+from analytics.wallets.models import ACCESS, DEFAULT_PRIORITY, Grant, Wallet, WalletEntry
+from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.rest.resources import referred
+from kit.values import ids
+from kit.values.amounts import LARGEST, plain
+
+WHOLE = Decimal(1)
+
+
+class Rollover(TypedDict, total=False):
+    min: Decimal
+    max: Decimal
+
+
+class Refill(TypedDict, total=False):
+    amount: Decimal
+    every: str
+    anchor: datetime
+    rollover: Rollover
+
+
+class WalletFields(TypedDict, total=False):
+    """Of a wallet, as the serializer has checked them."""
+
+    requester_id: str
+    license_id: str | None
+    unit: str
+    floor: Decimal
+    thresholds: list[dict[str, object]]
+    refill: Refill | None
+
+
+class GrantFields(TypedDict, total=False):
+    amount: Decimal
+    kind: str
+    priority: int
+    effective_at: datetime | None
+    expires_at: datetime | None
+    external_id: str | None
+
+
+@transaction.atomic
+def create_wallet(account_id: str, fields: WalletFields) -> Wallet:
+    """An empty wallet, or one with its first refill. Raises ValidationFailed and AlreadyExists."""
+    epochs.hold(account_id)
+    now = timezone.now()
+    requester, known = find_requester(account_id, fields["requester_id"])
+    held = find_license(account_id, requester, fields.get("license_id"))
+    wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"], created=now)
+    set_terms(wallet, fields, now)
+    try:
+        with transaction.atomic():
+            wallet.save(force_insert=True)
+    except IntegrityError:
+        whose = f"The licence {held}" if held else f"The requester {fields['requester_id'][:100]!r}"
+        raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already.", param="unit") from None
+    keep(Book(wallet, []), now)
+    audit.record("wallet.created", wallet, {})
+    rows = referred(Wallet, "requester")._default_manager.filter(pk=requester)
+    rows.update(wallets=[*(known or []), name_of(wallet)])
+    epochs.bump(account_id, {str(requester)})
+    return wallet
+
+
+def name_of(wallet: Wallet) -> list[str | None]:
+    """What a check knows of a wallet: its key, its unit, and its licence's key."""
+    held = None if wallet.license_id is None else ids.hex_of("lic", wallet.license_id)
+    return [ids.hex_of("wal", wallet.pk), wallet.unit, held]
+
+
+def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
+    """The requester's number, and what checks know of its wallets; its row stays locked."""
+    rows = referred(Wallet, "requester")._default_manager.select_for_update(no_key=True)
+    found = rows.filter(account_id=account_id, requester_id=requester_id).values_list("pk", "wallets").first()
+    if found is None:
+        raise ValidationFailed(f"There is no requester {requester_id[:100]!r}.", param="requesterId")
+    return found
+
+
+def find_license(account_id: str, requester: int, license_id: str | None) -> str | None:
+    """The id, if the requester has that licence. Raises ValidationFailed."""
+    if license_id is None:
+        return None
+    if ids.decode("lic", license_id) is not None:
+        rows = referred(Wallet, "license")._default_manager
+        if rows.filter(account_id=account_id, requester=requester, pk=license_id).exists():
+            return license_id
+    raise ValidationFailed(f"The requester has no licence {license_id[:100]!r}.", param="licenseId")
+
+
+@transaction.atomic
+def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
+    """Change floor, thresholds or refill. Raises ValidationFailed."""
+    now = timezone.now()
+    book = locked(wallet)
+    before = book.wallet.audited()
+    book.roll_to(now)
+    set_terms(book.wallet, fields, now)
+    if audit.changes(before, book.wallet.audited()):
+        book.wallet.updated = now
+        audit.record("wallet.updated", book.wallet, before)
+    keep(book, now)
+    return book.wallet
+
+
+def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
+    """Set what can be changed of a wallet. A new period begins with the refill's own anchor, or now."""
+    if "floor" in fields:
+        wallet.floor = whole(wallet, fields["floor"] or Decimal(0), "floor")
+        if wallet.floor > min(wallet.balance, Decimal(0)):
+            raise ValidationFailed("Must be at most 0, and at most the balance.", param="floor")
+    if "thresholds" in fields:
+        wallet.thresholds = fields["thresholds"] or []
+    if "refill" in fields:
+        set_refill(wallet, fields["refill"], now)
+
+
+def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
+    if refill is None:
+        wallet.refill_amount = wallet.refill_every = wallet.refill_anchor = wallet.next_refill_at = None
+        wallet.rollover_min = wallet.rollover_max = Decimal(0)
+        return
+    former = (wallet.refill_every, wallet.refill_anchor)
+    wallet.refill_amount = whole(wallet, refill["amount"], "refill.amount")
+    wallet.refill_every = refill["every"]
+    wallet.refill_anchor = refill.get("anchor") or wallet.refill_anchor or now
+    rollover: Rollover = refill.get("rollover") or {}
+    wallet.rollover_min = whole(wallet, rollover.get("min") or Decimal(0), "refill.rollover.min")
+    wallet.rollover_max = whole(wallet, rollover.get("max") or Decimal(0), "refill.rollover.max")
+    if wallet.rollover_min > wallet.rollover_max:
+        raise ValidationFailed("Must be at most max.", param="refill.rollover.min")
+    if not wallet.refills and wallet.refill_anchor <= now:
+        wallet.next_refill_at = now  # the period that has begun
+    elif (wallet.refill_every, wallet.refill_anchor) != former:
+        wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now)
+
+
+def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
+    """The amount. Raises ValidationFailed for a part of an access."""
+    if wallet.unit == ACCESS and amount % WHOLE:
+        raise ValidationFailed("Must be a whole number of accesses.", param=param)
+    return amount
+
+
+@transaction.atomic
+def add_grant(wallet: Wallet, fields: GrantFields) -> tuple[Grant, bool]:
+    """The new grant and True; of an `external_id` that the wallet knows the grant of then and False.
+
+    Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
+    """
+    now = timezone.now()
+    book = locked(wallet)
+    external_id = fields.get("external_id")
+    if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
+        return known, False
+    grant = new_grant(book, fields, now)
+    book.roll_to(now)
+    try:
+        with transaction.atomic():
+            grant.save(force_insert=True)
+    except IntegrityError:
+        raise AlreadyExists(f"There is a grant with the externalId {external_id!r}.", param="externalId") from None
+    if grant.effective_at <= now:
+        book.add(grant)
+    else:
+        book.grants.append(grant)
+    keep(book, now)
+    audit.record("grant.created", grant, {})
+    return grant, True
+
+
+def grant_of(wallet: Wallet, external_id: str) -> Grant | None:
+    """The wallet's grant of that externalId. Raises AlreadyExists if it is another wallet's."""
+    known = Grant.objects.filter(account=wallet.account_id, external_id=external_id).first()
+    if known is not None and known.wallet_id != wallet.pk:
+        raise AlreadyExists(f"Another wallet has a grant with the externalId {external_id!r}.", param="externalId")
+    return known
+
+
+def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
+    wallet, amount = book.wallet, whole(book.wallet, fields["amount"], "amount")
+    effective_at, expires_at = fields.get("effective_at") or now, fields.get("expires_at")
+    if expires_at is not None and expires_at <= max(effective_at, now):
+        raise ValidationFailed("Must be later than effectiveAt, and in the future.", param="expiresAt")
+    held = sum((one.remaining for one in book.grants), Decimal(0))
+    if held + amount > LARGEST:
+        raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
+    return Grant(
+        account_id=wallet.account_id,
+        wallet=wallet,
+        amount=amount,
+        remaining=amount,
+        kind=fields["kind"],
+        priority=fields.get("priority", DEFAULT_PRIORITY),
+        effective_at=max(effective_at, now),
+        expires_at=expires_at,
+        external_id=fields.get("external_id"),
+        created=now,
+    )
+
+
+@transaction.atomic
+def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
+    """Take back what is left of a grant. To void it again changes nothing. None if the wallet has no such grant."""
+    now = timezone.now()
+    book = locked(wallet)
+    grant = Grant.objects.filter(wallet=book.wallet, pk=grant_id).select_related("wallet").first()
+    if grant is None:
+        return None
+    grant.wallet = book.wallet
+    book.grants = [grant if one.pk == grant.pk else one for one in book.grants]
+    before = grant.audited()
+    book.roll_to(now)
+    if grant.ended_at is None:
+        book.void(grant, now)
+        audit.record("grant.voided", grant, before)
+    keep(book, now)
+    return grant
+
+
+# --- Rows ------------------------------------------------------------------------------------------------------------
+
+
+def locked(wallet: Wallet) -> Book:
+    """The wallet's row, locked until the transaction ends, with its open grants."""
+    row = Wallet.objects.select_related("requester").select_for_update(of=("self",)).get(pk=wallet.pk)
+    return Book(row, open_grants([row]))
+
+
+def open_grants(wallets: Sequence[Wallet]) -> list[Grant]:
+    found = Grant.objects.filter(wallet__in=[one.pk for one in wallets], ended_at__isnull=True)
+    return list(found.order_by("created", "pk"))
+
+
+def keep(book: Book, now: datetime) -> None:
+    """Store what has changed of a locked wallet."""
+    book.roll_to(now)
+    book.close_spent(now)
+    Grant.objects.bulk_create(
+        book.touched.values(),
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["remaining", "started", "expires_at", "ended_at", "voided_at"],
+    )
+    WalletEntry.objects.bulk_create(book.entries, batch_size=500)
+    book.wallet.save()
+    book.entries, book.touched = [], {}
+
+
+def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
+    """Wallets as they are at a moment, without storing what is due: for readers. One query at most."""
+    rows = list(wallets)
+    due = [one for one in rows if one.next_change_at is not None and one.next_change_at <= now]
+    grants: dict[str, list[Grant]] = {}
+    for grant in open_grants(due) if due else []:
+        grants.setdefault(grant.wallet_id, []).append(grant)
+    books = [Book(one, grants.get(one.pk, [])) for one in rows]
+    for book in books:
+        if book.grants or book.wallet in due:
+            book.roll_to(now)
+    return books

@@ -1,0 +1,220 @@
+"""/v1/wallets (docs/wallets.md)."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.db.utils import IntegrityError
+
+from analytics.models import Grant, Wallet, WalletEntry
+from tests import auditlog, factories
+from tests.clock import clock  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def held(account):
+    return factories.license(account)
+
+
+@pytest.fixture
+def wallet(api, held):
+    return api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "USD"}).body
+
+
+@pytest.fixture
+def grant(api, wallet):
+    def post(amount, **fields):
+        return api.post(f"/v1/wallets/{wallet['id']}/grants", {"amount": amount, **fields})
+
+    return post
+
+
+@pytest.fixture
+def balance(api, wallet):
+    return lambda: api.get(f"/v1/wallets/{wallet['id']}")["balance"]
+
+
+def entries(api, wallet):
+    listed = api.get(f"/v1/wallets/{wallet['id']}/entries")["data"]
+    return [(one["type"], one["amount"]) for one in reversed(listed)]
+
+
+def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
+    terms = {"floor": -5, "thresholds": [{"value": 100}, {"percent": 20}]}
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "licenseId": held.pk, "unit": "EUR", **terms})
+    assert made.status == 201
+    assert made.body == {
+        "id": made["id"],
+        "object": "wallet",
+        "requesterId": "org_acme",
+        "licenseId": held.pk,
+        "unit": "EUR",
+        "balance": 0,
+        **terms,
+        "refill": None,
+        "nextRefillAt": None,
+        "created": "2026-03-04T05:06:07.250000Z",
+        "updated": made["updated"],
+    }
+    assert made["id"].startswith("wal_")
+    assert api.get(f"/v1/wallets/{made['id']}").body == made.body
+    assert api.get("/v1/wallets")["data"] == [made.body]
+
+
+def test_a_second_wallet_of_requester_licence_and_unit_is_a_conflict(api, held, wallet):
+    for fields, status in (
+        ({"unit": "USD"}, 409),
+        ({"unit": "EUR"}, 201),
+        ({"unit": "access"}, 201),
+        ({"unit": "USD", "licenseId": held.pk}, 201),
+        ({"unit": "USD", "licenseId": held.pk}, 409),
+    ):
+        assert api.post("/v1/wallets", {"requesterId": "org_acme", **fields}).status == status
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"requesterId": "nobody"}, "requesterId"),
+        ({"licenseId": "lic_" + "0" * 26}, "licenseId"),
+        ({"unit": "coins"}, "unit"),
+        ({"floor": 1}, "floor"),
+        ({"thresholds": [{"value": 1, "percent": 5}]}, "thresholds[0]"),
+        ({"refill": {"amount": 0, "every": "day"}}, "refill.amount"),
+        ({"refill": {"amount": 5, "every": "hour"}}, "refill.every"),
+        ({"refill": {"amount": 5, "every": "day", "rollover": {"min": 2, "max": 1}}}, "refill.rollover.min"),
+        ({"unit": "access", "refill": {"amount": "1.5", "every": "day"}}, "refill.amount"),
+    ],
+)
+def test_a_wrong_field_is_refused_and_named(api, held, fields, param):
+    reply = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "USD", **fields})
+    assert (reply.status, reply.error["param"]) == (422, param)
+    assert not Wallet.objects.exists()
+
+
+def test_grants_add_up_to_the_balance_exactly(api, wallet, grant, balance):
+    made = grant("0.000001", kind="promotional", priority=3)
+    assert (made.status, made["remaining"], made["status"], made["priority"]) == (201, 0.000001, "active", 3)
+    grant("100")
+    assert balance() == 100.000001
+    assert entries(api, wallet) == [("grant", 0.000001), ("grant", 100)]
+    assert [one["kind"] for one in api.get(f"/v1/wallets/{wallet['id']}/grants")["data"]] == ["paid", "promotional"]
+
+
+def test_a_grant_of_a_known_external_id_adds_nothing(api, held, grant, balance):
+    first, again = grant("5", externalId="inv-1"), grant("7", externalId="inv-1")
+    assert (first.status, again.status, again.body) == (201, 200, first.body)
+    assert balance() == 5
+    other = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
+    assert api.post(f"/v1/wallets/{other}/grants", {"amount": 5, "externalId": "inv-1"}).status == 409
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"amount": "0"}, "amount"),
+        ({"amount": "-1"}, "amount"),
+        ({"amount": "1e12", "priority": 1}, "amount"),
+        ({"kind": "refund"}, "kind"),
+        ({"priority": 256}, "priority"),
+        ({"expiresAt": "2020-01-01"}, "expiresAt"),
+    ],
+)
+def test_a_wrong_grant_is_refused_and_adds_nothing(grant, balance, fields, param):
+    if "priority" in fields and param == "amount":
+        grant("1")
+        fields = {**fields, "amount": 10**12}
+    reply = grant(**{"amount": "1", **fields})
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+def test_a_void_takes_back_what_is_left_and_nothing_twice(api, wallet, grant, balance):
+    kept, void = grant("3"), grant("5")
+    for _ in range(2):
+        reply = api.post(f"/v1/wallets/{wallet['id']}/grants/{void['id']}/void")
+        assert (reply.status, reply["status"], reply["remaining"]) == (200, "voided", 0)
+    assert balance() == 3
+    assert entries(api, wallet) == [("grant", 3), ("grant", 5), ("void", -5)]
+    assert api.post(f"/v1/wallets/{wallet['id']}/grants/grt_{'0' * 26}/void").status == 404
+    assert Grant.objects.get(pk=kept["id"]).ended_at is None
+
+
+def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, clock):  # noqa: F811
+    day = timedelta(days=1)
+    grant("5", effectiveAt=(clock.now + day).isoformat(), expiresAt=(clock.now + 2 * day).isoformat())
+    seen = [balance()]
+    for _ in range(2):
+        clock.now += day
+        seen.append(balance())
+    assert seen == [0, 5, 0]
+    grant("1")  # stores what was due
+    assert entries(api, wallet) == [("grant", 5), ("expire", -5), ("grant", 1)]
+
+
+def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa: F811
+    clock.set("2026-01-31T12:00:00Z")
+    refill = {"amount": 10, "every": "month", "rollover": {"min": 0, "max": 4}}
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
+    assert (made["balance"], made["nextRefillAt"]) == (10, "2026-02-28T12:00:00.000000Z")
+    seen = []
+    for moment in ("2026-02-28T11:59:59Z", "2026-02-28T12:00:00Z", "2026-03-30T00:00:00Z", "2026-04-30T12:00:00Z"):
+        clock.set(moment)
+        shown = api.get(f"/v1/wallets/{made['id']}")
+        seen.append((shown["balance"], shown["nextRefillAt"][:10]))
+    assert seen == [(10, "2026-02-28"), (14, "2026-03-31"), (14, "2026-03-31"), (14, "2026-05-31")]
+    api.post(f"/v1/wallets/{made['id']}/grants", {"amount": 1})  # stores what was due
+    period = [("expire", -10), ("carry", 4), ("grant", 10)]
+    later = [("expire", -14), ("carry", 4), ("grant", 10)]
+    assert entries(api, made) == [("grant", 10), *period, *later, *later, ("grant", 1)]
+
+
+def test_access_answers_what_could_be_paid(api, wallet, grant):
+    grant("5")
+    address = f"/v1/wallets/{wallet['id']}/access"
+    assert api.get(address, amount="5").body == {"hasAccess": True, "balance": 5, "available": 5}
+    assert api.get(address, amount="5.000001")["hasAccess"] is False
+    assert api.get(address, amount="-1").error["param"] == "amount"
+    assert WalletEntry.objects.count() == 1
+
+
+def test_a_wallet_can_be_changed_but_not_its_balance(api, wallet, grant):
+    grant("5")
+    changed = api.patch(f"/v1/wallets/{wallet['id']}", {"floor": "-2.5", "thresholds": [{"percent": 50}]})
+    assert (changed["floor"], changed["thresholds"], changed["balance"]) == (-2.5, [{"percent": 50}], 5)
+    assert api.get(f"/v1/wallets/{wallet['id']}/access", amount="7.5")["hasAccess"] is True
+
+
+def test_wallets_are_filtered(api, held, wallet):
+    other = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "licenseId": held.pk})["id"]
+    for query, found in (
+        ({"requesterId": "org_acme"}, [other, wallet["id"]]),
+        ({"licenseId": held.pk}, [other]),
+        ({"unit": "USD"}, [wallet["id"]]),
+        ({"requesterId": "nobody"}, []),
+    ):
+        assert [one["id"] for one in api.get("/v1/wallets", **query)["data"]] == found
+
+
+def test_wallets_of_another_account_are_not_there(other_api, wallet):
+    for path in ("", "/grants", "/entries", "/access"):
+        assert other_api.get(f"/v1/wallets/{wallet['id']}{path}").status == 404
+
+
+def test_wallets_and_grants_are_in_the_audit_log(api, wallet, grant):
+    made = grant("5")
+    [entry] = auditlog.entries(resource_id=made["id"])
+    assert (entry.action, entry.changes["amount"]) == ("grant.created", [None, "5"])
+    assert [one.action for one in auditlog.entries(resource_id=wallet["id"])] == ["wallet.created"]
+
+
+def test_the_database_refuses_to_change_an_entry(grant):
+    grant("5")
+    with pytest.raises(IntegrityError), connection.cursor() as cursor:
+        cursor.execute("UPDATE analytics_walletentry SET amount = 1")
+
+
+def test_the_requester_knows_its_wallets(held, wallet):
+    held.requester.refresh_from_db()
+    [(_, unit, of_license)] = held.requester.wallets
+    assert (unit, of_license, Wallet.objects.get().balance) == ("USD", None, Decimal(0))
