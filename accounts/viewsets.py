@@ -7,7 +7,8 @@ from rest_framework.request import Request
 
 from accounts.auditing.audit import address_of
 from accounts.auditing.models import ActorType
-from accounts.keys.authentication import Grant, grant_of, note_use, uses_to_note
+from accounts.keys.authentication import Grant, grant_of, note_use, unknown_key, uses_to_note
+from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, answer_once, check_key
 from kit.actors import Actor, acting_as
 from kit.http.middleware import client_address_of
@@ -47,14 +48,18 @@ class AccountViewSet(ApiViewSet[M]):
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
+        key = self.idempotency_key
+
         def act() -> HttpResponse:
             return handler(request, *args, **kwargs)
 
-        key = self.idempotency_key
+        def act_for_account(*_: object, **__: object) -> HttpResponse:
+            if not epochs.keep(self.account_id):  # deleted since the request was authenticated
+                raise unknown_key()
+            return act() if key is None else answer_once(request, key, act, self.check_replay)
+
         with acting_as(self.actor):
-            if key is None:
-                return super().write(handler, request, *args, **kwargs)
-            return super().write(lambda *_, **__: answer_once(request, key, act, self.check_replay), request)
+            return super().write(act_for_account, request)
 
     def check_replay(self, reply: bytes) -> None:
         """Raises an ApiError if this request's key may not see the kept reply.

@@ -1,14 +1,22 @@
 """Deleting accounts, with all that is theirs but their entries in the audit log."""
 
+from time import monotonic, sleep
+
 from django.apps import apps
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import ForeignKey, Model
 
 from accounts.auditing import audit
 from accounts.models import Account, AuditEntry
 from accounts.plans import epochs
+from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
-from kit.http.errors import ValidationFailed
+from kit.http.errors import InUse, NotFound, ValidationFailed
+
+LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of a second
+CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
+PATIENCE_SECONDS = 60
+PAUSE_SECONDS = 0.1
 
 
 def keeps_ledger(account: Account) -> bool:
@@ -16,13 +24,39 @@ def keeps_ledger(account: Account) -> bool:
     return not account.is_demo and LedgerEntry.objects.filter(account=account).exists()
 
 
-@transaction.atomic
 def delete_account(account: Account) -> int:
-    """Deletes an account and its rows; returns how many. Raises ValidationFailed for one that has to keep its ledger.
+    """Delete an account and its rows; return how many.
 
-    The database itself refuses to delete the ledger of an account that is no demo.
+    Raises ValidationFailed for an account that has to keep its ledger, and InUse where others lock its rows all the
+    time. The database itself refuses to delete the ledger of an account that is no demo.
     """
+    deadline = monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return delete_at_once(account)
+        except OperationalError as error:
+            if sqlstate_of(error) not in CONFLICTS:
+                raise
+            if monotonic() > deadline:
+                raise InUse(f"Others change {account.pk} all the time. Suspend it, and delete it then.") from None
+        sleep(PAUSE_SECONDS)  # with no lock held, so that whoever was in the way can finish
+
+
+@transaction.atomic
+def delete_at_once(account: Account) -> int:
+    """Delete the account, or raise OperationalError with one of CONFLICTS where others lock its rows.
+
+    Locks the account first and its webhook endpoints next, as requests and deliveries do. Some transactions, such as
+    an operator's, lock a row and then the account. This one gives way to them: it waits less long than PostgreSQL
+    takes to find a deadlock, so PostgreSQL ends nobody else's transaction for it.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
+    if not Account.objects.select_for_update().filter(pk=account.pk).exists():
+        raise NotFound(f"There is no account '{account.pk}'.")
     epochs.hold(account.pk)
+    list(WebhookEndpoint.objects.select_for_update().filter(account=account).order_by("pk").values_list("pk"))
     if keeps_ledger(account):
         raise ValidationFailed(f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id")
     removed = 0
@@ -31,7 +65,14 @@ def delete_account(account: Account) -> int:
         removed += rows._raw_delete(rows.db)
     audit.record("account.deleted", account, account.audited(), {})
     Account.objects.filter(pk=account.pk)._raw_delete("default")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
     return removed
+
+
+def sqlstate_of(error: OperationalError) -> str | None:
+    return getattr(error.__cause__, "sqlstate", None)
 
 
 def in_order_of_deletion() -> list[tuple[type[Model], str]]:

@@ -28,6 +28,8 @@ from kit.values import ids
 # decisions of other accounts too, only try it.
 HELD = "hashtextextended({account}, 1)"
 HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
+FIND = "SELECT 1 FROM accounts_account WHERE id = %s"
+KEEP = {"postgresql": f"{FIND} FOR KEY SHARE", "sqlite": FIND}  # on SQLite one transaction writes at a time
 EVERYTHING = None  # in the place of names
 MAX_MISSED = 1_000  # epochs, of which the changes are read; to forget everything costs less than to read more
 LIFETIME = timedelta(minutes=10)  # of what is known of a change
@@ -59,6 +61,17 @@ def hold(account_id: str) -> int:
         with prepared_cursor() as cursor:
             cursor.execute(HOLD, [str(UUID(ids.hex_of("acc", account_id)))])
     return epoch
+
+
+def keep(account_id: str) -> bool:
+    """Keep the account from being deleted until the transaction ends. Return whether it still exists.
+
+    A request that writes calls it before it locks anything else, as the deletion locks the account first. Requests of
+    one account do not wait for each other here.
+    """
+    with prepared_cursor() as cursor:
+        cursor.execute(KEEP[connection.vendor], [account_key(account_id)])
+        return cursor.fetchone() is not None
 
 
 def bump(account_id: str, names: Collection[str] | None) -> None:

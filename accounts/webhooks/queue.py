@@ -120,30 +120,39 @@ def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: dateti
 
 
 def give_back(claimed: Sequence[Claimed]) -> None:
-    """Lets others have what was claimed and not attempted."""
+    """Let others have what was claimed and not attempted, unless its endpoint is locked: then the lease ends first."""
     with unsynced():
+        endpoints = lock_endpoints({one.endpoint.pk for one in claimed})
         for one in sorted(claimed, key=lambda one: one.pk):
-            WebhookDelivery.objects.filter(pk=one.pk, due_at=one.lease).update(due_at=one.due)
+            if one.endpoint.pk in endpoints:
+                WebhookDelivery.objects.filter(pk=one.pk, due_at=one.lease).update(due_at=one.due)
 
 
-def settle(results: Sequence[Result]) -> None:
-    """Records the results of attempts, and when the next ones are due."""
+def settle(results: Sequence[Result]) -> list[Result]:
+    """Record the results of attempts, and when the next ones are due; return those whose endpoint is locked by others.
+
+    Settle these later. Waiting for them here would hold up the results of all other endpoints, for instance while a
+    large account is deleted. Results of deleted endpoints are dropped.
+    """
     with unsynced():
-        endpoints = lock_endpoints({result.claimed.endpoint.pk for result in results})
+        wanted = {result.claimed.endpoint.pk for result in results}
+        endpoints = lock_endpoints(wanted)
+        missing = WebhookEndpoint.objects.filter(pk__in=wanted - endpoints.keys())
+        locked_by_others = set(missing.values_list("pk", flat=True))
         attempts = []
         for result in sorted(results, key=lambda one: one.claimed.pk):
             endpoint = endpoints.get(result.claimed.endpoint.pk)
-            if endpoint is None:  # deleted meanwhile, with its deliveries
-                continue
-            attempt = settle_one(result, endpoint)
+            attempt = None if endpoint is None else settle_one(result, endpoint)
             if attempt is not None:
                 attempts.append(attempt)
         WebhookAttempt.objects.bulk_create(attempts)
+    return [result for result in results if result.claimed.endpoint.pk in locked_by_others]
 
 
 def lock_endpoints(endpoint_ids: set[str]) -> dict[str, WebhookEndpoint]:
-    locked = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk__in=endpoint_ids).order_by("pk")
-    return {endpoint.pk: endpoint for endpoint in locked}
+    """Lock the endpoints that nobody else has locked, and return them by their ids."""
+    free = WebhookEndpoint.objects.select_for_update(no_key=True, skip_locked=True)
+    return {endpoint.pk: endpoint for endpoint in free.filter(pk__in=endpoint_ids).order_by("pk")}
 
 
 def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | None:

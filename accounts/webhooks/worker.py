@@ -175,7 +175,8 @@ class Worker:
         results, self.results = self.results, []
         if results:
             try:
-                await self.in_database(lambda: queue.settle(results))
+                left = await self.in_database(lambda: queue.settle(results))
+                self.results += left
             except OperationalError:
                 self.results = results + self.results
                 raise
@@ -187,7 +188,8 @@ class Worker:
         """So that one that cannot be written keeps no other from it. Its delivery is attempted again."""
         for result in results:
             try:
-                await self.in_database(lambda: queue.settle([result]))  # noqa: B023 - run before the next one
+                left = await self.in_database(lambda: queue.settle([result]))  # noqa: B023 - run before the next one
+                self.results += left
             except Exception:
                 logger.exception("What came of delivery %s could not be written", result.claimed.pk)
 

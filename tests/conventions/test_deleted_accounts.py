@@ -1,0 +1,52 @@
+"""A request whose account is deleted between its authentication and its writing is refused, and leaves nothing."""
+
+import re
+
+import pytest
+
+from accounts.models import Account
+from accounts.viewsets import AccountViewSet, ReadingViewSet
+from kit.rest.heavy import view_at
+from licensing.account_deletion import delete_account, in_order_of_deletion
+from tests.conventions.endpoints import WITH_KEY, WRITES, each
+
+KEY = {"Idempotency-Key": "retry-1"}
+
+
+def only_reads(endpoint):
+    return issubclass(view_at(re.sub(r"\{\w+\}", "x", endpoint.path)).cls, ReadingViewSet)
+
+
+POSSIBLE_WRITES = [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES]
+each_write = each([endpoint for endpoint in POSSIBLE_WRITES if not only_reads(endpoint)])
+each_reading_post = each([endpoint for endpoint in POSSIBLE_WRITES if only_reads(endpoint)])
+
+
+@pytest.fixture
+def deleted_meanwhile(account, monkeypatch):
+    """The account is deleted by the time that a request has been admitted and its body read."""
+    Account.objects.filter(pk=account.pk).update(is_demo=True)  # or its ledger would keep it
+    read_body = AccountViewSet.read_body
+
+    async def read_then_delete(self):
+        await read_body(self)
+        account.refresh_from_db()
+        delete_account(account)
+
+    monkeypatch.setattr(AccountViewSet, "read_body", read_then_delete)
+    return account
+
+
+@each_write
+@pytest.mark.parametrize("headers", [{}, KEY], ids=["once", "with an Idempotency-Key"])
+def test_a_write_for_a_deleted_account_is_refused_as_its_key_is(api, ids, deleted_meanwhile, endpoint, headers):
+    reply = endpoint.send(api, ids, headers=headers if endpoint.method == "POST" else {})
+    assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
+    for model, way in in_order_of_deletion():
+        assert not model._base_manager.filter(**{way: deleted_meanwhile.pk}).exists(), model
+
+
+@each_reading_post
+@pytest.mark.parametrize("headers", [{}, KEY], ids=["once", "with an Idempotency-Key"])
+def test_a_post_that_only_reads_finds_nothing_of_a_deleted_account(api, ids, deleted_meanwhile, endpoint, headers):
+    assert endpoint.send(api, ids, headers=headers).status in (200, 401, 404)
