@@ -139,6 +139,30 @@ WEBHOOK: dict[str, tuple[Any, ...]] = {
     "headers": NOT_AN_OBJECT,
     "headers.X-Auth": (*NOT_A_TEXT, None),
 }
+AMOUNT = ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None)
+WALLET_TERMS: dict[str, tuple[Any, ...]] = {
+    "floor": AMOUNT,
+    "thresholds": (*NOT_AN_ARRAY, None),
+    "thresholds[0]": (*NOT_AN_OBJECT, None),
+    "thresholds[0].value": AMOUNT,
+    "thresholds[0].percent": (*NOT_AN_INTEGER, None),
+    "refill": NOT_AN_OBJECT,
+    "refill.amount": AMOUNT,
+    "refill.every": (*NOT_A_TEXT, None),
+    "refill.anchor": (*NOT_A_TEXT, None),
+    "refill.rollover": (*NOT_AN_OBJECT, None),
+    "refill.rollover.min": AMOUNT,
+    "refill.rollover.max": AMOUNT,
+}
+WALLET = {"requesterId": (*NOT_A_TEXT, None), "licenseId": NOT_A_TEXT, "unit": (*NOT_A_TEXT, None), **WALLET_TERMS}
+GRANT: dict[str, tuple[Any, ...]] = {
+    "amount": AMOUNT,
+    "kind": (*NOT_A_TEXT, None),
+    "priority": (*NOT_AN_INTEGER, None),
+    "effectiveAt": NOT_A_TEXT,
+    "expiresAt": NOT_A_TEXT,
+    "externalId": NOT_A_TEXT,
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
@@ -170,6 +194,9 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys": KEY,
     "PATCH /v1/api-keys/{key}": KEY,
     "POST /v1/revenue": ADJUSTMENT,
+    "POST /v1/wallets": WALLET,
+    "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
+    "POST /v1/wallets/{wallet}/grants": GRANT,
     "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
     "POST /v1/webhooks": WEBHOOK,
     "PATCH /v1/webhooks/{webhook}": WEBHOOK,
@@ -192,6 +219,8 @@ def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
         return {**body, name: [with_value(whole, rest, value) if rest else value]}
     if not rest:
         return {**body, name: value}
+    if name == "refill":
+        body = {"refill": {"amount": 5, "every": "day"}, **body}
     around = body.get(name) if isinstance(body.get(name), dict) else {"id": "org"} if name == "requester" else {}
     if name == "conditions":
         around = {}
