@@ -4,7 +4,8 @@ PostgreSQL ends a statement by itself (`statement_timeout`, see kit.storage.post
 milliseconds whether to go on, and so stops also when nobody waits for the answer any more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event
@@ -24,7 +25,7 @@ R = TypeVar("R")
 class Bound:
     """`seconds` for each statement. `gone` is set when the client has left and the work may be dropped for it."""
 
-    seconds: int
+    seconds: float
     gone: Event | None = None
 
     @property
@@ -38,7 +39,18 @@ bound: ContextVar[Bound | None] = ContextVar("statement_bound", default=None)
 def milliseconds() -> int:
     """The time limit of a statement in milliseconds, for PostgreSQL's `statement_timeout`; 0 is none."""
     current = bound.get()
-    return current.seconds * 1000 if current else 0
+    return int(current.seconds * 1000) if current else 0
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Give the statements within the block this time limit on SQLite, whose connections look it up each time."""
+    current = bound.get()
+    token = bound.set(Bound(seconds, current.gone if current else None))
+    try:
+        yield
+    finally:
+        bound.reset(token)
 
 
 def is_for_nobody() -> bool:

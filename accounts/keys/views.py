@@ -24,7 +24,8 @@ from accounts.keys.serializers import (
 )
 from accounts.viewsets import AccountViewSet
 from kit.rest.bulk import outcomes_serializer, told_outcomes
-from kit.rest.pagination import KeysetPagination, Order
+from kit.rest.lists.orders import Order
+from kit.rest.pagination import KeysetPagination
 from kit.values import ids
 from kit.values.json_values import Rendered
 from kit.values.timestamps import parse_timestamp

@@ -15,7 +15,8 @@ from analytics.statements.filters import StatementFilters
 from analytics.statements.lines import lines_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.http.errors import NotFound
-from kit.rest.pagination import Days, KeysetPagination, Order
+from kit.rest.lists.orders import Days, Order
+from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
 
 

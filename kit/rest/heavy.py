@@ -1,7 +1,7 @@
 """Heavy requests: those whose cost the client chooses. They have threads of their own (config.server.threads).
 
-A viewset names its heavy actions in `heavy`, and a list exported as a file is always heavy. The decorator marks a view
-that is a function or a method of the admin.
+A viewset names its heavy actions in `heavy`. A list exported as a file is always heavy, and so is one counted to the
+end (`count=exact`). The decorator marks a view that is a function or a method of the admin.
 """
 
 from collections.abc import Callable
@@ -44,8 +44,10 @@ def is_heavy(view: Any, method: str, query: bytes, accept: str) -> bool:
     if endpoint is None:
         return getattr(view, "heavy", False)
     action = action_of(view, method)
-    if action in endpoint.heavy or action not in endpoint.exportable:
-        return action in endpoint.heavy
+    if action in endpoint.heavy or (action in endpoint.listing and b"count=exact" in query):
+        return True
+    if action not in endpoint.exportable:
+        return False
     try:
         return wanted_format(QueryDict(query), accept) != "json"
     except InvalidRequest:

@@ -19,7 +19,7 @@ from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.deprecated import tell
-from kit.rest.lists import ListMixin, M
+from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
 from kit.rest.sparse import picked, wanted_fields

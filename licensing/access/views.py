@@ -1,7 +1,9 @@
 """/v1/access: checks, and the decisions that they left."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -14,10 +16,13 @@ from rest_framework.response import Response
 from accounts.keys.authentication import Caller, license_token
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
+from analytics.usage.matching import count_matching
 from kit.http.errors import ApiError
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
+from kit.rest.lists.counting import Counting, Total
 from kit.rest.sparse import picked, wanted_fields
+from kit.storage.limited import TookTooLong
 from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
@@ -27,6 +32,7 @@ from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
+from licensing.access.selection import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.tokens.license_tokens import presented, verify_now
 from licensing.access.tokens.signing import current_signer
@@ -118,6 +124,17 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without their traces."""
         return self.page()
+
+    def filtered(self, rows: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        self.selected = SelectedDecisions.from_query(self.account_id, self.request.query_params)
+        return self.selected.filter(rows)
+
+    def total(self, rows: QuerySet[AccessEvent], counting: Counting) -> Total:
+        selection = self.selected.counted_by_rollups()
+        if selection is not None:
+            with suppress(TookTooLong):
+                return Total(count_matching(selection, counting.seconds))
+        return super().total(rows, counting)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[AccessEvent]], Sequence[Rendered]]:
         return render_events

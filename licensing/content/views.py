@@ -12,7 +12,8 @@ from accounts.keys.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
 from kit.rest.bulk import outcomes_serializer, told_outcomes
-from kit.rest.pagination import KeysetPagination, Order, TextsInOrder
+from kit.rest.lists.orders import Order, TextsInOrder
+from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import found
 from licensing.content import services
 from licensing.content.filters import ContentFilters

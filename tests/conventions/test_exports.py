@@ -194,14 +194,14 @@ def test_a_number_stays_one(value, text):
 
 
 def test_a_file_has_every_row_once_across_chunks(api, account, monkeypatch):
-    monkeypatch.setattr("kit.rest.lists.CHUNK", 7)
+    monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 7)
     record_all(some_events(account, 100, utc("2026-01-01"), 2, seed=1))
     ids = [row["id"] for row in table(api.get("/v1/access/decisions", format="csv"))]
     assert (len(ids), set(ids)) == (100, set(AccessEvent.objects.values_list("pk", flat=True)))
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
-    monkeypatch.setattr("kit.rest.lists.CHUNK", 50)
+    monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 50)
     record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))
     path = "/v1/access/decisions?format=csv"
 

@@ -1,5 +1,6 @@
 """Requests whose cost is theirs to choose have threads of their own; what takes too long or is for nobody ends."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,7 +10,7 @@ from django.urls import reverse
 from kit import statements
 from kit.http.errors import as_api_error
 from kit.rest.heavy import is_heavy, view_at
-from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
+from tests.conventions.endpoints import ENDPOINTS, LISTS, known_to_the_resolver
 
 HEAVY = {
     "GET /v1/analytics/usage",
@@ -52,6 +53,12 @@ def test_every_endpoint_says_whether_it_is_heavy():
 )
 def test_a_list_is_heavy_as_a_file(query, accept):
     assert heavy_ones(query, accept) == HEAVY | EXPORTED
+
+
+def test_a_list_is_heavy_if_it_is_counted_to_the_end():
+    lists = {f"GET {re.sub(r'{[^}]+}', '{}', path)}" for path in LISTS}
+    assert heavy_ones(b"limit=1&count=exact") == HEAVY | lists
+    assert heavy_ones(b"count=none") == HEAVY
 
 
 @pytest.mark.parametrize("query", [b"format=json", b"format=nonsense", b"format=%FF"])

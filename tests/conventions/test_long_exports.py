@@ -24,7 +24,7 @@ def rows_of(reply, form):
 
 @pytest.fixture
 def chunks_of_three(monkeypatch):
-    monkeypatch.setattr("kit.rest.lists.CHUNK", 3)
+    monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 3)
 
 
 @each_form

@@ -1,4 +1,4 @@
-// Shapes: 6094bf07f1908f4a
+// Shapes: 427da15db747b857
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1719,8 +1719,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedAuditEntryList: {
             /**
@@ -1734,8 +1736,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedContentList: {
             /**
@@ -1749,8 +1753,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedDecisionList: {
             /**
@@ -1764,8 +1770,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedEventList: {
             /**
@@ -1779,8 +1787,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedGrantList: {
             /**
@@ -1794,8 +1804,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedLedgerEntryList: {
             /**
@@ -1809,8 +1821,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedLicenseClientList: {
             /**
@@ -1824,8 +1838,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedLicenseList: {
             /**
@@ -1839,8 +1855,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedPolicyList: {
             /**
@@ -1854,8 +1872,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedPolicyRevisionList: {
             /**
@@ -1869,8 +1889,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedRequesterProfileList: {
             /**
@@ -1884,8 +1906,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedSiteList: {
             /**
@@ -1899,8 +1923,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedStatementLineList: {
             /**
@@ -1914,8 +1940,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedStatementList: {
             /**
@@ -1929,8 +1957,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedWalletEntryList: {
             /**
@@ -1944,8 +1974,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedWalletList: {
             /**
@@ -1959,8 +1991,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedWebhookAttemptList: {
             /**
@@ -1974,8 +2008,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         PaginatedWebhookEndpointList: {
             /**
@@ -1989,8 +2025,10 @@ export interface components {
             hasMore: boolean;
             /** @description Absent on the last page. */
             nextCursor?: string;
-            /** @description How many items match in all. */
-            totalCount: number;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
         };
         /** @description What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are. */
         PatchedApiKeyChangeRequest: {

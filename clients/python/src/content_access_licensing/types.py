@@ -1,4 +1,4 @@
-# Shapes: 6094bf07f1908f4a
+# Shapes: 427da15db747b857
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -761,7 +761,8 @@ class PaginatedAuditEntryList(TypedDict):
     data: list[AuditEntry]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedLedgerEntryList(TypedDict):
@@ -769,7 +770,8 @@ class PaginatedLedgerEntryList(TypedDict):
     data: list[LedgerEntry]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedLicenseClientList(TypedDict):
@@ -777,7 +779,8 @@ class PaginatedLicenseClientList(TypedDict):
     data: list[LicenseClient]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PatchedApiKeyChangeRequest(TypedDict):
@@ -1700,7 +1703,8 @@ class PaginatedApiKeyList(TypedDict):
     data: list[ApiKey]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedEventList(TypedDict):
@@ -1708,7 +1712,8 @@ class PaginatedEventList(TypedDict):
     data: list[Event]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedGrantList(TypedDict):
@@ -1716,7 +1721,8 @@ class PaginatedGrantList(TypedDict):
     data: list[Grant]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedLicenseList(TypedDict):
@@ -1724,7 +1730,8 @@ class PaginatedLicenseList(TypedDict):
     data: list[License]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedStatementLineList(TypedDict):
@@ -1732,7 +1739,8 @@ class PaginatedStatementLineList(TypedDict):
     data: list[StatementLine]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedStatementList(TypedDict):
@@ -1740,7 +1748,8 @@ class PaginatedStatementList(TypedDict):
     data: list[Statement]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedWebhookAttemptList(TypedDict):
@@ -1748,7 +1757,8 @@ class PaginatedWebhookAttemptList(TypedDict):
     data: list[WebhookAttempt]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PatchedSiteRequest(TypedDict):
@@ -2206,7 +2216,8 @@ class PaginatedDecisionList(TypedDict):
     data: list[Decision]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedRequesterProfileList(TypedDict):
@@ -2214,7 +2225,8 @@ class PaginatedRequesterProfileList(TypedDict):
     data: list[RequesterProfile]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedSiteList(TypedDict):
@@ -2222,7 +2234,8 @@ class PaginatedSiteList(TypedDict):
     data: list[Site]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedWalletEntryList(TypedDict):
@@ -2230,7 +2243,8 @@ class PaginatedWalletEntryList(TypedDict):
     data: list[WalletEntry]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedWalletList(TypedDict):
@@ -2238,7 +2252,8 @@ class PaginatedWalletList(TypedDict):
     data: list[Wallet]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedWebhookEndpointList(TypedDict):
@@ -2246,7 +2261,8 @@ class PaginatedWebhookEndpointList(TypedDict):
     data: list[WebhookEndpoint]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PatchedWalletChangeRequest(TypedDict):
@@ -2412,7 +2428,8 @@ class PaginatedContentList(TypedDict):
     data: list[Content]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedPolicyList(TypedDict):
@@ -2420,7 +2437,8 @@ class PaginatedPolicyList(TypedDict):
     data: list[Policy]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedPolicyRevisionList(TypedDict):
@@ -2428,7 +2446,8 @@ class PaginatedPolicyRevisionList(TypedDict):
     data: list[PolicyRevision]
     hasMore: bool
     nextCursor: NotRequired[str]
-    totalCount: int
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class Batch(TypedDict):

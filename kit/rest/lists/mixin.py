@@ -11,6 +11,7 @@ from rest_framework.viewsets import GenericViewSet
 from kit.http.errors import InvalidRequest
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
+from kit.rest.lists.counting import Counting, Total, count_rows, counting_of
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.sparse import columns_picked, picked, wanted_fields
 from kit.values.json_values import Rendered
@@ -31,8 +32,7 @@ class ListMixin(GenericViewSet[M]):
     def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
         """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
         rows = self.get_queryset() if queryset is None else queryset
-        if self.filterset_class:
-            rows = self.filter_queryset(rows)
+        rows = self.filtered(rows)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         paginator = (self.pagination_class or KeysetPagination)()
@@ -44,15 +44,24 @@ class ListMixin(GenericViewSet[M]):
             return [picked(one, fields) for one in render(some)]
 
         if name and form != "json":
-            # A file has everything that matches. Clients send their default `limit` with every list, and it must not
-            # cut a file short; a cursor nobody sends by accident.
+            # A file has everything that matches. Clients send their default `limit` and `count` with every list, and
+            # those must not cut a file short; a cursor nobody sends by accident.
             parse_limit(self.request.query_params.get("limit"))
+            counting_of(self.request.query_params)
             if "cursor" in self.request.query_params:
                 raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
             chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK))
             columns = columns_picked(columns_of(self.serializer_class), fields)
             return export(self.request, form, name, columns, chunks)
-        return paginator.page(rows, self.request, show)
+        return paginator.page(rows, self.request, show, self.total)
+
+    def filtered(self, rows: QuerySet[M]) -> QuerySet[M]:
+        """The rows that match the query. Raises InvalidRequest."""
+        return self.filter_queryset(rows) if self.filterset_class else rows
+
+    def total(self, rows: QuerySet[M], counting: Counting) -> Total:
+        """Count all rows that match, whatever page is asked for."""
+        return count_rows(rows, counting.seconds)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[M]], Sequence[Rendered]]:
         """Return the function that turns rows into what the API shows.

@@ -1,0 +1,197 @@
+"""How many decisions match the filters of a list, from the rollups: exact, current, as cheap for a year as for a day.
+
+Whole hours of an account, by outcome, come from HourlyUsage; whole days of items or requesters from their rows of a
+year and a month. What is left at both ends of the window is counted among the events, what is not rolled up yet among
+the pending rows. It is one statement, and so one snapshot.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+from django.db import connection
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analytics.events.retention import horizon
+from analytics.models import AccessEvent
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
+from analytics.rollups.upserts import Parameter, adapted, month_number, prepared
+from analytics.windows import DAY, MICROSECOND, floor, midnight
+from kit.storage.limited import number_within
+
+HOUR = timedelta(hours=1)
+One = Literal["content", "requester"]
+LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # the pending rows' lists
+ALLOWED = ""  # the outcome
+
+
+class Outcomes(Struct, frozen=True):
+    """Outcomes as in HourlyUsage: these, or with `are_excluded` all others."""
+
+    names: tuple[str, ...]
+    are_excluded: bool = False
+
+    def condition(self, column: str) -> str:
+        """SQL with a parameter for each name."""
+        if not self.names:
+            return "1 = 1" if self.are_excluded else "1 = 0"
+        marks = ", ".join(["%s"] * len(self.names))
+        return f"{column} {'NOT ' if self.are_excluded else ''}IN ({marks})"
+
+
+class Keys(Struct, frozen=True):
+    """Items or requesters, by their ids or numbers: these, or with `are_excluded` all others."""
+
+    one: One
+    values: tuple[str | int, ...]
+    are_excluded: bool = False
+
+
+class Selection(Struct, frozen=True):
+    """Decisions of an account from `begin` to just before `end`, None being without bound.
+
+    The rollups know outcomes, items and requesters each by itself: with `keys` there can be no `outcomes`.
+    """
+
+    account_id: str
+    begin: datetime | None = None
+    end: datetime | None = None
+    outcomes: tuple[Outcomes, ...] = ()
+    keys: Keys | None = None
+
+
+def count_matching(selection: Selection, seconds: float) -> int:
+    """Raises kit.storage.limited.TookTooLong."""
+    keys = selection.keys
+    if keys is None:
+        return counted([(1, selection)], seconds)
+    part = replace(selection, keys=Keys(keys.one, keys.values))
+    signed = [(-1 if keys.are_excluded else 1, part)] if keys.values else []
+    if keys.are_excluded:
+        signed.append((1, replace(selection, keys=None)))
+    return counted(signed, seconds)
+
+
+def counted(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
+    """The sum of the numbers of several selections, each with its sign."""
+    purged = horizon()
+    selects: list[str] = []
+    parameters: list[Parameter] = []
+    for sign, selection in signed:
+        for sql, values in Parts(selection, purged).selects():
+            selects.append(f"SELECT {sign} * ({sql}) AS n")
+            parameters += values
+    if not selects:
+        return 0
+    union = " UNION ALL ".join(selects)
+    values = [adapted(value) for value in parameters]
+    return number_within(seconds, f"SELECT sum(n) FROM ({union}) AS parts", values)  # noqa: S608 - of constants
+
+
+class Parts:
+    """The stretches of a selection's window, and how each is counted."""
+
+    def __init__(self, selection: Selection, purged: datetime | None) -> None:
+        self.selection, self.purged = selection, purged
+        self.account = prepared(AccessEvent, "account_id", selection.account_id)
+        begin, end = selection.begin, selection.end
+        step, cut = (HOUR, hour_of) if selection.keys is None else (DAY, midnight)
+        # The rollups keep what was purged, the list does not have it.
+        self.first = None if begin is None else cut(begin - MICROSECOND) + step
+        if purged is not None:
+            self.first = purged if self.first is None else max(self.first, purged)
+        self.after = None if end is None else cut(end)
+
+    def selects(self) -> Iterator[tuple[str, list[Parameter]]]:
+        """SQL for a number each, with its parameters."""
+        begin, end, first, after = self.selection.begin, self.selection.end, self.first, self.after
+        if begin is not None and end is not None and begin >= end:
+            return
+        if first is not None and after is not None and first >= after:
+            yield self.events(begin, end)
+            return
+        if first is not None and begin != first:
+            yield self.events(begin, first)
+        if after is not None and end != after:
+            yield self.events(after, end)
+        if self.selection.keys is None:
+            yield self.hours()
+        else:
+            yield from self.days(self.selection.keys)
+        if connection.vendor == "postgresql":
+            yield self.pending()
+
+    def events(self, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
+        """Decisions one by one."""
+        conditions, values = self.conditions("created", begin, end)
+        more, further = self.matching("coalesce(reason, '')")
+        return f"SELECT count(*) FROM analytics_accessevent WHERE {conditions}{more}", values + further  # noqa: S608
+
+    def hours(self) -> tuple[str, list[Parameter]]:
+        conditions, values = self.conditions("hour", self.first, self.after)
+        more, further = self.matching("outcome")
+        sql = f"SELECT coalesce(sum(requests), 0) FROM analytics_hourlyusage WHERE {conditions}{more}"  # noqa: S608
+        return sql, values + further
+
+    def pending(self) -> tuple[str, list[Parameter]]:
+        conditions, values = self.conditions("hour", self.first, self.after)
+        more, further = self.matching("outcome")
+        if self.selection.keys is None:
+            return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{more}", values + further  # noqa: S608
+        # Lists without any of the keys are passed over before one is taken apart.
+        one, keys = self.selection.keys.one, [*self.key_values(self.selection.keys)]
+        rows = f"""SELECT * FROM analytics_recentusage
+          WHERE {conditions} AND {one}s && %s::{LISTED[one]} OFFSET 0"""  # noqa: S608
+        return f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{more}", [*values, keys, *further]  # noqa: S608
+
+    def days(self, keys: Keys) -> Iterator[tuple[str, list[Parameter]]]:
+        """Decisions before `after`, less those before `first`: the rollups have running totals."""
+        yield from self.before(keys, self.after)
+        if self.first is not None:
+            for sql, values in self.before(keys, self.first):
+                yield f"SELECT -({sql})", values
+
+    def before(self, keys: Keys, day: datetime | None) -> Iterator[tuple[str, list[Parameter]]]:
+        """All decisions of the keys before that midnight."""
+        marks, values = ", ".join(["%s"] * len(keys.values)), self.key_values(keys)
+        owned = f"account_id = %s AND {keys.one}_id IN ({marks})"
+        if day is None:
+            totals, of_years = "m12", ""
+        else:
+            month = MONTHS[day.month - 2] if day.month > 1 else "0"
+            totals = f"CASE WHEN year < {day.year:d} THEN m12 ELSE {month} END"
+            of_years = f" AND year <= {day.year:d}"
+        sql = f"SELECT coalesce(sum({totals}), 0) FROM analytics_{keys.one}year WHERE {owned}{of_years}"  # noqa: S608
+        yield sql, [self.account, *values]
+        if day is not None and day.day > 1:
+            sql = f"""SELECT coalesce(sum({DAYS[day.day - 2]}), 0) FROM analytics_{keys.one}month
+              WHERE {owned} AND month = {month_number(day):d}"""  # noqa: S608
+            yield sql, [self.account, *values]
+
+    def conditions(self, column: str, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
+        conditions, values = ["account_id = %s"], [self.account]
+        for sign, moment in ((">=", begin), ("<", end)):
+            if moment is not None:
+                conditions.append(f"{column} {sign} %s")
+                values.append(moment)
+        return " AND ".join(conditions), values
+
+    def matching(self, outcome: str) -> tuple[str, list[Parameter]]:
+        """Further conditions on rows with an outcome, an item and a requester."""
+        sql, values = "", list[Parameter]()
+        for outcomes in self.selection.outcomes:
+            sql += f" AND {outcomes.condition(outcome)}"
+            values += outcomes.names
+        if keys := self.selection.keys:
+            sql += f" AND {keys.one}_id IN ({', '.join(['%s'] * len(keys.values))})"
+            values += self.key_values(keys)
+        return sql, values
+
+    def key_values(self, keys: Keys) -> list[Parameter]:
+        return [prepared(AccessEvent, f"{keys.one}_id", value) for value in keys.values]
+
+
+def hour_of(moment: datetime) -> datetime:
+    return floor(moment, "hour")

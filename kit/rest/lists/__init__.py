@@ -1,0 +1,1 @@
+"""Lists: their orders, counts, pages and files."""

@@ -1,0 +1,126 @@
+"""The decisions that a list's filters select: as a query, and as a count from the rollups where they can tell."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import cast
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+from msgspec import Struct, field
+
+from analytics.models import AccessEvent
+from analytics.usage.matching import ALLOWED, Keys, One, Outcomes, Selection
+from analytics.windows import MICROSECOND, YEARS
+from kit.rest.filters import OperatorFilter, given_filters
+from licensing.access.filters import DecisionFilters
+from licensing.requesters.models import Requester
+
+KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
+Given = tuple[OperatorFilter, object]
+
+
+class SelectedDecisions(Struct, frozen=True):
+    """The filters of a request, with requesters by their numbers: PostgreSQL plans by how often one has asked."""
+
+    account_id: str
+    given: tuple[Given, ...]
+    numbers: dict[str, int] = field(default_factory=dict)  # of the requesters that filters name
+
+    @classmethod
+    def from_query(cls, account_id: str, query: QueryDict) -> "SelectedDecisions":
+        """Raises InvalidRequest."""
+        given = tuple(given_filters(DecisionFilters, query))
+        names = {name for one, value in given if one.of == "requesterId" for name in members(value)}
+        known = Requester.objects.filter(account_id=account_id, requester_id__in=names) if names else None
+        numbers = dict(known.values_list("requester_id", "pk")) if known is not None else {}
+        return cls(account_id, given, numbers)
+
+    def filter(self, events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        for one, value in self.given:
+            if one.of != "requesterId":
+                events = one.filter(events, value)
+            elif one.operator == "ne":
+                events = events.exclude(requester_id__in=self.numbers_of(value))
+            else:
+                events = events.filter(requester_id__in=self.numbers_of(value))
+        return events
+
+    def numbers_of(self, value: object) -> list[int]:
+        return [self.numbers[name] for name in members(value) if name in self.numbers]
+
+    def counted_by_rollups(self) -> Selection | None:
+        """None where the rollups cannot tell: for policies, and for two of outcome, item and requester together."""
+        window = Window()
+        outcomes: list[Outcomes] = []
+        keys: dict[One, Members] = {}
+        for one, value in self.given:
+            if one.of in KEYS:
+                values = self.numbers_of(value) if one.of == "requesterId" else members(value)
+                keys.setdefault(KEYS[one.of], Members()).narrow(values, are_excluded=one.operator == "ne")
+            elif one.of == "created" and isinstance(value, datetime) and one.operator != "ne":
+                window.narrow(one.operator, value)
+            elif one.of in ("allowed", "reason"):
+                outcomes.append(outcomes_of(one, value))
+            else:
+                return None
+        if not window.is_usual or len(keys) + bool(outcomes) > 1:
+            return None
+        chosen = next((of.keys(one) for one, of in keys.items()), None)
+        return Selection(self.account_id, window.begin, window.end, tuple(outcomes), chosen)
+
+
+def members(value: object) -> list[str]:
+    return cast("list[str]", value if isinstance(value, list) else [value])
+
+
+def outcomes_of(one: OperatorFilter, value: object) -> Outcomes:
+    """The outcomes that a filter by `allowed` or `reason` finds: a denial has a reason, an allowed decision none."""
+    if one.of == "reason":
+        if one.operator == "exists":
+            return Outcomes((ALLOWED,), are_excluded=bool(value))
+        return Outcomes(tuple(members(value)), are_excluded=one.operator == "ne")
+    wanted = {bool(found) for found in (value if isinstance(value, list) else [value])}
+    if one.operator == "ne":
+        wanted = {True, False} - wanted
+    if len(wanted) == 2:
+        return Outcomes((), are_excluded=True)
+    return Outcomes((ALLOWED,), are_excluded=False in wanted)
+
+
+class Window:
+    """The times between which filters by `created` let decisions be."""
+
+    def __init__(self) -> None:
+        self.begin: datetime | None = None
+        self.end: datetime | None = None
+        self.is_usual = True  # far enough from the ends of the calendar to be reckoned with
+
+    def narrow(self, operator: str, moment: datetime) -> None:
+        if moment.year not in YEARS:
+            self.is_usual = False
+            return
+        if operator in ("eq", "gte", "gt"):
+            begin = moment + MICROSECOND if operator == "gt" else moment
+            self.begin = begin if self.begin is None else max(self.begin, begin)
+        if operator in ("eq", "lt", "lte"):
+            end = moment if operator == "lt" else moment + MICROSECOND
+            self.end = end if self.end is None else min(self.end, end)
+
+
+class Members:
+    """The values that filters by one field let it have; None for all but `excluded`."""
+
+    def __init__(self) -> None:
+        self.included: set[str | int] | None = None
+        self.excluded: set[str | int] = set()
+
+    def narrow(self, values: Iterable[str | int], *, are_excluded: bool) -> None:
+        if are_excluded:
+            self.excluded.update(values)
+        else:
+            self.included = set(values) if self.included is None else self.included & set(values)
+
+    def keys(self, one: One) -> Keys:
+        if self.included is None:
+            return Keys(one, tuple(self.excluded), are_excluded=True)
+        return Keys(one, tuple(self.included - self.excluded))

@@ -1,0 +1,37 @@
+"""A statement with a time limit of its own ends at it, and leaves the connection as it was."""
+
+import pytest
+from django.db import OperationalError, connection
+
+from kit.storage.limited import TookTooLong, number_within
+
+# More work than any machine does in the time that it is given.
+NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000)"
+ENDLESS = f"{NUMBERS} SELECT count(*) FROM n"  # noqa: S608
+ALONE = pytest.param(False, marks=pytest.mark.django_db(transaction=True))
+WITHIN = pytest.param(True, marks=pytest.mark.django_db)
+
+
+@pytest.mark.parametrize("in_transaction", [ALONE, WITHIN], ids=["alone", "in a transaction"])
+def test_a_statement_ends_at_its_time_limit_and_the_connection_goes_on(in_transaction):
+    assert connection.in_atomic_block is in_transaction
+    with pytest.raises(TookTooLong):
+        number_within(0.05, ENDLESS, [])
+    assert number_within(5, "SELECT %s + 1", [1]) == 2
+    assert timeout() == "0"
+
+
+def timeout():
+    """The limit of the connection's other statements."""
+    if connection.vendor == "sqlite":
+        return "0"
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.django_db
+def test_a_count_for_a_client_that_has_left_is_no_estimate(for_nobody):
+    if connection.vendor == "sqlite":  # PostgreSQL ends a statement by its time alone
+        with pytest.raises(OperationalError):
+            number_within(5, ENDLESS, [])
