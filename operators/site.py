@@ -87,7 +87,7 @@ class OperatorSite(UnfoldAdminSite):
         view = PasswordChangeView.as_view(
             form_class=OwnPasswordForm,
             success_url=reverse("admin:password_change_done"),
-            template_name=self.password_change_template or "registration/password_change_form.html",
+            template_name="operators/own_password.html",
             extra_context={**self.each_context(request), **(extra_context or {})},
         )
         response = cast(HttpResponse, view(request))

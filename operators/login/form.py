@@ -11,6 +11,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
 from django.http import HttpRequest
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from kit.http.middleware import Address
 from operators.login import second_factor
@@ -67,7 +68,28 @@ class LoginForm(AuthenticationForm):
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """With a limit on attempts at the old password, for anybody who finds a session open."""
+    """Asks for the old password and, where it is set up, for the second factor: somebody may find a session open.
+
+    The number of attempts is limited.
+    """
+
+    def __init__(self, user: User, *args: object, **kwargs: object) -> None:
+        super().__init__(user, *args, **kwargs)
+        if second_factor.is_set_up(user):
+            self.fields["code"] = forms.CharField(
+                max_length=40,
+                label="Code",
+                help_text="From your authenticator app, or a recovery code.",
+                widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "spellcheck": "false"}),
+            )
+
+    def clean(self) -> dict[str, object]:
+        """Check the code last, so that a form with another error uses up no code."""
+        cleaned = super().clean() or self.cleaned_data
+        if "code" in self.fields and not self.errors and not second_factor.accepts(self.user, cleaned["code"]):
+            logger.warning("Change of the password of %r refused: wrong code", self.user.get_username())
+            self.add_error("code", "This is not the code of now, or it was used before.")
+        return cleaned
 
     def clean_old_password(self) -> str:
         wait = seconds_to_wait_inside(self.user)

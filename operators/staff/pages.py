@@ -14,6 +14,7 @@ from django.db.models import Case, Field, ManyToManyField, Model, QuerySet, Valu
 from django.forms import Field as FormField
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
@@ -111,11 +112,19 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         """Operators who left are set inactive, so that the audit log keeps their names."""
         return False
 
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Set somebody else's password. One's own takes the old password and a code, at another page."""
+        if unquote(id) == str(request.user.pk):
+            return redirect("admin:password_change")
+        return super().user_change_password(request, id, form_url)
+
     @action(description="Reset two-factor login", icon="lock_reset", permissions=["change"], url_path="second-factor")
     def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self.get_object(request, unquote(object_id))
         if user is None:
             raise Http404
+        if user == request.user:  # there it takes a code
+            return redirect("admin:second_factor")
 
         def perform(fields: object) -> str:
             second_factor.reset(user)

@@ -15,7 +15,8 @@ from tests.admin.forms import form_values, submit
 from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
 from tests.conventions.test_idempotency import everything_stored
 
-PAGE = reverse("admin:second_factor")
+PAGE, PASSWORD_CHANGE = reverse("admin:second_factor"), reverse("admin:password_change")
+NEW_PASSWORD = "seven-gulls-19"
 
 
 @pytest.fixture
@@ -74,6 +75,66 @@ def test_a_login_needs_the_code_then(secret):
     assert try_to_sign_in().status_code == 200
     assert try_to_sign_in(code="000000").status_code == 200
     assert try_to_sign_in(code=code_of(secret)).status_code == 302
+
+
+def change_own_password(client, **fields):
+    passwords = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+    return client.post(PASSWORD_CHANGE, {**passwords, **fields})
+
+
+@pytest.fixture
+def open_session(anna, secret, sign_in):
+    return sign_in(anna)
+
+
+@pytest.mark.parametrize("fields", [{}, {"code": ""}, {"code": "000000"}], ids=str)
+def test_an_open_session_changes_its_password_with_a_code_only(open_session, anna, fields):
+    assert "Code" in open_session.get(PASSWORD_CHANGE).content.decode()
+    assert change_own_password(open_session, **fields).status_code == 200
+    anna.refresh_from_db()
+    assert anna.check_password(PASSWORD)
+
+
+def test_a_change_of_the_password_uses_the_code_up(open_session, anna, secret):
+    code = code_of(secret)
+    refused = [
+        {"old_password": "wrong"},
+        {"new_password2": "another-one-77"},
+        {"new_password1": "1", "new_password2": "1"},
+    ]
+    for fields in refused:  # these use up no code
+        assert change_own_password(open_session, code=code, **fields).status_code == 200
+    assert change_own_password(open_session, code=code).status_code == 302
+    anna.refresh_from_db()
+    assert anna.check_password(NEW_PASSWORD)
+    assert try_to_sign_in(password=NEW_PASSWORD, code=code).status_code == 200
+    assert try_to_sign_in(password=NEW_PASSWORD, code=code_of(secret, 1)).status_code == 302
+
+
+def test_a_recovery_code_changes_the_password_once(open_session, anna):
+    code = second_factor.new_recovery_codes(anna)[0]
+    assert change_own_password(open_session, code=code).status_code == 302
+    swapped = {"old_password": NEW_PASSWORD, "new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert change_own_password(open_session, code=code, **swapped).status_code == 200
+
+
+def test_without_a_second_factor_the_old_password_is_enough(anna, sign_in):
+    client = sign_in(anna)
+    assert 'name="code"' not in client.get(PASSWORD_CHANGE).content.decode()
+    assert change_own_password(client).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("page", "own_page"), [("password_change", "password_change"), ("reset_second_factor", "second_factor")]
+)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_superuser_reaches_no_page_that_asks_for_no_code_for_herself(open_session, anna, page, own_page, method):
+    fields = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    reply = getattr(open_session, method)(reverse(f"admin:auth_user_{page}", args=[anna.pk]), fields)
+    assert (reply.status_code, reply.url) == (302, reverse(f"admin:{own_page}"))
+    anna.refresh_from_db()
+    assert anna.check_password(PASSWORD)
+    assert second_factor.is_set_up(anna)
 
 
 def test_a_missing_code_looks_like_a_wrong_password(secret):
