@@ -42,7 +42,7 @@ PAGES = ("SAME_PAGE", "PAGE_PARAMETERS")
 OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT")
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
 SECRETS = ("SECRET_KEY", "API_KEY_PEPPER")
-SLOW = ("browser", "faults", "clients", "openapi", "documentation")  # start servers and foreign tools
+SLOW = ("world", "browser", "faults", "clients", "openapi", "documentation")  # start servers and foreign tools
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *SECRETS, "DEBUG"}
 
 

@@ -3,7 +3,7 @@
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,13 +75,20 @@ class Postgres(Server):
 
 
 @contextmanager
-def postgres(*, fsync: bool = True, wal_segment_megabytes: int = 16, **settings: str | int) -> Iterator[Postgres]:
+def postgres(
+    *,
+    fsync: bool = True,
+    wal_segment_megabytes: int = 16,
+    variables: Mapping[str, str] | None = None,
+    **settings: str | int,
+) -> Iterator[Postgres]:
     """PostgreSQL with any of its settings; without fsync quicker, and safe unless the machine crashes."""
     settings = {"max_connections": 200, **settings}
     if not fsync:
         settings = {"fsync": "off", "full_page_writes": "off", **settings}
     with directory() as path:
-        server = Postgres(path, [part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
+        arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        server = Postgres(path, arguments, variables)
         server.create(wal_segment_megabytes)
         try:
             server.start_anywhere()

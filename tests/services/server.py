@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 class Server(ABC):
-    """A child process with a directory and a port of its own.
+    """A child process with a directory and a port of its own; `variables` are added to its environment.
 
     On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was
     killed: start it from a thread that stays.
@@ -63,9 +63,10 @@ class Server(ABC):
     name: str
     stop_signals: dict[Mode, signal.Signals]
 
-    def __init__(self, directory: Path, arguments: list[str]) -> None:
+    def __init__(self, directory: Path, arguments: list[str], variables: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.arguments = arguments
+        self.variables = dict(variables or {})
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         self.log = directory / "log"
@@ -165,7 +166,7 @@ class Server(ABC):
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
-        return {**kept, "LC_ALL": "C", "HOME": str(self.directory)}
+        return {**kept, "LC_ALL": "C", "HOME": str(self.directory), **self.variables}
 
     def log_tail(self) -> str:
         return self.log.read_text(errors="replace")[-3000:] if self.log.exists() else ""

@@ -3,7 +3,7 @@
 import shutil
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,10 +50,10 @@ class Valkey(Server):
 
 
 @contextmanager
-def valkey(*options: str) -> Iterator[Valkey]:
+def valkey(*options: str, variables: Mapping[str, str] | None = None) -> Iterator[Valkey]:
     """Valkey without persistence unless the options say otherwise: `valkey("--appendonly", "yes")`."""
     with directory() as path:
-        server = Valkey(path, list(options))
+        server = Valkey(path, list(options), variables)
         try:
             server.start_anywhere()
             yield server

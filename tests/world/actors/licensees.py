@@ -1,0 +1,66 @@
+"""A licensee's crawler that shows a licence token of the licence server, and a partner that shows an API key."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+from tests.world.caller import Caller, Reply
+from tests.world.diary import Question
+from tests.world.publisher import HOST, PAGES
+from tests.world.world import World
+
+RSL = "{https://rslstandard.org/rsl}"
+VANDELAY, ADDRESS = "org_vandelay", "127.0.5.1"
+COVERED = "/premium/"
+
+
+def read(world: World, day: int, visits: int) -> Iterator[Reply]:
+    """Gets a token in the morning, and reads with it; yesterday's has expired."""
+    chance = world.random("licensees", day)
+    reply = ask_token(world)
+    if world.diary.licenses[world.clients[VANDELAY]["license"]].between(reply.begun, reply.ended)[0].get("revokedAt"):
+        world.diary.promise("the licensee", "there is no token for a revoked licence", 401, reply.status)
+        return
+    assert reply.status == 200, reply.content
+    token = reply.body["access_token"]
+    caller = world.visitor(ADDRESS, Host=HOST, Authorization=f"License {token}")
+    pages = [page for page in PAGES if page.path.startswith(COVERED)]
+    license_id = world.clients[VANDELAY]["license"]
+    for _ in range(visits):
+        page = chance.choice(pages)
+        reply = caller.send("GET", page.path)
+        asked = Question("licensee", "edge", VANDELAY, page.item, page.path, "read", ip=ADDRESS, license=license_id)
+        world.diary.questions.append(asked.note(reply))
+        yield reply
+    world.clients[VANDELAY]["former"] = token
+    caller.close()
+
+
+def ask_token(world: World) -> Reply:
+    """As RSL has it: the terms from the site, the token from the server that takes them."""
+    client = world.clients[VANDELAY]
+    site = world.visitor(ADDRESS, Host=HOST)
+    terms = site.send_until_answered("GET", "/license.xml")
+    assert terms.status == 200, terms.content
+    root = ElementTree.fromstring(terms.content)  # noqa: S314 - of our own service
+    [content] = [one for one in root if one.attrib["url"].endswith(f"{HOST}{COVERED}")]
+    fields = {
+        "grant_type": "client_credentials",
+        "resource": content.attrib["url"],
+        "license": ElementTree.tostring(content.find(f"{RSL}license") or content, encoding="unicode"),
+    }
+    basic = b64encode(f"{client['id']}:{client['secret']}".encode()).decode()
+    headers = {"Authorization": f"Basic {basic}", "Content-Type": "application/x-www-form-urlencoded"}
+    server = Caller(world.clock, world.service.port, headers=headers)
+    return server.send_until_answered("POST", "/olp/token", urlencode(fields).encode())
+
+
+def show_former_token(world: World) -> None:
+    """A token is valid for an hour."""
+    former = world.clients[VANDELAY].get("former")
+    if former:
+        caller = world.visitor(ADDRESS, Host=HOST, Authorization=f"License {former}")
+        found = caller.send("GET", f"{COVERED}story-4")
+        promised = "yesterday's licence token is refused"
+        world.diary.promise("the licensee", promised, (401, True), (found.status, "www-authenticate" in found.headers))

@@ -1,0 +1,94 @@
+"""The nightly job: exchange rates, the catalogue's changes from a file, files for the data warehouse, and upkeep."""
+
+import csv
+import json
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from tests.world.actors import catalogue
+from tests.world.caller import Caller
+from tests.world.world import World
+
+# What the warehouse takes over every night, by the time that its rows are counted under.
+FILES = {"/v1/access/decisions": "created", "/v1/revenue": "created", "/v1/events": "created", "/v1/audit": "created"}
+
+
+def work(world: World, day: date) -> None:
+    """After `day` has ended."""
+    import_rates(world, [day])
+    take_over(world, world.api(), day)
+    if day.weekday() in (0, 3):
+        import_items(world, day)
+    if day.weekday() == 6:
+        compare_with_records(world, day)
+    world.run("deliver_webhooks", "--until-idle")
+    world.run("close_statements")
+    world.run("purge_idempotency_keys")
+    world.run("make_partitions")
+
+
+def import_rates(world: World, days: Iterable[date]) -> None:
+    """What the European Central Bank has published of these days; it is closed at weekends."""
+    for day in days:
+        if day.weekday() < 5:
+            world.diary.rates[day.isoformat()] = rates_of(day)
+    known = sorted(world.diary.rates.items(), reverse=True)
+    lines = [f"{day},{rates['USD']},{rates['JPY']},N/A," for day, rates in known]
+    file = world.service.directory / "eurofxref-hist.csv"
+    file.write_text("\n".join(["Date,USD,JPY,BGN,", *lines]) + "\n")
+    world.run("import_exchange_rates", str(file))
+
+
+def rates_of(day: date) -> dict[str, Decimal]:
+    """Invented; of each day others."""
+    number = day.toordinal() % 97
+    return {"USD": Decimal("1.0500") + Decimal(number) / 1000, "JPY": Decimal(150) + Decimal(number) / 10}
+
+
+def take_over(world: World, api: Caller, day: date) -> None:
+    """The files of a day, whose rows the warehouse adds to those that it has."""
+    for path, field in FILES.items():
+        query = f"{path}?format=jsonl&{field}[gte]={day}&{field}[lt]={day + timedelta(days=1)}&sort=created"
+        reply = api.send_until_answered("GET", query)
+        assert reply.status == 200, (query, reply.content[:1000])
+        rows = [json.loads(line, parse_float=Decimal) for line in reply.content.splitlines()]
+        world.found.setdefault("warehouse", {}).setdefault(path, []).extend(rows)
+
+
+def compare_with_records(world: World, day: date) -> None:
+    """The service's own checks: figures against decisions, statements against the ledger."""
+    for command in ("rebuild_usage", "close_statements"):
+        try:
+            told, _ = world.run(command, "--check")
+            found: Any = told["differences"]
+        except AssertionError as error:  # the command ended with another status than 0
+            found = str(error)
+        world.diary.promise("the nightly job", f"{command} --check on {day} finds nothing", [], found)
+
+
+def import_items(world: World, day: date) -> None:
+    """A file of the content system's: forty items have another title, two are new, and one line is wrong."""
+    first = day.toordinal() % 1000
+    rows: list[dict[str, Any]] = [
+        {"externalId": f"item-{first + n:04}", "title": f"Story {first + n:04}, revised on {day}"} for n in range(40)
+    ]
+    rows += [{"externalId": f"imported-{day}-{n}", "title": f"Imported {n}", "tags": ["imported"]} for n in range(2)]
+    file = world.service.directory / f"items-{day}.csv"
+    with file.open("w", newline="") as output:
+        writer = csv.DictWriter(output, ["externalId", "title", "tags"])
+        writer.writeheader()
+        writer.writerows({**row, "tags": ";".join(row.get("tags", []))} for row in rows)
+        writer.writerow({"externalId": "too-long", "title": "x" * 501})
+    told, reply = world.run("import_content", str(file), "--account", world.account)
+    outcome = (told["created"], told["updated"], told["failed"])
+    world.diary.promise("the nightly job", f"the import of {day} says what it did", (2, 40, 1), outcome)
+    gone = {name for name, known in world.diary.items.items() if known.latest.get("deleted")}
+    for row in rows:
+        assert row["externalId"] not in gone
+        if row["externalId"].startswith("imported"):
+            [made] = world.api().get("/v1/content", externalId=row["externalId"])["data"]
+            catalogue.note(world, row, made["id"], reply, "command")
+        else:
+            catalogue.note(world, row, world.ids[row["externalId"]], reply, "command")

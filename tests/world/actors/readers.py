@@ -1,0 +1,55 @@
+"""Readers of the site: nobody knows them, they come from everywhere, and spell addresses as the web does."""
+
+from collections.abc import Iterator
+from random import Random
+
+from tests.world.caller import Caller, Reply, send_raw
+from tests.world.diary import Question
+from tests.world.publisher import HOST, PAGES, Page
+from tests.world.world import World
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
+OPEN_TO_ALL = "/robots.txt"
+# How a reader's link may spell a page. None of them makes it another page.
+SPELLINGS = {
+    "plain": "{path}",
+    "campaign": "{path}?utm_source=mail&utm_medium=1",
+    "slash": "{path}/",
+    "both": "{path}/?utm_source=mail",
+    "double": "/{path}",
+    "escaped": "{escaped}",
+    "dots": "/x/..{path}",
+}
+
+
+def spelled(page: Page, spelling: str) -> str:
+    escaped = page.path.replace("s", "%73").replace("a", "%61")
+    return SPELLINGS[spelling].format(path=page.path, escaped=escaped)
+
+
+def read(world: World, day: int, visits: int) -> Iterator[Reply]:
+    """One visit after the other, each by one of twenty readers; a fifth of them on the campus."""
+    chance = world.random("readers", day)
+    addresses = [f"127.0.{7 if n % 5 == 0 else 1}.{n + 1}" for n in range(20)]
+    readers = {address: world.visitor(address, **{"User-Agent": BROWSER}) for address in addresses}
+    for _ in range(visits):
+        address, page = chance.choice(addresses), chance.choice(PAGES)
+        yield visit(world, readers[address], page, chance)
+    for caller in readers.values():
+        caller.close()
+
+
+def visit(world: World, reader: Caller, page: Page, chance: Random) -> Reply:
+    spelling = chance.choice(list(SPELLINGS)) if page.path != OPEN_TO_ALL else "plain"
+    asked = Question("reader", "edge", "anonymous", page.item, page.path, "read", ip=reader.address)
+    host, method = chance.choice([HOST, HOST, HOST.upper(), f"{HOST}."]), "GET"
+    if chance.random() < 0.1:
+        method, asked.is_free = "HEAD", True
+    if chance.random() < 0.1:
+        request = f"{method} {spelled(page, spelling)} HTTP/1.0\r\nHost: {HOST}\r\nUser-Agent: {BROWSER}\r\n\r\n"
+        reply = send_raw(world.clock, world.machines.site_port, reader.address, request.encode())
+    else:
+        reply = reader.send(method, spelled(page, spelling), headers={"Host": host})
+    if page.path != OPEN_TO_ALL:
+        world.diary.questions.append(asked.note(reply))
+    return reply

@@ -1,0 +1,97 @@
+"""The publisher's own application: asks about its customers' accesses by the API, one by one and in batches."""
+
+import uuid
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from tests.world import publisher
+from tests.world.caller import Caller, Reply
+from tests.world.diary import Question
+from tests.world.world import World
+
+CUSTOMERS = ["org_acme", "org_globex", "org_initech", "org_umbrella", "org_hooli", "org_vandelay", "org_piper"]
+# What the application says about those of whom the service knows nothing, by its own records.
+ASSERTED: list[dict[str, Any]] = [
+    {"id": "org_stranger"},
+    {"id": "org_wayne", "name": "Wayne", "licenseType": "commercial", "hasValidLicense": True},
+    {"id": "org_wayne", "licenseType": "commercial"},
+    {"id": "org_hooli", "licenseType": "enterprise", "hasValidLicense": True},
+    {"id": "org_acme", "licenseType": "personal", "hasValidLicense": True},
+]
+PERMISSIONS = [None, "read", "commercial_use", "ai_input"]
+
+
+def work(world: World, day: int, requests: int) -> Iterator[Reply]:
+    chance, api = world.random("web server", day), world.api("web")
+    for _ in range(requests):
+        if chance.random() < 0.12:
+            yield ask_batch(world, api, chance)
+        else:
+            yield ask(world, api, chance)
+    api.close()
+
+
+def question(world: World, chance: Random, way: str) -> tuple[Question, dict[str, Any]]:
+    """A question, and the body that asks it: about some items often, about the others now and then."""
+    number = chance.randrange(publisher.PAGES_ITEMS) if chance.random() < 0.8 else chance.randrange(publisher.ITEMS)
+    name = publisher.external_id(number)
+    if chance.random() < 0.75:
+        requester: Any = chance.choice(CUSTOMERS)
+    elif chance.random() < 0.5:
+        requester = publisher.subscriber(chance.randrange(publisher.SUBSCRIBERS))
+    else:
+        requester = chance.choice(ASSERTED)
+    body: dict[str, Any] = {"requester": requester}
+    asked = Question("web server", way, requester if isinstance(requester, str) else requester["id"], name)
+    if isinstance(requester, dict):
+        asked.license_type, asked.has_valid_license = requester.get("licenseType"), "hasValidLicense" in requester
+    source = publisher.item_body(number)["source"]
+    selectors = {"contentId": world.ids[name], "externalId": name, "source": f"{source}?utm_campaign=x"}
+    selector = chance.choice(list(selectors))
+    body[selector] = selectors[selector]
+    if permission := chance.choice(PERMISSIONS):
+        body["permission"] = asked.permission = permission
+    if chance.random() < 0.3:
+        asked.ip = chance.choice(["127.0.7.9", "203.0.113.9"])
+        body["context"] = {"ip": asked.ip, "userAgent": "Example/1.0"}
+    return asked, body
+
+
+def ask(world: World, api: Caller, chance: Random) -> Reply:
+    asked, body = question(world, chance, "check")
+    if chance.random() < 0.1:
+        body["dryRun"] = True
+        reply = api.send("POST", "/v1/access/check", body)
+        if reply.status == 200:
+            promise = (None, True)
+            world.diary.promise(
+                "the web server", "a dry run has no record", promise, (reply.body["id"], reply.body["dryRun"])
+            )
+        return reply
+    if chance.random() < 0.4:  # a retry with the same Idempotency-Key decides nothing again
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        reply = api.send_until_answered("POST", "/v1/access/check", body, headers)
+        if chance.random() < 0.2:
+            again = api.send_until_answered("POST", "/v1/access/check", body, headers)
+            found = (again.status, again.content, again.headers.get("idempotent-replayed"))
+            world.diary.promise("the web server", "a retry gets the first reply", (200, reply.content, "true"), found)
+    else:
+        reply = api.send("POST", "/v1/access/check", body)
+    asked.note(reply)
+    if reply.status == 200:
+        asked.answer = reply.body
+    world.diary.questions.append(asked)
+    return reply
+
+
+def ask_batch(world: World, api: Caller, chance: Random) -> Reply:
+    """Up to fifteen checks in one request: recorded all, or none."""
+    pairs = [question(world, chance, "batch") for _ in range(chance.randint(2, 15))]
+    reply = api.send("POST", "/v1/access/check/batch", {"checks": [body for _, body in pairs]})
+    for place, (asked, _) in enumerate(pairs):
+        asked.note(reply)
+        if reply.status == 200:
+            asked.answer = reply.body["data"][place]
+        world.diary.questions.append(asked)
+    return reply

@@ -1,0 +1,117 @@
+"""HTTP as the people of the world speak it: one lasting connection, from an address of their own."""
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.world.clock import WorldClock
+
+RETRY_SECONDS = 60
+LOST = 0
+
+
+@dataclass
+class Reply:
+    """What came back, and between which moments of the world's time. Status 0: the connection ended without it."""
+
+    begun: float
+    ended: float
+    status: int = LOST
+    headers: Mapping[str, str] = field(default_factory=dict)  # by names in lower case
+    content: bytes = b""
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.content, parse_float=Decimal)  # amounts are exact
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nobody knows what became of the request: a proxy says so with a 5xx."""
+        return self.status == LOST or self.status >= 500
+
+
+class Caller:
+    def __init__(
+        self, clock: WorldClock, port: int, address: str = "127.0.0.1", headers: Mapping[str, str] | None = None
+    ) -> None:
+        """`address` is where it comes from: all of 127.0.0.0/8 is this machine."""
+        self.clock, self.port, self.address = clock, port, address
+        self.headers = dict(headers or {})
+        self.connection: http.client.HTTPConnection | None = None
+
+    def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+        sent = {**self.headers, **(headers or {})}
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if content is not None:
+            sent.setdefault("Content-Type", "application/json")
+        begun = self.clock.timestamp()
+        try:
+            if self.connection is None:
+                source = (self.address, 0)
+                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, 60, source_address=source)
+            # Without http.client's own Host and Accept-Encoding: what is sent is what `headers` say.
+            self.connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
+            for name, value in sent.items():
+                self.connection.putheader(name, value)
+            if content is not None:
+                self.connection.putheader("Content-Length", str(len(content)))
+            self.connection.endheaders(content)
+            reply = self.connection.getresponse()
+            read = reply.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            return Reply(begun, self.clock.timestamp())
+        if reply.will_close:
+            self.close()
+        found = {name.lower(): value for name, value in reply.getheaders()}
+        return Reply(begun, self.clock.timestamp(), reply.status, found, read)
+
+    def send_until_answered(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Repeats what may safely be repeated (a GET, a PATCH, a POST with an Idempotency-Key) until it is answered.
+        The reply's time begins with the first attempt: any of them may have been carried out."""
+        deadline = time.monotonic() + RETRY_SECONDS
+        first = reply = self.send(method, path, body, headers)
+        while reply.is_lost:
+            assert time.monotonic() < deadline, f"{method} {path} was not answered in {RETRY_SECONDS} s: {reply}"
+            time.sleep(0.1)
+            reply = self.send(method, path, body, headers)
+        reply.begun = first.begun
+        return reply
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of a GET that has to succeed."""
+        reply = self.send_until_answered("GET", f"{path}?{urlencode(query)}" if query else path)
+        assert reply.status == 200, (path, query, reply.status, reply.content[:2000])
+        return reply.body
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def send_raw(clock: WorldClock, port: int, address: str, request: bytes) -> Reply:
+    """Bytes as they are, such as a request in HTTP/1.0, on a connection that the server closes."""
+    begun, raw = clock.timestamp(), b""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 60, source_address=(address, 0)) as connection:
+            connection.sendall(request)
+            while part := connection.recv(65_536):
+                raw += part
+    except OSError:
+        return Reply(begun, clock.timestamp())
+    head, complete, content = raw.partition(b"\r\n\r\n")
+    if not complete:
+        return Reply(begun, clock.timestamp())
+    first, *lines = head.decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in lines)
+    found = {name.lower(): value.strip() for name, _, value in pairs}
+    return Reply(begun, clock.timestamp(), int(first.split()[1]), found, content)

@@ -1,0 +1,49 @@
+"""The time of the world: the machine's own, moved by an offset that all of the world's processes read from one file.
+
+libfaketime (Debian: `apt install faketime`) is loaded before a process's own libraries and adds the offset to its wall
+clock. The product has no switch for this. Monotonic time stays real, so timeouts and connection pools are unaffected.
+"""
+
+import platform
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+LIBRARY = Path(f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketimeMT.so.1")
+
+
+class WorldClock:
+    def __init__(self, directory: Path, begins: datetime) -> None:
+        """`directory` must be readable for the user that runs PostgreSQL."""
+        self.file = directory / "offset"
+        self.offset: float | None = None
+        self.move_to(begins)
+        self.environment = {
+            "LD_PRELOAD": str(LIBRARY),
+            "FAKETIME_TIMESTAMP_FILE": str(self.file),
+            "FAKETIME_NO_CACHE": "1",  # each look at the clock reads the file, so a move holds everywhere at once
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # Otherwise it takes monotonic deadlines of condition variables for others, and threads spin.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+            "PYTHONPATH": str(Path(__file__).with_name("startup")),
+        }
+
+    def timestamp(self) -> float:
+        assert self.offset is not None
+        return time.time() + self.offset
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.timestamp(), UTC)
+
+    def move_to(self, moment: datetime) -> None:
+        """Makes it this moment in all processes of the world. Time never goes back."""
+        offset = moment.timestamp() - time.time()
+        assert self.offset is None or offset >= self.offset, f"{moment} has passed: it is {self.now()}."
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(f"{offset:+.6f}\n")
+        draft.chmod(0o644)
+        draft.rename(self.file)  # readers see the old offset or the new one, never half of it
+        self.offset = offset
+
+    def advance(self, **delta: float) -> None:
+        self.move_to(self.now() + timedelta(**delta))

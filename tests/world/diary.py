@@ -1,0 +1,145 @@
+"""What the people of the world did and were answered: all that the model knows. Plain data, without the product."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from tests.world.caller import Reply
+
+
+class Change(NamedTuple):
+    """A resource got this state at some moment between `begun` and `ended`."""
+
+    begun: float
+    ended: float
+    state: Mapping[str, Any]
+
+
+@dataclass
+class History:
+    """The states of one resource, written by one person at a time."""
+
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def latest(self) -> Mapping[str, Any]:
+        return self.changes[-1].state
+
+    def write(self, reply: Reply, **fields: Any) -> None:
+        """The latest state with these fields changed, by the request that was answered so."""
+        before = self.latest if self.changes else {}
+        self.changes.append(Change(reply.begun, reply.ended, {**before, **fields}))
+
+    def between(self, begun: float, ended: float) -> list[Mapping[str, Any]]:
+        """The states that a request between two moments may have seen."""
+        seen: list[Mapping[str, Any]] = []
+        for change in self.changes:
+            if change.ended < begun:
+                seen = []
+            if change.begun <= ended:
+                seen.append(change.state)
+        return seen
+
+
+@dataclass
+class Question:
+    """A request for a decision, and what was answered.
+
+    `item` is an externalId; at the edge, `page` is the path that the visitor means, however spelled. `further` is what
+    also has to be allowed (requester and permission) to a crawler that cannot be verified.
+    """
+
+    actor: str
+    way: str  # "check", "batch" or "edge"
+    requester: str
+    item: str | None = None
+    page: str | None = None
+    permission: str | None = None
+    license_type: str | None = None  # what the caller asserts
+    has_valid_license: bool = False
+    ip: str | None = None
+    further: tuple[str, str] | None = None
+    license: str | None = None  # by whose token the visitor asks
+    offered: Decimal | None = None  # the price that the visitor offers; in USD
+    is_free: bool = False  # HEAD costs nothing
+    begun: float = 0.0
+    ended: float = 0.0
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    answer: Mapping[str, Any] | None = None  # the decision, where the reply shows it
+
+    def note(self, reply: Reply) -> "Question":
+        self.begun, self.ended, self.status = reply.begun, reply.ended, reply.status
+        return self
+
+    @property
+    def is_lost(self) -> bool:
+        return self.status == 0 or self.status >= 500
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether there has to be a decision: none of what is malformed, or of a token that does not count."""
+        return self.status in (200, 402, 403, 429)
+
+
+EVENTS = ("content.", "policy.", "api_key.", "license.", "revenue.")
+
+
+class Deed(NamedTuple):
+    """A change that has to leave one entry in the audit log and, where there is a type for it, one event."""
+
+    action: str  # as the audit log calls it
+    event: str | None
+    resource: str  # the id
+    actor: str  # the type of the actor in the audit log: key, operator, command
+    begun: float
+    ended: float
+
+
+class Promise(NamedTuple):
+    """What somebody was to get at a moment, and what it was."""
+
+    who: str
+    sentence: str
+    wanted: Any
+    found: Any
+
+
+class Entry(NamedTuple):
+    """An entry that the ledger has to have, but for the charges of decisions."""
+
+    type: str  # license or adjustment
+    amount: Decimal
+    currency: str
+    requester: str | None
+    license: str | None  # the licence's id
+    decision: str | None
+    tier: str | None
+    begun: float  # when it was booked
+    ended: float
+    occurred: str | None = None  # where it was given; otherwise when it was booked
+
+
+class Diary:
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+        self.deeds: list[Deed] = []
+        self.promises: list[Promise] = []
+        self.entries: list[Entry] = []
+        self.policies: dict[str, History] = defaultdict(History)  # by name
+        self.items: dict[str, History] = defaultdict(History)  # by externalId
+        self.licenses: dict[str, History] = defaultdict(History)  # by id
+        self.sites: dict[str, History] = defaultdict(History)  # by host
+        self.requesters: dict[str, str | None] = {}  # names, by the publisher's own ids
+        self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
+        self.kills: list[tuple[float, float]] = []  # when the service was not there
+
+    def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
+        self.promises.append(Promise(who, sentence, wanted, found))
+
+    def deed(self, action: str, resource: str, reply: Reply, actor: str = "key", event: str | None = None) -> None:
+        """`event` where it has another name than the action."""
+        told = event or (action if action.startswith(EVENTS) else None)
+        self.deeds.append(Deed(action, told, resource, actor, reply.begun, reply.ended))

@@ -1,0 +1,126 @@
+"""What the service says at the end of the month: every list by its pages and as files, every report."""
+
+import csv
+import io
+import json
+from decimal import Decimal
+from itertools import product
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.world.caller import Caller
+from tests.world.publisher import PAGES_ITEMS, external_id
+from tests.world.world import World
+
+EXPORTED = {
+    "content": "/v1/content",
+    "policies": "/v1/policies",
+    "licences": "/v1/licenses",
+    "sites": "/v1/sites",
+    "decisions": "/v1/access/decisions",
+    "ledger": "/v1/revenue",
+    "statements": "/v1/statements",
+    "events": "/v1/events",
+    "audit log": "/v1/audit",
+}
+ONLY_LISTED = {"API keys": "/v1/api-keys", "webhooks": "/v1/webhooks", "licence clients": "/v1/license-clients"}
+WINDOWS: list[dict[str, str]] = [
+    {},
+    {"period": "7d"},
+    {"period": "year", "groupBy": "month"},
+    {"startDate": "2027-03-20", "endDate": "2027-03-28", "groupBy": "week"},
+    {"startDate": "2027-03-22"},
+    # Days of other time zones: the ends are in the middle of a day of UTC.
+    {"startDate": "2027-03-20T00:00:00+09:00", "endDate": "2027-03-31T23:59:59.999999-07:00"},
+]
+FOR_USAGE: list[dict[str, str]] = [{"period": "all"}, {"startDate": "2027-03-17", "groupBy": "hour"}]
+CURRENCIES = ("USD", "EUR", "JPY")
+
+
+def gather(world: World) -> dict[str, Any]:
+    api = world.api()
+    lists = {name: walk(api, path) for name, path in {**EXPORTED, **ONLY_LISTED}.items()}
+    return {
+        **world.found,
+        "now": world.clock.now(),
+        "lists": lists,
+        "csv": {name: read_csv(api, path) for name, path in EXPORTED.items()},
+        "jsonl": {name: read_jsonl(api, path) for name, path in EXPORTED.items()},
+        "usage": usage_reports(api, lists["decisions"]["rows"]),
+        "revenue": revenue_reports(api),
+        "stats": item_stats(world, api),
+        "lines": statement_lines(api, lists["statements"]["rows"]),
+        "received": [list(receiver.deliveries) for receiver in world.machines.receivers],
+        "webhooks": world.webhooks,
+        "attempts": [walk(api, f"/v1/webhooks/{one['id']}/deliveries")["rows"] for one in world.webhooks],
+        "served": list(world.machines.origin.served),
+    }
+
+
+def walk(api: Caller, path: str, **query: Any) -> dict[str, Any]:
+    """All pages of a list: its rows, the sizes of pages, and what each said of the total."""
+    rows: list[Any] = []
+    totals: list[int] = []
+    sizes: list[int] = []
+    query = {"limit": 100, **query}
+    while True:
+        page = api.get(path, **query)
+        rows += page["data"]
+        totals.append(page["totalCount"])
+        sizes.append(len(page["data"]))
+        if not page["hasMore"]:
+            return {"rows": rows, "totals": totals, "sizes": sizes}
+        query["cursor"] = page["nextCursor"]
+
+
+def read_file(api: Caller, path: str, format_: str, **query: Any) -> bytes:
+    reply = api.send_until_answered("GET", f"{path}?{urlencode({**query, 'format': format_})}")
+    assert reply.status == 200, (path, reply.status, reply.content[:2000])
+    return reply.content
+
+
+def read_jsonl(api: Caller, path: str, **query: Any) -> list[Any]:
+    lines = read_file(api, path, "jsonl", **query).splitlines()
+    return [json.loads(line, parse_float=Decimal) for line in lines]
+
+
+def read_csv(api: Caller, path: str, **query: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(read_file(api, path, "csv", **query).decode(), newline="")))
+
+
+def usage_reports(api: Caller, decisions: list[Any]) -> list[tuple[dict[str, str], Any]]:
+    """The report of each window; the last ends with the very microsecond of a decision."""
+    newest_first = decisions[len(decisions) // 3]["created"]
+    queries = [*WINDOWS, *FOR_USAGE, {"startDate": "2027-03-15", "endDate": newest_first}]
+    return [(query, api.get("/v1/analytics/usage", **query)) for query in queries]
+
+
+def revenue_reports(api: Caller) -> list[tuple[dict[str, str], Any]]:
+    queries = [{**window, "currency": currency} for window, currency in product(WINDOWS, CURRENCIES)]
+    return [(query, api.get("/v1/analytics/revenue", **query)) for query in queries]
+
+
+def item_stats(world: World, api: Caller) -> dict[str, Any]:
+    """The figures of the items that are asked about most, by their ids."""
+    ids = [world.ids[external_id(number)] for number in range(PAGES_ITEMS)]
+    return {id_: api.get(f"/v1/content/{id_}")["stats"] for id_ in ids}
+
+
+def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
+    """The lines of all statements with charges, and of some others, by statement."""
+    chosen = [row for row in statements if row["decisions"]] + statements[-20:]
+    return {row["id"]: walk(api, f"/v1/statements/{row['id']}/lines", limit=20)["rows"] for row in chosen}
+
+
+def after_the_purge(world: World) -> dict[str, Any]:
+    """The figures of whole days, once March's decisions are deleted: they are to be what they were."""
+    world.run("purge_events", "--keep-days", "1")
+    api = world.api()
+    in_whole_days = [query for query in (*WINDOWS, *FOR_USAGE) if "T" not in "".join(query.values())]
+    return {
+        "decisions": walk(api, EXPORTED["decisions"])["rows"],
+        "usage": [(query, api.get("/v1/analytics/usage", **query)) for query in in_whole_days],
+        "revenue": revenue_reports(api),
+        "statements": walk(api, EXPORTED["statements"])["rows"],
+        "stats": item_stats(world, api),
+    }

@@ -1,0 +1,191 @@
+"""The machines: PostgreSQL, Valkey, the service, nginx before the publisher's own server, and receivers."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from posixpath import normpath
+from threading import Lock, Thread
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import httpx
+
+from tests.faults.harness import Deployment, eventually
+from tests.faults.test_proxies import Place, nginx
+from tests.services import free_port, postgres, valkey
+from tests.services.server import directory as open_directory
+from tests.world.clock import LIBRARY, WorldClock
+from tests.world.publisher import HOST, PAGES
+
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+SETTINGS = {
+    "WEBHOOKS_ALLOW_PRIVATE": "on",
+    "WEBHOOK_RETRY_SCHEDULE": "0,5,300,3600,14400",
+    "SAME_PAGE": "trailing-slash,query",
+    "CRAWLER_DNS": "off",  # no name server is asked
+    "BASE_URL": "https://licensing.example",
+}
+
+
+def missing_tools() -> list[str]:
+    """What this machine lacks for the world, as Debian calls it."""
+    return [name for name, found in (("nginx", NGINX), ("faketime", LIBRARY.exists())) if not found]
+
+
+class Served(NamedTuple):
+    """A page that the publisher's own server was asked for."""
+
+    path: str
+    decision: str | None
+    requester: str | None
+    visitor: str | None
+
+
+class Quiet(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: object) -> None:
+        """Nothing: the tests say what went wrong."""
+
+    def answer(self, status: int, body: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class Origin(ThreadingHTTPServer):
+    """The publisher's own server with its thirty pages; it keeps what it was asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.served: list[Served] = []
+        self.known = {page.path for page in PAGES}
+        super().__init__(("127.0.0.1", 0), Visit)
+
+
+class Visit(Quiet):
+    server: Origin
+
+    def do_GET(self) -> None:
+        path = normpath(unquote(self.path.partition("?")[0])).replace("//", "/")
+        names = ("X-Access-Decision", "X-Access-Requester", "X-Forwarded-For")
+        self.server.served.append(Served(path, *(self.headers.get(name) for name in names)))
+        self.answer(200 if path in self.server.known else 404, path.encode())
+
+    do_HEAD = do_GET
+
+
+class Delivery(NamedTuple):
+    """A request that a receiver of webhooks got, and what it answered."""
+
+    at: float
+    headers: dict[str, str]
+    body: bytes
+    status: int
+
+
+class Receiver(ThreadingHTTPServer):
+    """A customer's server that hears of events: `status` is what it answers."""
+
+    daemon_threads = True
+
+    def __init__(self, clock: WorldClock) -> None:
+        self.clock, self.status = clock, 200
+        self.deliveries: list[Delivery] = []
+        self.lock = Lock()
+        super().__init__(("127.0.0.1", 0), Hook)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class Hook(Quiet):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        receiver = self.server
+        with receiver.lock:
+            status = receiver.status
+            receiver.deliveries.append(Delivery(receiver.clock.timestamp(), headers, body, status))
+        self.answer(status)
+
+
+@contextmanager
+def listening(server: Any) -> Iterator[Any]:
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Machines:
+    """All of them, started in the order in which they need each other."""
+
+    def __init__(self, clock: WorldClock, service: Deployment, origin: Origin, receivers: list[Receiver]) -> None:
+        self.clock, self.service, self.origin, self.receivers = clock, service, origin, receivers
+        self.site_port = free_port()
+        self.proxy: subprocess.Popen[bytes] | None = None
+
+    def start_proxy(self, edge_key: str) -> None:
+        """nginx by the file of deploy/edge, with nothing in it changed but its placeholders."""
+        place = self.service.directory / "nginx"
+        place.mkdir(exist_ok=True)
+        at = Place(edge_key, self.service.port, self.origin.server_port, self.site_port, place)
+        log = place / "output.log"
+        with log.open("wb") as output:
+            self.proxy = subprocess.Popen([NGINX or "", *nginx(at)], stdout=output, stderr=subprocess.STDOUT)
+
+        def answers() -> bool:
+            assert self.proxy
+            assert self.proxy.poll() is None, log.read_text()
+            with suppress(httpx.TransportError):
+                url = f"http://127.0.0.1:{self.site_port}/robots.txt"
+                return httpx.get(url, headers={"Host": HOST}).status_code == 200
+            return False
+
+        assert eventually(answers, 60), log.read_text()
+
+    def stop_proxy(self) -> None:
+        if self.proxy:
+            self.proxy.terminate()
+            self.proxy.wait()
+
+
+@contextmanager
+def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Iterator[Machines]:
+    with open_directory() as shared:
+        shared.chmod(0o755)  # PostgreSQL runs as another user, and reads the clock too
+        clock = WorldClock(shared, begins)
+        faked = clock.environment
+        with (
+            postgres(fsync=False, variables=faked) as database,  # a killed process is no power cut
+            valkey(variables=faked) as redis,
+            listening(Origin()) as origin,
+            listening(Receiver(clock)) as first,
+            listening(Receiver(clock)) as second,
+        ):
+            service = Deployment(place, workers=2, postgres=database, valkey=redis, **SETTINGS, **faked)
+            found = Machines(clock, service, origin, [first, second])
+            try:
+                service.migrate()
+                report("migrated")
+                service.start()
+                report("serving")
+                yield found
+            except BaseException:
+                report(f"The service's log ends with\n{service.log()[-5000:]}")
+                raise
+            finally:
+                found.stop_proxy()
+                service.close()

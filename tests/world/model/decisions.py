@@ -1,0 +1,127 @@
+"""What each question may have been answered, by the state of things that its moment allows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
+from tests.world.diary import Diary, Question
+from tests.world.model.evaluator import Facts, Verdict, decide, facts_of
+from tests.world.publisher import HOST
+
+State = Mapping[str, Any]
+PAGES_ITEM = ""  # stands for the site's pages that are no items
+
+
+def verdicts(diary: Diary, asked: Question, at: datetime | None = None) -> list[Verdict]:
+    """The verdicts that would be right: several only where something changed while the question was under way.
+
+    `at` is the moment of the decision, where it is known.
+    """
+    moments = [at] if at else [datetime.fromtimestamp(one, UTC) for one in (asked.begun, asked.ended)]
+    found: list[Verdict] = []
+    for moment, site, item in product(moments, sites(diary, asked), items(diary, asked)):
+        name, policies = policies_for(diary, asked, site, item)
+        people = [asked.requester, *([asked.further[0]] if asked.further else [])]
+        held = [licences(diary, asked, requester) for requester in people]
+        for policy, *terms in product(policies, *held):
+            verdict = verdict_on(asked, moment, site, item, policy, terms, is_open=name is None)
+            if verdict not in found:
+                found.append(verdict)
+    return found
+
+
+def sites(diary: Diary, asked: Question) -> list[State | None]:
+    return [None] if asked.way != "edge" else list(diary.sites[HOST].between(asked.begun, asked.ended))
+
+
+def items(diary: Diary, asked: Question) -> list[State | None]:
+    """States of the item; None for a page that is no item, or no longer one."""
+    if asked.item is None:
+        return [None]
+    states = diary.items[asked.item].between(asked.begun, asked.ended)
+    return [None if state.get("deleted") else state for state in states]
+
+
+def policies_for(
+    diary: Diary, asked: Question, site: State | None, item: State | None
+) -> tuple[str | None, list[State | None]]:
+    """The name of the policy that decides, and its possible states."""
+    name = item["policy"] if item is not None else pattern_policy(asked.page or "", site)
+    if name is None:
+        return None, [None]
+    return name, list(diary.policies[name].between(asked.begun, asked.ended))
+
+
+def pattern_policy(page: str, site: State | None) -> str | None:
+    assert site is not None, "The model was asked about an item that is gone."
+    matching = [pattern for pattern in site["patterns"] if page.startswith(pattern)]
+    return site["patterns"][max(matching, key=len)] if matching else None
+
+
+def licences(diary: Diary, asked: Question, requester: str) -> list[list[tuple[str, State]]]:
+    """The possible sets of the requester's licences."""
+    own = [
+        [(id_, state) for state in known.between(asked.begun, asked.ended)]
+        for id_, known in diary.licenses.items()
+        if known.latest["requester"] == requester
+    ]
+    return [list(chosen) for chosen in product(*filter(None, own))]
+
+
+def verdict_on(
+    asked: Question,
+    moment: datetime,
+    site: State | None,
+    item: State | None,
+    policy: State | None,
+    held: list[list[tuple[str, State]]],
+    *,
+    is_open: bool,
+) -> Verdict:
+    mode = site["mode"] if site else "enforce"
+    if site is not None and item is None and is_open:
+        return Verdict(True, permissions=())
+    shown = item or {}
+    presented = asked.license and [one for one in held[0] if one[0] == asked.license]
+    asserted = (asked.license_type, asked.has_valid_license)
+    facts = facts_of(
+        asked.requester,
+        asked.permission,
+        asked.ip,
+        shown.get("id", PAGES_ITEM),
+        {**shown, "policy": policy["name"] if policy else None},
+        presented or held[0],
+        moment,
+        asserted,
+    )
+    offered = None if asked.is_free or mode != "enforce" else asked.offered
+    verdict = decide(policy, facts, mode, offered)
+    if asked.further and verdict.allowed and not verdict.observed:
+        verdict = further_verdict(asked, facts, policy, mode, verdict, held[1])
+    return replace(verdict, charge=None) if asked.is_free or verdict.observed else verdict
+
+
+def further_verdict(
+    asked: Question,
+    facts: Facts,
+    policy: State | None,
+    mode: str,
+    verdict: Verdict,
+    held: list[tuple[str, State]],
+) -> Verdict:
+    """Who is not verified is held to what anybody may, too; and to the limit that all of them share."""
+    assert asked.further
+    requester, permission = asked.further
+    moment, item = facts.at, facts.item
+    other = decide(policy, facts_of(requester, permission, asked.ip, item.get("id", ""), item, held, moment), mode)
+    return other if not other.allowed or other.observed or other.limit else verdict
+
+
+def right_answers(diary: Diary, asked: Question, at: datetime | None = None) -> Iterator[Verdict]:
+    """The verdicts, and where a rule has a limit, the one of who comes when it is used up."""
+    for verdict in verdicts(diary, asked, at):
+        yield verdict
+        if verdict.allowed and verdict.limit and not verdict.observed:
+            yield verdict.used_up

@@ -1,0 +1,236 @@
+"""Decides as docs/policies.md, docs/licences.md and docs/edge.md say, without a line of the product's."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+Price = tuple[Decimal, str]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`limit` is the rule's rate limit: whether it is used up depends on everybody else's requests."""
+
+    allowed: bool
+    reason: str | None = None
+    rule: int | None = None
+    permissions: tuple[str, ...] = ()
+    license: str | None = None  # an id, "caller" or "offer"
+    tier: str | None = None  # its type
+    charge: Price | None = None
+    limit: tuple[int, str] | None = None
+    observed: str | None = None
+    offers: tuple[Price, ...] = ()  # what would open it
+    policy: str | None = None
+    version: int | None = None
+    decided_as: str | None = None  # the requester whose limit counts
+
+    @property
+    def used_up(self) -> "Verdict":
+        return replace(self, allowed=False, reason="rate_limit_exceeded", permissions=(), charge=None)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A licence of the requester's that counts for the item; `id` None: the caller asserts it."""
+
+    id: str | None
+    type: str | None
+    price: Price | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    requester: str
+    at: datetime
+    permission: str | None
+    ip: str | None
+    item: Mapping[str, Any]
+    types: frozenset[str]
+    is_licensed: bool
+    has_lapsed: bool
+    terms: Sequence[Term]
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def values(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def holds(name: str, wanted: Any, facts: Facts) -> bool:  # noqa: PLR0911 - a table
+    match name:
+        case "default":
+            return True
+        case "requesterId":
+            return facts.requester in values(wanted)
+        case "licenseType":
+            return bool(facts.types & set(values(wanted)))
+        case "hasValidLicense":
+            return facts.is_licensed is wanted
+        case "contentType":
+            return facts.item.get("type") in values(wanted)
+        case "tags":
+            return bool(set(facts.item.get("tags", ())) & set(values(wanted)))
+        case "permission":
+            return facts.permission in values(wanted)
+        case "ip":
+            return facts.ip is not None and any(ip_address(facts.ip) in ip_network(one) for one in values(wanted))
+        case "before":
+            return facts.at < moment(wanted)
+        case "after":
+            return facts.at >= moment(wanted)
+    raise AssertionError(f"The model does not know the condition {name}.")
+
+
+def in_order(rules: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
+    def precedence(numbered: tuple[int, Mapping[str, Any]]) -> tuple[bool, int, bool, int]:
+        index, rule = numbered
+        return "priority" not in rule, rule.get("priority", 0), rule["action"] != "deny", index
+
+    return sorted(enumerate(rules), key=precedence)
+
+
+def price_of(rule: Mapping[str, Any]) -> Price | None:
+    given = rule.get("pricePerAccess")
+    return None if given is None else (Decimal(str(given["amount"])), given["currency"])
+
+
+def held_for(rule: Mapping[str, Any] | None, facts: Facts) -> Term | None:
+    """The licence that counts: the first of a type that the rule asks for, or of any type if it asks for none."""
+    wanted = values(rule["conditions"].get("licenseType", [])) if rule else []
+    return next((term for term in facts.terms if not wanted or term.type in wanted), None)
+
+
+def behind(held: Term | None) -> tuple[str | None, str | None]:
+    """The licence behind a decision, and its type."""
+    return (held.id or "caller", held.type) if held else (None, None)
+
+
+def denial(facts: Facts, index: int | None, rule: Mapping[str, Any] | None, reason: str | None = None) -> Verdict:
+    if reason is None and not facts.is_licensed:
+        return Verdict(False, "license_expired" if facts.has_lapsed else "no_license", index)
+    return Verdict(False, reason or "policy_denied", index, (), *behind(held_for(rule, facts)))
+
+
+def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: PLR0911 - step by step, as documented
+    if facts.item.get("status") == "archived":
+        return Verdict(False, "content_archived")
+    if policy is None:
+        return Verdict(False, "no_policy")
+    for index, rule in in_order(policy["rules"]):
+        if not all(holds(name, wanted, facts) for name, wanted in rule["conditions"].items()):
+            continue
+        if rule["action"] == "deny":
+            return denial(facts, index, rule)
+        granted = tuple(rule.get("permissions", ()))
+        if facts.permission is not None and not {facts.permission, "full_access"} & set(granted):
+            return denial(facts, index, rule, "permission_not_granted")
+        held = held_for(rule, facts)
+        if price_of(rule) is not None and held is None:
+            return denial(facts, index, rule)
+        limit = rule.get("rateLimit")
+        counted = (limit["requests"], limit["period"]) if limit else None
+        return Verdict(True, None, index, granted, *behind(held), held.price if held else None, counted)
+    if policy.get("defaultAction", "deny") == "deny":
+        return denial(facts, None, None)
+    if facts.permission is not None:
+        return denial(facts, None, None, "permission_not_granted")
+    held = held_for(None, facts)
+    return Verdict(True, None, None, (), *behind(held), held.price if held else None)
+
+
+def offers(policy: Mapping[str, Any] | None, facts: Facts) -> list[tuple[str | None, Price]]:
+    """By which licence types, and at which prices, the access could be bought: as the holder of one it is allowed."""
+    found = []
+    for _, rule in in_order(policy["rules"]) if policy else ():
+        price = price_of(rule)
+        if price is None or rule["action"] != "allow":
+            continue
+        kind = next(iter(values(rule["conditions"].get("licenseType", []))), None)
+        if judge(policy, as_payer(facts, kind, price)).allowed:
+            found.append((kind, price))
+    return found
+
+
+def as_payer(facts: Facts, kind: str | None, price: Price) -> Facts:
+    types = facts.types | ({kind} if kind else set())
+    return replace(facts, types=types, is_licensed=True, terms=[Term("offer", kind, price), *facts.terms])
+
+
+def decide(
+    policy: Mapping[str, Any] | None, facts: Facts, mode: str = "enforce", offered: Decimal | None = None
+) -> Verdict:
+    """`mode` is the site's; `offered` what the visitor offers to pay at most, in USD."""
+    named = {"policy": policy["name"], "version": policy["version"]} if policy else {}
+    if policy and facts.item.get("status") != "archived":  # of which a policy's mode has no say
+        mode = more_lenient(mode, policy.get("mode", "enforce"))
+    if mode == "disabled":
+        return Verdict(True, **named)
+    verdict, bought = judge(policy, facts), offers(policy, facts)
+    if not verdict.allowed and offered is not None:
+        affordable = next(((k, p) for k, p in bought if p[1] == "USD" and p[0] <= offered), None)
+        if affordable is not None:
+            verdict = judge(policy, as_payer(facts, *affordable))
+    verdict = replace(verdict, decided_as=facts.requester, **named)
+    if mode == "observe" and not verdict.allowed:
+        return replace(verdict, allowed=True, reason=None, permissions=(), observed=verdict.reason)
+    if not verdict.allowed:
+        return replace(verdict, offers=tuple(price for _, price in bought))
+    return verdict
+
+
+def more_lenient(one: str, other: str) -> str:
+    return max(one, other, key=("enforce", "observe", "disabled").index)
+
+
+def terms_for(
+    licenses: Iterable[tuple[str, Mapping[str, Any]]], item_id: str, item: Mapping[str, Any], at: datetime
+) -> tuple[list[Term], bool, bool]:
+    """The requester's valid licences for the item, whether any has begun, and whether one has lapsed."""
+    begun = [
+        (held["startsAt"], id_, held)
+        for id_, held in licenses
+        if held["startsAt"] <= at and covers(held, item_id, item)
+        if held.get("revokedAt") is None or held["revokedAt"] >= held["startsAt"]
+    ]
+    lapsed = [id_ for _, id_, held in begun if held.get("revokedAt") is None and expired(held, at)]
+    valid = [one for one in sorted(begun, key=lambda one: one[:2]) if one[2].get("revokedAt") is None]
+    terms = [Term(id_, held["type"], held.get("perAccess")) for _, id_, held in valid if not expired(held, at)]
+    return terms, bool(begun), bool(lapsed)
+
+
+def expired(held: Mapping[str, Any], at: datetime) -> bool:
+    return held.get("expiresAt") is not None and held["expiresAt"] <= at
+
+
+def covers(held: Mapping[str, Any], item_id: str, item: Mapping[str, Any]) -> bool:
+    scope = [held.get(name) or [] for name in ("contentIds", "tags", "policies")]
+    if not any(scope):
+        return True
+    contents, tags, policies = scope
+    return item_id in contents or bool(set(tags) & set(item.get("tags", ()))) or item.get("policy") in policies
+
+
+def facts_of(
+    requester: str,
+    permission: str | None,
+    ip: str | None,
+    item_id: str,
+    item: Mapping[str, Any],
+    licenses: Iterable[tuple[str, Mapping[str, Any]]],
+    at: datetime,
+    asserted: tuple[str | None, bool] = (None, False),
+) -> Facts:
+    terms, is_known, has_lapsed = terms_for(licenses, item_id, item, at)
+    if is_known:
+        types = frozenset(term.type for term in terms if term.type)
+        return Facts(requester, at, permission, ip, item, types, bool(terms), has_lapsed and not terms, terms)
+    kind, is_valid = asserted
+    said = [Term(None, kind)] if kind is not None or is_valid else []
+    return Facts(requester, at, permission, ip, item, frozenset({kind} - {None}), is_valid, False, said)

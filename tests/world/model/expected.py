@@ -1,0 +1,114 @@
+"""The month as the model has it, beside what the service says of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from tests.world.diary import Diary, Entry, Question
+from tests.world.model.decisions import right_answers
+from tests.world.model.evaluator import Verdict
+from tests.world.model.matching import Decision, Matches, match
+from tests.world.model.money import Booking
+from tests.world.model.usage import Use
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recorded decision, the question that it answers, and the verdicts of the model that it agrees with."""
+
+    decision: Decision
+    asked: Question
+    verdicts: list[Verdict]
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromisoformat(self.decision["created"])
+
+
+class Expected:
+    def __init__(self, diary: Diary, found: Mapping[str, Any]) -> None:
+        self.diary, self.found = diary, found
+        self.now: datetime = found["now"]
+        self.begun = datetime.fromtimestamp(min(asked.begun for asked in diary.questions), UTC)
+
+    def rows(self, list_: str) -> list[Any]:
+        rows: list[Any] = self.found["lists"][list_]["rows"]
+        return rows
+
+    @cached_property
+    def item_ids(self) -> dict[str, str]:
+        return {name: known.changes[0].state["id"] for name, known in self.diary.items.items()}
+
+    @cached_property
+    def matches(self) -> Matches:
+        return match(self.diary.questions, self.rows("decisions"), self.item_ids)
+
+    @cached_property
+    def recorded(self) -> list[Recorded]:
+        found = []
+        for decision in self.rows("decisions"):
+            asked = self.matches.by_id.get(decision["id"])
+            if asked is not None:
+                answers = right_answers(self.diary, asked, datetime.fromisoformat(decision["created"]))
+                found.append(Recorded(decision, asked, [one for one in answers if agrees(one, decision)]))
+        return found
+
+    @property
+    def uses(self) -> list[Use]:
+        return [
+            Use(
+                one.at, one.asked.requester, one.decision["contentId"], one.verdicts[0].allowed, one.verdicts[0].reason
+            )
+            for one in self.recorded
+            if one.verdicts
+        ]
+
+    @cached_property
+    def charges(self) -> list[Booking]:
+        return list(self.charged())
+
+    def charged(self) -> Iterator[Booking]:
+        for one in self.recorded:
+            for verdict in one.verdicts[:1]:
+                if verdict.charge:
+                    amount, currency = verdict.charge
+                    paid = None if verdict.license == "offer" else verdict.license
+                    tier = verdict.tier
+                    content, decision = one.decision["contentId"], one.decision["id"]
+                    who = one.asked.requester
+                    yield Booking("usage", amount, currency, who, paid, tier, content, decision, one.at, one.at)
+
+    @cached_property
+    def bookings(self) -> list[Booking]:
+        """What the ledger has to have."""
+        return [*map(booked, self.diary.entries), *self.charges]
+
+
+def booked(entry: Entry) -> Booking:
+    when = datetime.fromtimestamp(entry.begun, UTC)
+    counts = when if entry.occurred is None else datetime.fromisoformat(entry.occurred).astimezone(UTC)
+    about = (entry.requester, entry.license, entry.tier, None, entry.decision)
+    return Booking(entry.type, entry.amount, entry.currency, *about, counts, when)
+
+
+def agrees(verdict: Verdict, decision: Decision) -> bool:
+    return as_shown(verdict) == shown(decision)
+
+
+def as_shown(verdict: Verdict) -> tuple[Any, ...]:
+    by_service = verdict.license if verdict.license not in ("caller", "offer") else None
+    return (
+        verdict.allowed, verdict.reason, verdict.rule, list(verdict.permissions), by_service, verdict.charge,
+        verdict.observed, verdict.version,
+    )  # fmt: skip
+
+
+def shown(decision: Decision) -> tuple[Any, ...]:
+    rule, held, charge = decision["matchedRule"], decision["license"], decision["charge"]
+    return (
+        decision["allowed"], decision["reason"], rule and rule["index"], decision["permissions"], held and held["id"],
+        charge and (charge["amount"], charge["currency"]), (decision.get("observed") or {}).get("reason"),
+        decision["policyVersion"],
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""The events that the month has to leave: of each change, and of each end that draws near."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.world.diary import Diary
+from tests.world.model.expected import Recorded
+
+ENDING = (timedelta(days=7), timedelta(days=1))  # before the end
+PERIODS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
+
+
+def changes(diary: Diary) -> Counter[tuple[str, str]]:
+    """Type and resource of each event that a change leaves."""
+    return Counter((deed.event, deed.resource) for deed in diary.deeds if deed.event)
+
+
+def audited(diary: Diary) -> Counter[tuple[str, str, str]]:
+    return Counter((deed.action, deed.resource, deed.actor) for deed in diary.deeds)
+
+
+def denials(recorded: Iterable[Recorded]) -> Counter[tuple[str, str, str]]:
+    """How often each requester was denied for a reason, by the minute."""
+    return Counter(
+        (f"{one.at:%Y-%m-%dT%H:%M:00.000000Z}", one.asked.requester, one.decision["reason"])
+        for one in recorded
+        if not one.decision["allowed"]
+    )
+
+
+def summed(events: Iterable[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
+    """The same as told by `access.denied`."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for event in events:
+        about = event["data"]
+        found[about["minute"], about["requester"]["id"], about["reason"]] += about["count"]
+    return found
+
+
+def license_ends(diary: Diary, now: datetime) -> Iterator[tuple[str, str]]:
+    """Type and licence of what is told about ends; of a licence that was revoked before, nothing."""
+    for id_, known in diary.licenses.items():
+        held = known.latest
+        if held.get("expiresAt") is None or held.get("revokedAt"):
+            continue
+        told = [("license.expiring", held["expiresAt"] - before) for before in ENDING]
+        for type_, at in [*told, ("license.expired", held["expiresAt"])]:
+            if datetime.fromtimestamp(known.changes[0].begun, UTC) < at <= now:
+                yield type_, id_

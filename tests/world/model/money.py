@@ -1,0 +1,146 @@
+"""Revenue and statements, added up from what was sold, charged and given back."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from typing import Any, NamedTuple
+
+from tests.world.model.windows import DAY, Window, midnight
+
+PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
+TOP = 10
+Rates = Mapping[str, Mapping[str, Decimal]]  # to the euro, by day and currency
+
+
+class Booking(NamedTuple):
+    """An entry that the ledger has to have. `counts` is when reports count it, `booked` when it was booked."""
+
+    type: str
+    amount: Decimal
+    currency: str
+    requester: str | None
+    license: str | None
+    tier: str | None
+    content: str | None
+    decision: str | None
+    counts: datetime
+    booked: datetime
+
+
+def rate(rates: Rates, currency: str, day: date) -> Decimal:
+    """The last one that was published up to that day."""
+    if currency == "EUR":
+        return Decimal(1)
+    while day.isoformat() not in rates:
+        day -= timedelta(days=1)
+    return rates[day.isoformat()][currency]
+
+
+def convert(rates: Rates, booking: Booking, target: str) -> Decimal:
+    if booking.currency == target:
+        return booking.amount
+    day = booking.counts.date()
+    with localcontext(prec=50):
+        return booking.amount * rate(rates, target, day) / rate(rates, booking.currency, day)
+
+
+def rounded(amount: Decimal, currency: str) -> Decimal:
+    with localcontext(prec=50):
+        return amount.quantize(PLACES[currency], ROUND_HALF_EVEN)
+
+
+def revenue_report(
+    bookings: Iterable[Booking], window: Window, currency: str, rates: Rates, now: datetime
+) -> dict[str, Any]:
+    """The report without titles and names."""
+    with localcontext(prec=50):
+        everything = list(bookings)
+        inside = [(one, convert(rates, one, currency)) for one in everything if window.has(one.counts)]
+        total = sum((amount for _, amount in inside), Decimal(0))
+        before = sum(
+            (convert(rates, one, currency) for one in everything if window.before.has(one.counts)), Decimal(0)
+        )
+        series: dict[datetime, Decimal] = defaultdict(Decimal)
+        for one, amount in inside:
+            series[window.bucket(one.counts)] += amount
+        elapsed = Decimal((min(window.end, midnight(now) + DAY) - window.start) / DAY)
+        tiers = added((one.tier or "other", amount) for one, amount in inside)
+        return {
+            "summary": {
+                "total": rounded(total, currency),
+                "currency": currency,
+                "changePercent": ((total - before) * 100 / abs(before)).quantize(Decimal("0.01")) if before else None,
+                "projectedMonthly": rounded(total / elapsed * 30, currency),
+            },
+            "timeSeries": [
+                {"date": window.label(bucket), "revenue": rounded(series[bucket], currency)}
+                for bucket in window.buckets()
+            ],
+            "byLicenseType": {tier: rounded(amount, currency) for tier, amount in tiers.items()},
+            "byRequester": top(added((one.requester, amount) for one, amount in inside), currency),
+            "byContent": top(added((one.content, amount) for one, amount in inside), currency),
+        }
+
+
+def added(pairs: Iterable[tuple[Any, Decimal]]) -> dict[Any, Decimal]:
+    found: dict[Any, Decimal] = defaultdict(Decimal)
+    for name, amount in pairs:
+        if name is not None:
+            found[name] += amount
+    return dict(found)
+
+
+def top(earned: Mapping[str, Decimal], currency: str) -> list[dict[str, Any]]:
+    ranked = sorted(earned.items(), key=lambda one: (-one[1], one[0]))[:TOP]
+    return [{"id": id_, "revenue": rounded(amount, currency)} for id_, amount in ranked]
+
+
+def stripped(report: dict[str, Any]) -> dict[str, Any]:
+    """A report of the service without titles and names."""
+    kept = {
+        name: [{"id": row["id"], "revenue": row["revenue"]} for row in report[name]]
+        for name in ("byRequester", "byContent")
+    }
+    return {**report, **kept}
+
+
+# --- Statements ------------------------------------------------------------------------------------------------------
+
+KINDS = {"license": "licenses", "usage": "usage", "adjustment": "adjustments"}
+Account = tuple[str | None, str]  # a requester and a currency
+
+
+def statements(bookings: Iterable[Booking]) -> dict[tuple[str | None, str, str], dict[str, Any]]:
+    """By requester, month and currency; a month counts what was booked in it."""
+    accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
+    for one in bookings:
+        accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
+    found = {}
+    for (requester, currency), months in accounts.items():
+        balance = Decimal(0)
+        for month in sorted(months):
+            sums = {name: Decimal(0) for name in KINDS.values()}
+            for one in months[month]:
+                sums[KINDS[one.type]] += one.amount
+            total = sum(sums.values(), Decimal(0))
+            found[requester, month, currency] = {
+                "opening": balance,
+                **sums,
+                "total": total,
+                "closing": balance + total,
+                "decisions": sum(one.type == "usage" for one in months[month]),
+                "lines": len(lines(months[month])),
+            }
+            balance += total
+    return found
+
+
+def lines(bookings: Iterable[Booking]) -> dict[Any, tuple[Decimal, int]]:
+    """The amount and the charged decisions of each line: charges by licence and item, all else one by one."""
+    found: dict[Any, tuple[Decimal, int]] = {}
+    for number, one in enumerate(bookings):
+        key = ("usage", one.license, one.tier, one.content) if one.type == "usage" else (one.type, number)
+        amount, count = found.get(key, (Decimal(0), 0))
+        found[key] = (amount + one.amount, count + (one.type == "usage"))
+    return found

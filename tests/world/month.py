@@ -1,0 +1,145 @@
+"""The month, day by day: traffic, who changes what in the middle of it, and the nights."""
+
+import os
+import pickle
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from tests.examples import ALL, FEW
+from tests.world.actors import licensees, nightly, office, operator, sales
+from tests.world.evidence import after_the_purge, gather
+from tests.world.founding import found
+from tests.world.machines import machines
+from tests.world.traffic import Traffic
+from tests.world.world import World
+
+BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
+DAYS = int(os.environ.get("WORLD_DAYS") or 31)
+SIZE = float(os.environ.get("WORLD_SIZE") or (2 if ALL else 0.3 if FEW else 1))
+KILLS = {6, 20}
+ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
+RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
+
+Deed = Callable[[], object]
+
+
+def at(day: int, hour: int, minute: int = 0, second: int = 0) -> datetime:
+    return datetime(BEGINS.year, BEGINS.month, BEGINS.day, hour, minute, second, tzinfo=UTC) + timedelta(days=day)
+
+
+def day_of(day: int) -> date:
+    return at(day, 0).date()
+
+
+STARK = {"price_amount": "250.50", "price_currency": "EUR", "access_amount": "0.04", "access_currency": "USD"}
+
+
+def of(requester: str, deed: Callable[..., object], **fields: str) -> Callable[[World], object]:
+    """A deed about the requester's first licence."""
+    return lambda world: deed(world, world.api(), office.only_license(world, requester), **fields)
+
+
+def at_desk(deed: Callable[..., object], *what: str, **fields: str) -> Callable[[World], object]:
+    """What Anna does in the admin."""
+    return lambda world: deed(world, operator.Desk(world), *what, **fields)
+
+
+def refund_twice(world: World) -> None:
+    """A refund of more than is left is refused."""
+    desk, license_id = operator.Desk(world), office.only_license(world, "org_acme")
+    done = [operator.refund(world, desk, license_id, amount) for amount in ("800.00", "800.00", "400.00")]
+    world.diary.promise("the operator", "no more is refunded than was paid", [True, False, True], done)
+
+
+# What is done once in the middle of a day's traffic, each by somebody of their own.
+PLAN: dict[int, list[Callable[[World], object]]] = {
+    2: [at_desk(operator.enforce_site)],
+    3: [at_desk(operator.issue_license, "org_stark", "commercial", **STARK)],
+    5: [at_desk(operator.type_a_name)],
+    7: [office.rotate_key],
+    8: [refund_twice],
+    12: [of("org_umbrella", sales.revoke)],
+    13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
+    18: [lambda world: office.roll_back_policy(world, "changing", 2)],
+    19: [
+        at_desk(operator.archive_item, "item-0011"),
+        lambda world: operator.revoke_license(world, operator.Desk(world), office.only_license(world, "sub-001")),
+    ],
+    21: [office.book_by_hand],
+    22: [lambda world: office.renew(world, world.api(), "org_initech")],
+    26: [of("org_vandelay", sales.revoke)],
+}
+
+
+def deeds(world: World, day: int) -> list[Deed]:
+    """Every day the content system publishes, and the policy that changes is opened or closed."""
+    daily = [partial(office.publish, world, day)]
+    if day != 18:  # that day it is rolled back
+        daily.append(partial(office.toggle_policy, world, day % 2 == 0))
+    return [*daily, *(partial(deed, world) for deed in PLAN.get(day, []))]
+
+
+def mornings(world: World, day: int) -> None:
+    """What somebody expects or does before the traffic of the day."""
+    licensees.show_former_token(world)
+    if day == 9:
+        office.expect_old_key(world, 401, "the old key ends with the overlap")
+    second = world.machines.receivers[1]
+    if day == RECEIVER_FAILS:
+        second.status = 503
+    if day == RECEIVER_RECOVERS:
+        second.status = 200
+        operator.replay(world, operator.Desk(world), world.webhooks[1])
+
+
+def live(world: World, report: Callable[[str], object]) -> None:
+    found(world)
+    report("founded")
+    for day in range(DAYS):
+        if day:
+            world.clock.move_to(at(day, 8))
+        mornings(world, day)
+        Traffic(world, day).run(deeds(world, day), kill=day in KILLS)
+        if day in ACROSS_MIDNIGHT:
+            world.clock.move_to(at(day, 23, 59, 59))
+            Traffic(world, day, share=0.5).run()
+        world.clock.move_to(at(day + 1, 2))
+        nightly.work(world, day_of(day))
+        report(f"{day_of(day)} is over")
+    settle(world)
+
+
+def settle(world: World) -> None:
+    """Waits until whoever hears of events has heard of the last one."""
+    for _ in range(3):  # what is delivered again waits for its time
+        world.clock.advance(hours=6)
+        world.run("deliver_webhooks", "--until-idle")
+
+    def received() -> int:
+        return sum(len(receiver.deliveries) for receiver in world.machines.receivers)
+
+    quiet, before = 0, -1
+    while quiet < 4:
+        quiet, before = (quiet + 1, before) if received() == before else (0, received())
+        time.sleep(0.5)
+
+
+def keep_record(record: Path, place: Path) -> None:
+    """Lives through the month, with the service's files in `place`, and writes what it left into a file."""
+    began = time.monotonic()
+
+    def report(what: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
+
+    with machines(place, BEGINS, report) as started:
+        world = World(started, SIZE)
+        live(world, report)
+        found = gather(world)
+        found["purged"] = after_the_purge(world)
+        report("gathered")
+    draft = record.with_suffix(".draft")
+    draft.write_bytes(pickle.dumps((world.diary, found)))
+    draft.rename(record)

@@ -1,0 +1,96 @@
+"""Money: the ledger, statements and balances to the last millionth."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from tests.world.model import money
+from tests.world.model.expected import Expected
+from tests.world.model.money import Booking
+
+
+def test_every_allowed_access_with_a_price_is_in_the_ledger_once_and_nothing_else_is(month: Expected) -> None:
+    found = Counter(
+        (row["decisionId"], row["amount"], row["currency"], row["requesterId"], row["licenseId"], row["contentId"],
+         row["licenseType"], row["occurredAt"])
+        for row in month.rows("ledger")
+        if row["type"] == "usage"
+    )  # fmt: skip
+    expected = Counter(
+        (one.decision, one.amount, one.currency, one.requester, one.license, one.content, one.tier,
+         f"{one.counts:%Y-%m-%dT%H:%M:%S.%fZ}")
+        for one in month.charges
+    )  # fmt: skip
+    assert found == expected
+
+
+def test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else_is(month: Expected) -> None:
+    found = Counter(
+        (row["type"], row["amount"], row["currency"], row["requesterId"], row["licenseId"], row["licenseType"])
+        for row in month.rows("ledger")
+        if row["type"] != "usage"
+    )
+    expected = Counter(
+        (one.type, one.amount, one.currency, one.requester, one.license, one.tier)
+        for one in month.bookings
+        if one.type != "usage"
+    )
+    assert found == expected
+
+
+def test_every_statement_adds_up_its_month_and_carries_its_balance_on(month: Expected) -> None:
+    names = ("opening", "licenses", "usage", "adjustments", "total", "closing", "decisions", "lines")
+    found = {
+        (row["requesterId"], row["month"], row["currency"]): {name: row[name] for name in names}
+        for row in month.rows("statements")
+    }
+    assert found == money.statements(month.bookings)
+
+
+def test_every_month_that_is_over_is_closed_and_this_one_is_open(month: Expected) -> None:
+    current = f"{month.now:%Y-%m}"
+    wrong = [
+        row for row in month.rows("statements") if row["status"] != ("open" if row["month"] == current else "closed")
+    ]
+    assert wrong == []
+
+
+def test_every_statement_line_adds_up_the_accesses_of_a_licence_to_an_item(month: Expected) -> None:
+    statements = {row["id"]: row for row in month.rows("statements")}
+    for id_, lines in month.found["lines"].items():
+        row = statements[id_]
+        own = [
+            one
+            for one in month.bookings
+            if (one.requester, f"{one.booked:%Y-%m}", one.currency)
+            == (row["requesterId"], row["month"], row["currency"])
+        ]
+        assert shown(lines) == expected_lines(own), row
+
+
+def shown(lines: Iterable[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
+    return Counter(
+        (line["type"], line["licenseId"], line["contentId"], line["amount"], line["decisions"]) for line in lines
+    )
+
+
+def expected_lines(bookings: Iterable[Booking]) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    charges: dict[Any, tuple[Decimal, int]] = {}
+    for one in bookings:
+        if one.type == "usage":
+            amount, count = charges.get((one.license, one.tier, one.content), (Decimal(0), 0))
+            charges[one.license, one.tier, one.content] = (amount + one.amount, count + 1)
+        else:
+            found[one.type, one.license, one.content, one.amount, 0] += 1
+    for (license_id, _, content), (amount, count) in charges.items():
+        found["usage", license_id, content, amount, count] += 1
+    return found
+
+
+def test_everything_is_booked_when_it_happened(month: Expected) -> None:
+    booked = [row["created"] for row in month.rows("ledger")]
+    assert booked == sorted(booked, reverse=True)
+    assert month.begun - timedelta(hours=1) < min(one.booked for one in month.bookings)

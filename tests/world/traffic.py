@@ -1,0 +1,48 @@
+"""Everybody's requests of a part of a day, at the same time."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Lock
+
+from tests.world.actors import crawlers, licensees, office, readers, web_server
+from tests.world.caller import Reply
+from tests.world.world import World
+
+Work = Callable[[World, int, int], Iterator[Reply]]
+USUAL: dict[Work, int] = {readers.read: 120, crawlers.crawl: 60, web_server.work: 140, licensees.read: 12}
+PATIENCE = 120  # seconds; for a service that is killed and started in the middle
+
+
+class Traffic:
+    def __init__(self, world: World, day: int, share: float = 1.0) -> None:
+        self.world, self.day = world, day
+        self.counts = {work: world.times(round(usual * share)) for work, usual in USUAL.items()}
+        self.left = sum(self.counts.values()) // 2  # until half of it is done
+        self.lock = Lock()
+        self.half = Event()
+
+    def run(self, deeds: Iterable[Callable[[], object]] = (), *, kill: bool = False) -> None:
+        """Sends all of it; the deeds are done at the same time, once half of the replies are there. So is the kill."""
+        waiting = list(deeds)
+        with ThreadPoolExecutor(len(self.counts) + len(waiting)) as executor:
+            running = [executor.submit(self.send, work, count) for work, count in self.counts.items()]
+            running += [executor.submit(self.amid, deed) for deed in waiting]
+            if kill:
+                # By this thread: the kernel ends a service with the thread that started it.
+                self.amid(lambda: office.kill_service(self.world))
+            for one in running:
+                one.result()
+
+    def send(self, work: Work, count: int) -> None:
+        for reply in work(self.world, self.day, count):
+            with self.lock:
+                self.left -= 1
+                if self.left <= 0:
+                    self.half.set()
+            if reply.is_lost:
+                time.sleep(0.3)  # nobody reloads a page that does not answer ten times a second
+
+    def amid(self, deed: Callable[[], object]) -> None:
+        assert self.half.wait(PATIENCE), "Traffic stands still."
+        deed()

@@ -1,0 +1,54 @@
+"""What everybody in the world shares: the clock, the machines, the keys, the diary."""
+
+import random
+from datetime import datetime
+from typing import Any
+
+from tests.world.caller import Caller, Reply
+from tests.world.clock import WorldClock
+from tests.world.diary import Diary
+from tests.world.machines import Machines
+
+
+class World:
+    def __init__(self, machines: Machines, size: float) -> None:
+        """`size` multiplies what readers, crawlers and licensees ask for."""
+        self.machines, self.size = machines, size
+        self.clock: WorldClock = machines.clock
+        self.diary = Diary()
+        self.account = ""
+        self.keys: dict[str, str] = {}  # "office", "web" and "edge": their texts
+        self.key_ids: dict[str, str] = {}
+        self.ids: dict[str, str] = {}  # ids of items by externalId, and of policies by name
+        self.webhooks: list[dict[str, Any]] = []
+        self.operator: dict[str, str] = {}
+        self.clients: dict[str, dict[str, str]] = {}  # credentials at the licence server, by requester
+        self.found: dict[str, Any] = {}  # what the service said at the end
+
+    @property
+    def service(self) -> Any:
+        return self.machines.service
+
+    def api(self, key: str = "office") -> Caller:
+        """A caller of the API with that key, from this machine."""
+        return Caller(self.clock, self.service.port, headers={"Authorization": f"Bearer {self.keys[key]}"})
+
+    def visitor(self, address: str, **headers: str) -> Caller:
+        """A caller of the site, from an address of its own."""
+        return Caller(self.clock, self.machines.site_port, address, headers)
+
+    def random(self, who: str, day: int) -> random.Random:
+        """Chance that is the same in every run."""
+        return random.Random(f"{who} on day {day}")
+
+    def times(self, usual: int) -> int:
+        return max(round(usual * self.size), 1)
+
+    def run(self, *command: str) -> tuple[dict[str, Any], Reply]:
+        """A command of the project on the service's machine: what it answers to `--json`, and when it ran."""
+        begun = self.clock.timestamp()
+        told = self.service.manage(*command)
+        return told, Reply(begun, self.clock.timestamp(), 200)
+
+    def move_to(self, moment: datetime) -> None:
+        self.clock.move_to(moment)
