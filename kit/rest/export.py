@@ -44,13 +44,21 @@ def wanted_format(query: Mapping[str, str], accept: str) -> str:
 
 
 def export(
-    request: Request, form: str, name: str, columns: list[str], chunks: Iterable[Sequence[Row]]
+    request: Request,
+    form: str,
+    name: str,
+    columns: list[str],
+    chunks: Iterable[Sequence[Row]],
+    *,
+    has_head: bool = True,
 ) -> StreamingHttpResponse:
     """The rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
 
+    Without `has_head` a CSV file begins with a row: it continues one that broke off.
+
     The first chunk is read before anything is sent, so that an error until then is an ordinary reply.
     """
-    head = csv_bytes([columns]) if form == "csv" else b""
+    head = csv_bytes([columns]) if form == "csv" and has_head else b""
     encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
     content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
     first = head + next(content, b"")

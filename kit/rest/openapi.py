@@ -40,6 +40,12 @@ FORMAT: dict[str, object] = {
     "description": "`csv` or `jsonl` for a file with everything that matches, as `Accept` can ask for too.",
     "schema": {"type": "string", "enum": list(FORMATS), "default": "json"},
 }
+AFTER: dict[str, object] = {
+    "name": "after",
+    "in": "query",
+    "description": "Continues a file that broke off: the `id` of its last complete row. The rest has no CSV head.",
+    "schema": {"type": "string"},
+}
 NOT_MODIFIED = "NotModified"
 FILES: dict[str, object] = {
     CSV: {"schema": {"type": "string"}},
@@ -111,6 +117,7 @@ class ApiSchema(AutoSchema):
             (IF_MATCH, view.action in view.conditional),
             (IF_NONE_MATCH, is_read and view.action in view.tagged),
             (FORMAT, view.action in view.exportable),
+            (AFTER, view.action in view.exportable and view.action in view.listing),
         ]
         taken = [parameter for parameter, is_taken in further if is_taken]
         return [*taken, sparse.parameter(view.serializer_class)] if is_read and view.has_fields() else taken

@@ -112,14 +112,13 @@ class KeysetPagination(BasePagination):
                 return shown, last
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
-    def walk(self, queryset: QuerySet[M], request: Request, size: int) -> Iterator[list[M]]:
-        """All rows in the order that the request asks for, `size` of them in memory at a time."""
+    def walk(self, queryset: QuerySet[M], request: Request, size: int, last: M | None = None) -> Iterator[list[M]]:
+        """All rows behind `last` in the order that the request asks for, `size` of them in memory at a time."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
-        rows = list(ordered[:size])
-        while rows:
+        while rows := list((ordered if last is None else order.after_row(ordered, last))[:size]):
             yield rows
-            rows = list(order.after_row(ordered, rows[-1])[:size])
+            last = rows[-1]
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, object]]:
         return [

@@ -190,7 +190,9 @@ class ApiViewSet(Steps, ListMixin[M]):
                 known |= self.filterset_class.base_filters.keys()
         if self.has_fields():
             known |= {"fields"}
-        return known | {"format"} if self.action in self.exportable else known
+        if self.action in self.exportable:
+            known |= {"format", "after"} if self.action in self.listing else {"format"}
+        return known
 
     def has_fields(self) -> bool:
         """Whether the reply shows a resource, of which `fields` can pick some."""

@@ -36,7 +36,9 @@ class RequesterViewSet(AccountViewSet[Requester]):
         return super().get_queryset().alias(owner=OWNER).filter(owner=self.account_id)
 
     def find(self, rows: QuerySet[Requester]) -> Requester:
-        id = self.kwargs["id"]
+        return self.row_of(rows, self.kwargs["id"])
+
+    def row_of(self, rows: QuerySet[Requester], id: str) -> Requester:
         found = rows.filter(requester_id=id).first() if "\0" not in id else None
         if found is None:
             raise NotFound(f"There is no requester {id[:100]!r}.")

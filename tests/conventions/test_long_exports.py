@@ -71,3 +71,52 @@ def test_a_long_file_of_decisions_has_every_row_once(api, account):
     recorded = set(AccessEvent.objects.filter(account=account).values_list("pk", flat=True))
     ids = [row["id"] for row in rows_of(api.get("/v1/access/decisions", format="csv"), "csv")]
     assert (len(ids), set(ids)) == (3 * export.CHUNK, recorded)
+
+
+# --- Resuming --------------------------------------------------------------------------------------------------------
+
+
+@each_form
+@each_exportable_list()
+def test_a_file_goes_on_after_any_of_its_rows(api, ids, endpoint, form, chunks_of_three):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    whole = api.get(path, format=form).content.splitlines(keepends=True)
+    head = whole[:1] if form == "csv" else []
+    rows = [row["id"] for row in rows_of(api.get(path, format=form), form)]
+    for place, id_ in enumerate(rows, 1):
+        reply = api.get(path, format=form, after=id_)
+        assert (reply.status, reply.content) == (200, b"".join(whole[len(head) + place :]))
+
+
+@each_exportable_list()
+def test_a_file_goes_on_after_a_row_of_the_accounts_own_alone(api, other_api, ids, theirs, endpoint):
+    path = endpoint.filled(ids)[0]
+    own = {row["id"] for row in api.get(path, limit=100)["data"]}
+    foreign = {row["id"] for row in other_api.get(endpoint.filled(theirs)[0], limit=100)["data"]}
+    for id_ in (*(foreign - own), "nonsense", ""):
+        reply = api.get(path, format="csv", after=id_)
+        assert (reply.status, reply.error["param"]) == (400, "after"), id_
+
+
+@each_exportable_list()
+def test_a_page_goes_on_after_no_row(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    [row] = api.get(path, limit=1)["data"]
+    assert api.get(path, after=row["id"]).error["param"] == "after"
+
+
+def test_a_file_goes_on_in_its_own_order_and_among_what_its_filters_find(api, account, chunks_of_three):
+    for title in "dbhfaceg":
+        factories.content(account, title=title, type="report" if title in "bdfh" else "article")
+    query = {"format": "jsonl", "sort": "title"}
+    rows = rows_of(api.get("/v1/content", **query), "jsonl")
+    found = rows_of(api.get("/v1/content", **query, type="report", after=rows[2]["id"]), "jsonl")
+    assert [row["title"] for row in found] == list("dfh")
+
+
+def test_rows_added_meanwhile_do_not_disturb_a_file_that_goes_on(api, account):
+    items = [factories.content(account).pk for _ in range(5)]
+    factories.content(account)
+    rest = rows_of(api.get("/v1/content", format="jsonl", after=items[3]), "jsonl")
+    assert [row["id"] for row in rest] == items[2::-1]

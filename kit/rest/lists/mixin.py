@@ -8,11 +8,12 @@ from django.http.response import HttpResponseBase
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
-from kit.http.errors import InvalidRequest
+from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
 from kit.rest.lists.counting import Counting, Total, count_rows, counting_of
 from kit.rest.pagination import KeysetPagination, parse_limit
+from kit.rest.resources import find
 from kit.rest.sparse import columns_picked, picked, wanted_fields
 from kit.values.json_values import Rendered
 
@@ -31,8 +32,8 @@ class ListMixin(GenericViewSet[M]):
 
     def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
         """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
-        rows = self.get_queryset() if queryset is None else queryset
-        rows = self.filtered(rows)
+        every = self.get_queryset() if queryset is None else queryset
+        rows = self.filtered(every)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         paginator = (self.pagination_class or KeysetPagination)()
@@ -50,10 +51,27 @@ class ListMixin(GenericViewSet[M]):
             counting_of(self.request.query_params)
             if "cursor" in self.request.query_params:
                 raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
-            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK))
+            last = self.last_received(every)
+            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK, last))
             columns = columns_picked(columns_of(self.serializer_class), fields)
-            return export(self.request, form, name, columns, chunks)
+            return export(self.request, form, name, columns, chunks, has_head=last is None)
+        if "after" in self.request.query_params:
+            raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)
+
+    def last_received(self, rows: QuerySet[M]) -> M | None:
+        """The row behind which a file goes on, if the request has `after`. Raises InvalidRequest."""
+        id = self.request.query_params.get("after")
+        if id is None:
+            return None
+        try:
+            return self.row_of(rows, id)
+        except NotFound as error:
+            raise InvalidRequest(f"{error.message} Export the file from its beginning.", param="after") from None
+
+    def row_of(self, rows: QuerySet[M], id: str) -> M:
+        """The row whose `id` the API shows as this. Raises NotFound."""
+        return find(rows, id)
 
     def filtered(self, rows: QuerySet[M]) -> QuerySet[M]:
         """The rows that match the query. Raises InvalidRequest."""
