@@ -33,7 +33,7 @@ from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
-from kit.http.errors import ApiError  # noqa: E402
+from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
 from kit.http.middleware import request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
@@ -119,7 +119,8 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        await refuse(error, head, send, close=error.status_code != 413)
+        # To close would reset the reply of a client that is still sending. Only one that is late is given up.
+        await refuse(error, head, send, close=isinstance(error, InvalidRequest))
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     of_body = (b"content-length", b"transfer-encoding")

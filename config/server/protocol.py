@@ -16,7 +16,7 @@ from kit.http.errors import ApiError, InvalidRequest
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 
-MAX_UNREAD_BYTES = 32 * 1024 * 1024  # of a body whose request has been answered: its client reads the reply last
+MAX_UNREAD_BYTES = 1024**3  # of a body whose request has been answered: to close earlier would reset the reply
 PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
 NOTED = frozenset({b"expect", b"transfer-encoding"})
 BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body

@@ -78,10 +78,36 @@ def test_the_connection_of_a_body_that_was_refused_can_be_used_again(server: Dep
         assert reply_on(opened).status == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "has_key", "status"),
+    [
+        ("/v1/content", True, TOO_LARGE),
+        ("/v1/access/check", True, TOO_LARGE),
+        ("/v1/content", False, 401),
+        ("/", False, TOO_LARGE),
+    ],
+)
+@pytest.mark.parametrize("size", [50 * MIB, 200 * MIB])
+def test_who_sends_all_of_a_large_body_before_reading_gets_the_reply(
+    server: Deployment, key: str, path: str, has_key: bool, status: int, size: int
+) -> None:
+    headers = ["Content-Type: application/json", f"Content-Length: {size}"]
+    if has_key:
+        headers.append(f"Authorization: Bearer {key}")
+    with connection(server, f"POST {path}", *headers) as opened:
+        send_zeros(opened, size)
+        assert reply_on(opened).status == status
+
+
 def test_who_asks_before_sending_a_body_that_is_too_large_is_told_and_the_connection_ends(server: Deployment) -> None:
     with connection(server, "POST /", f"Content-Length: {MIB}", "Expect: 100-continue") as opened:
         assert reply_on(opened).status == TOO_LARGE
         assert opened.recv(1) == b""
+
+
+def send_zeros(opened: socket.socket, size: int) -> None:
+    for _ in range(size // MIB):
+        opened.sendall(bytes(MIB))
 
 
 # --- Operators -------------------------------------------------------------------------------------------------------
@@ -132,6 +158,18 @@ def test_a_file_of_more_than_20_mib_is_refused_in_words(operator: httpx.Client) 
     reply = bring(operator, IMPORT, 21 * MIB)
     assert reply.status_code == TOO_LARGE
     assert "larger than 20 MiB" in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", [IMPORT, "/admin/licensing/policy/add/"])
+def test_an_operator_who_sends_all_of_a_large_file_before_reading_gets_the_reply(
+    server: Deployment, operator: httpx.Client, path: str
+) -> None:
+    headers = (f"Cookie: {cookies_of(operator)}", f"Content-Length: {50 * MIB}")
+    with connection(server, f"POST {path}", *headers) as opened:
+        send_zeros(opened, 50 * MIB)
+        reply = reply_on(opened)
+    assert reply.status == TOO_LARGE
+    assert "is larger than" in reply.body["error"]["message"]
 
 
 @pytest.mark.parametrize(("size", "status"), [(MIB, 200), (3 * MIB, TOO_LARGE)])
