@@ -91,12 +91,12 @@ def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields
     return site_services.create_site(owner.pk, {"host": f"site-{next(numbers)}.example", "rules": told, **fields})
 
 
-def wallet(owner: Account, unit: str = "USD", amount: int = 10, **fields: Any) -> dict[str, str]:
+def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any) -> dict[str, str]:
     """The ids of a wallet and of its only grant, of a new requester unless `requester_id` names one."""
     if "requester_id" not in fields:
         fields["requester_id"] = requester(owner).requester_id
     made = wallet_services.create_wallet(owner.pk, {"unit": unit, **fields})
-    grant, _ = wallet_services.add_grant(made, {"amount": Decimal(amount), "kind": "paid"})
+    grant, _ = wallet_services.add_grant(made, {"amount": Decimal(str(amount)), "kind": "paid"})
     return {"wallet": made.pk, "grant": grant.pk}
 
 

@@ -13,6 +13,7 @@ from accounts.plans import epochs
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_refund, usage_id
 from analytics.models import EntryType, LedgerEntry
+from analytics.wallets.refunds import return_to_wallet
 from kit.http.errors import ValidationFailed
 from kit.rest.resources import referred
 from kit.values import ids
@@ -53,6 +54,8 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     )
     fill_in(entry)
     check_refund(entry)
+    if entry.amount < 0 and entry.decision_id is not None:
+        return_to_wallet(entry)
     add_entries([entry])
     audit.record("ledger_entry.created", entry, {})
     return entry

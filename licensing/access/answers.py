@@ -29,6 +29,7 @@ class Answer(Struct, frozen=True, gc=False):
     rate_remaining: int | None = None
     rate_reset: int | None = None  # Unix seconds
     dry_run: bool = False
+    credits: dict[str, object] | None = None  # of the wallet that pays, or does not cover it
     shared: "Shared | None" = None  # with the answers for other items; None once it has a count of its own
 
 

@@ -19,6 +19,7 @@ from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.access.prepaid.paying import record_spending
 from licensing.requesters.numbers import reserve
 
 
@@ -68,7 +69,7 @@ def attempt(
         found = numbered(found, named, reserve(unnumbered(named)))
     account, key = ids.hex_of("acc", account_id), caller and caller.grant
     batch = DecisionBatch(checks, found, account, now, key.depends_on if key else ())
-    outcomes = recorder.record(batch.entries)
+    outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     return batch.settle(outcomes)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import Named, Naming
+from analytics.wallets.spending import Spend
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
@@ -18,6 +19,7 @@ from licensing.access.answers import Answer, Shared, not_found, settle
 from licensing.access.bodies import Check
 from licensing.access.charges import charge_of
 from licensing.access.lookup import Found
+from licensing.access.prepaid.credits import rehearse_spending, spends_of
 from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.access.used_limits import note_limit
@@ -123,6 +125,7 @@ class DecisionBatch:
         self.answers: list[Answer | ApiError] = []
         self.entries: list[Entry] = []
         self.shared: list[Shared] = []  # one for each entry
+        self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places
         self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
         self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
         # Events are partitioned by id, so one that is told of later still goes to its own month.
@@ -153,7 +156,8 @@ class DecisionBatch:
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         """The decision for a check and an item like these, made once."""
-        if not check.names_item_alone or requester.licenses is not None:  # a licence may be for a single item
+        # A licence may be for a single item, and each decision that a wallet pays is one by itself.
+        if not check.names_item_alone or requester.licenses is not None or requester.wallets:
             return self.decided(check, item, requester)
         kind = (item.policy_key, item.content_type, item.tags, item.category, item.archived)
         shared = self.alike.get(kind)
@@ -172,12 +176,12 @@ class DecisionBatch:
                 self.unwritten[check.and_requester_id] = other
         answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
+        counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
         claim = None
         if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
             begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
             allowance = rule.rate_limit.requests
             policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
-            counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
             claim = Claim(self.account, counted.pk or 0, policy, fingerprint, begin, allowance)
         case = Case(
             account=self.account,
@@ -195,6 +199,8 @@ class DecisionBatch:
             observed=decision.observed,
             also=self.also,
         )
+        if counted.wallets and (spends := spends_of(decision, counted.wallets)):
+            self.spends[len(self.entries)] = spends
         self.entries.append(entry := Entry(case, [], [], claim, charge_of(decision)))
         self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
         return shared
@@ -237,6 +243,8 @@ def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     if check.policy is not None:
         item = dataclasses.replace(item, policy=check.policy)
     answer = decide_check(check, item, requester, now)
+    if requester.wallets:
+        answer = rehearse_spending(answer, requester.wallets)
     rule = answer.decision.rule
     if answer.rate_reset is None or rule is None or rule.rate_limit is None:
         return answer

@@ -207,7 +207,12 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
     names = set(wanted)
     rows = list(Requester.objects.filter(account_id=account_id, requester_id__in=names))
     licenses = compiled_licenses.get({row.pk: row.licenses_revision for row in rows if row.licenses_revision})
-    known = {row.requester_id: RequesterSnapshot(row.pk, row.name, licenses.get(row.pk)) for row in rows}
+    known = {
+        row.requester_id: RequesterSnapshot(
+            row.pk, row.name, licenses.get(row.pk), wallets=tuple(map(tuple, row.wallets or ()))
+        )
+        for row in rows
+    }
     return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
 
 

@@ -10,6 +10,7 @@ from licensing.access.subjects import facts_of_event
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
+OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
 REVISIONS = 20  # of policies in memory at a time
 
 
@@ -65,6 +66,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
         policy=policy,
         facts=facts,
         created=render_timestamp(event.created) or "",
+        credits=event.facts.get("credits") if event.allowed or reason in OF_WALLETS else None,
         rate_remaining=event.rate_remaining,
         rate_reset=event.rate_reset,
     )

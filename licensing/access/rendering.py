@@ -1,6 +1,7 @@
 """Rendering decisions."""
 
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from orjson import Fragment
@@ -16,6 +17,7 @@ from licensing.access.bodies import Check
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
 
+CREDIT_AMOUNTS = ("remaining", "required", "available")
 Sign = Callable[[Answer], str]
 # Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
 MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
@@ -47,10 +49,15 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         },
         "rateLimit": present_rate(answer),
         "charge": present_charge(decision),
-        "cacheFor": 0 if answer.dry_run else cache_seconds(decision, policy, answer.facts),
+        "cacheFor": 0 if answer.dry_run or answer.credits else cache_seconds(decision, policy, answer.facts),
         "dryRun": answer.dry_run,
         "created": answer.created,
     }
+    if answer.credits:
+        shown["credits"] = {
+            name: render_amount(Decimal(str(value))) if name in CREDIT_AMOUNTS else value
+            for name, value in answer.credits.items()
+        }
     if decision.observed:
         shown["observed"] = {"allowed": False, "reason": decision.observed}
     if explain:

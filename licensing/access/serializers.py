@@ -65,6 +65,21 @@ class ChargeShown(serializers.Serializer):
     refundable = Amount(required=False, help_text="Of a single recorded decision: what is left to refund.")
 
 
+class CreditsShown(serializers.Serializer):
+    """The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available."""
+
+    walletId = Id("wal")
+    unit = serializers.CharField(help_text="ISO 4217, or `access`.")
+    remaining = serializers.FloatField(required=False, help_text="What can still be spent; an exact decimal.")
+    available = Amount(required=False, help_text="What could be spent.")
+    nextRefillAt = Timestamp(required=False, allow_null=True)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`required` cannot be declared above: every serializer has an attribute of that name."""
+        costs = Amount(required=False, help_text="What the access costs, which the wallet does not cover.")
+        return {**super().get_fields(), "required": costs}
+
+
 class ObservedDenial(serializers.Serializer):
     """What a decision would have been, if its policy and its site were enforced."""
 
@@ -90,6 +105,7 @@ class DecisionSerializer(serializers.Serializer):
     license = LicenseBehind(allow_null=True)
     rateLimit = RuleRateLimit(allow_null=True)
     charge = ChargeShown(allow_null=True, help_text="What the access costs; null if nothing.")
+    credits = CreditsShown(required=False, help_text="Of the wallet that pays, or that does not cover the access.")
     cacheFor = serializers.IntegerField(
         min_value=0, help_text="Seconds that the answer may be kept; 0 where each access is to be checked."
     )

@@ -84,6 +84,7 @@ class RequesterSnapshot:
     name: str | None
     licenses: LicenseIndex | None = None
     is_written: bool = True
+    wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
 
     weight: ClassVar[int] = 1
 
@@ -142,6 +143,7 @@ class RecordedFacts(TypedDict):
     mode: NotRequired[str]
     open: NotRequired[bool]
     offer: NotRequired[RecordedOffer]
+    credits: NotRequired[dict[str, object]]  # of the wallet that paid, or did not cover it
     decidedAs: NotRequired[str]  # the requester whom the rules were applied to, where that is another
 
 

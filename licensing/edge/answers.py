@@ -1,10 +1,13 @@
 """What a proxy is told of a decision: a status and headers, and a body for whom it is passed on to."""
 
+from math import ceil
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.http.errors import InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
+from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
@@ -15,12 +18,21 @@ from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer, Payment, offers
 
 # Where a licence or a payment would help it is 402.
-STATUSES = {Reason.NO_LICENSE: 402, Reason.LICENSE_EXPIRED: 402, Reason.RATE_LIMIT_EXCEEDED: 429}
+STATUSES = {
+    Reason.NO_LICENSE: 402,
+    Reason.LICENSE_EXPIRED: 402,
+    Reason.CREDITS_EXHAUSTED: 402,
+    Reason.QUOTA_EXCEEDED: 402,
+    Reason.RATE_LIMIT_EXCEEDED: 429,
+}
 MESSAGES = {
     Reason.NO_LICENSE: "A licence is needed for this.",
     Reason.LICENSE_EXPIRED: "The licence for this has ended.",
+    Reason.CREDITS_EXHAUSTED: "The credit for this is used up.",
+    Reason.QUOTA_EXCEEDED: "The quota for this is used up.",
     Reason.RATE_LIMIT_EXCEEDED: "This was asked for too often.",
 }
+SECONDS_OF_A_DAY = 86_400
 DENIED = "Access to this is denied."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
@@ -89,10 +101,21 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
         about["Retry-After"] = str(rate["retryAfter"])
+    if (seconds := seconds_until_refill(answer)) is not None:
+        about["Retry-After"] = str(seconds)
     message = decision.rule.message if decision.rule is not None else None
     return EdgeAnswer(
         status, told(status, "deny", original) | about, body_of(reason, message or MESSAGES.get(reason, DENIED))
     )
+
+
+def seconds_until_refill(answer: Answer) -> int | None:
+    """When a wallet that did not cover the access is refilled; None if that is not within a day."""
+    refill = (answer.credits or {}).get("nextRefillAt")
+    if answer.decision.allowed or not isinstance(refill, str):
+        return None
+    seconds = ceil((parse_timestamp(refill) - answer.facts.now).total_seconds())
+    return max(seconds, 1) if seconds <= SECONDS_OF_A_DAY else None
 
 
 def offers_of(answer: Answer) -> list[Offer]:

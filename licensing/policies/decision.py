@@ -25,6 +25,8 @@ class Reason(StrEnum):
     NO_POLICY = "no_policy", "the item had no policy"
     PERMISSION_NOT_GRANTED = "permission_not_granted", "the permission asked for was not granted"
     RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", "the rule's rate limit was used up"
+    CREDITS_EXHAUSTED = "credits_exhausted", "the credit in the wallet was used up"
+    QUOTA_EXCEEDED = "quota_exceeded", "the quota of accesses was used up"
     LICENSE_EXPIRED = "license_expired", "the requester's licences had lapsed"
     NO_LICENSE = "no_license", "the requester had no valid licence"
     POLICY_DENIED = "policy_denied", "the policy denied it, although there was a valid licence"
@@ -45,6 +47,8 @@ UNMET_DEMAND = (
     Reason.LICENSE_EXPIRED,
     Reason.PERMISSION_NOT_GRANTED,
     Reason.RATE_LIMIT_EXCEEDED,
+    Reason.CREDITS_EXHAUSTED,
+    Reason.QUOTA_EXCEEDED,
 )
 
 

@@ -56,7 +56,7 @@ def test_the_record_tells_of_the_offer_that_was_taken(pay, site, api):
     reply = pay(crawler_max_price="USD 1.00")
     shown = api.get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}")
     assert shown["license"] == {"id": None, "licenseType": "commercial", "expiresAt": None, "source": "offer"}
-    assert shown["charge"] == {"amount": 0.015, "currency": "USD"}
+    assert shown["charge"] == {"amount": 0.015, "currency": "USD", "refunded": 0, "refundable": 0.015}
     assert event(reply).allowed
 
 

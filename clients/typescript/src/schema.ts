@@ -1,4 +1,4 @@
-// Shapes: 427da15db747b857
+// Shapes: 0d3c808ed4eec0ed
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -331,6 +331,8 @@ export interface components {
             rateLimit?: components["schemas"]["RuleRateLimit"] | null;
             /** @description What the access costs; null if nothing. */
             charge?: components["schemas"]["ChargeShown"] | null;
+            /** @description Of the wallet that pays, or that does not cover the access. */
+            credits?: components["schemas"]["CreditsShown"];
             /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
             cacheFor?: number;
             /** @description Whether the decision was only rehearsed. */
@@ -812,6 +814,33 @@ export interface components {
              */
             available: string;
         };
+        /** @description The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available. */
+        CreditsShown: {
+            /** @description The wallet's id. */
+            walletId: string;
+            /** @description ISO 4217, or `access`. */
+            unit: string;
+            /**
+             * Format: double
+             * @description What can still be spent; an exact decimal.
+             */
+            remaining?: number;
+            /**
+             * Format: decimal
+             * @description What could be spent.
+             */
+            available?: string;
+            /**
+             * Format: date-time
+             * @description When the next refill is due; null for none.
+             */
+            nextRefillAt?: string | null;
+            /**
+             * Format: decimal
+             * @description What the access costs, which the wallet does not cover.
+             */
+            required?: string;
+        };
         /** @enum {string} */
         Currency: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BOV" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHE" | "CHF" | "CHW" | "CLF" | "CLP" | "CNY" | "COP" | "COU" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MXV" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "USN" | "UYI" | "UYU" | "UYW" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAD" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
         /** @description What was decided, and why. */
@@ -848,6 +877,8 @@ export interface components {
             rateLimit: components["schemas"]["RuleRateLimit"] | null;
             /** @description What the access costs; null if nothing. */
             charge: components["schemas"]["ChargeShown"] | null;
+            /** @description Of the wallet that pays, or that does not cover the access. */
+            credits?: components["schemas"]["CreditsShown"];
             /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
             cacheFor: number;
             /** @description Whether the decision was only rehearsed. */
@@ -2341,7 +2372,7 @@ export interface components {
         /** @enum {string} */
         RateLimitPeriod: "second" | "minute" | "hour" | "day" | "week" | "month";
         /** @enum {string} */
-        Reason: "content_archived" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "rate_limit_exceeded";
+        Reason: "content_archived" | "credits_exhausted" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded";
         ReasonCount: {
             reason: components["schemas"]["Reason"];
             /** @description Until this moment, exclusively. */

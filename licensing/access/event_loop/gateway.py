@@ -131,7 +131,7 @@ class Gateway:
                     if not self.snapshot.vouches(sender.grant, found.epoch):
                         continue
                 batch = self.decide(sender.grant, checks, found, now)
-                if not batch.entries or (keep is not None and batch.claims):
+                if not batch.entries or batch.spends or (keep is not None and batch.claims):
                     break
                 if keep is not None:
                     batch.keep(keep(batch))

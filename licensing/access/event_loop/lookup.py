@@ -26,14 +26,14 @@ FIND = """
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
   content.type, content.tags, content.category, content.status, content.policy_id,
   (SELECT version FROM licensing_policy WHERE id = content.policy_id),
-  requester.id, requester.name, requester.licenses_revision
+  requester.id, requester.name, requester.licenses_revision, requester.wallets
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
 LEFT JOIN LATERAL (
   SELECT account_id, deleted_at, type, tags, category, status, policy_id
   FROM licensing_content WHERE id = wanted.content LIMIT 1
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 LEFT JOIN LATERAL (
-  SELECT id, name, licenses_revision FROM licensing_requester
+  SELECT id, name, licenses_revision, wallets FROM licensing_requester
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
 """
@@ -102,14 +102,16 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
         items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
     for requester_id in wanted.requesters:
-        epoch, *_, pk, known_name, revision = rows[wanted.account_id, requester_id]
+        epoch, *_, pk, known_name, revision, named_wallets = rows[wanted.account_id, requester_id]
         own_name = None if known_name is None else known_name.decode()
         licenses = None
         if revision is not None:
             licenses = compiled_licenses.cached.get(UUID(revision.decode()))
             if licenses is None:
                 return None
-        requesters[requester_id] = RequesterSnapshot(None if pk is None else int(pk), own_name, licenses)
+        wallets = () if named_wallets is None else tuple(map(tuple, orjson.loads(named_wallets)))
+        number = None if pk is None else int(pk)
+        requesters[requester_id] = RequesterSnapshot(number, own_name, licenses, wallets=wallets)
     if epoch is None:
         return None  # without an account there is nothing to be exact of
     return Found(int(epoch), items, requesters)

@@ -3,8 +3,8 @@
 AMOUNTS: dict[str, frozenset[str]] = {
     "AccessOffer": frozenset(["amount", "refundable", "refunded"]),
     "CreditAccess": frozenset(["available", "balance"]),
-    "Decision": frozenset(["amount", "refundable", "refunded"]),
-    "DecisionBatch": frozenset(["amount", "refundable", "refunded"]),
+    "Decision": frozenset(["amount", "available", "refundable", "refunded", "required"]),
+    "DecisionBatch": frozenset(["amount", "available", "refundable", "refunded", "required"]),
     "Grant": frozenset(["amount", "remaining"]),
     "LedgerEntry": frozenset(["amount", "refundable", "refunded"]),
     "License": frozenset(["amount"]),
@@ -29,6 +29,7 @@ AMOUNTS: dict[str, frozenset[str]] = {
             "projectedMonthly",
             "refundable",
             "refunded",
+            "required",
             "revenue",
             "usage",
             "value",

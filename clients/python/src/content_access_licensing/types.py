@@ -1,4 +1,4 @@
-# Shapes: 427da15db747b857
+# Shapes: 0d3c808ed4eec0ed
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -181,6 +181,19 @@ class CreditAccess(TypedDict):
     hasAccess: bool
     balance: Decimal
     available: Decimal
+
+
+class CreditsShown(TypedDict):
+    """
+    The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available.
+    """
+
+    walletId: str
+    unit: str
+    remaining: NotRequired[float]
+    available: NotRequired[Decimal]
+    nextRefillAt: NotRequired[str | None]
+    required: NotRequired[Decimal]
 
 
 Currency: TypeAlias = Literal[
@@ -861,11 +874,13 @@ RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", 
 
 Reason: TypeAlias = Literal[
     "content_archived",
+    "credits_exhausted",
     "license_expired",
     "no_license",
     "no_policy",
     "permission_not_granted",
     "policy_denied",
+    "quota_exceeded",
     "rate_limit_exceeded",
 ]
 
@@ -2108,6 +2123,7 @@ class BatchedDecision(TypedDict):
     license: NotRequired[LicenseBehind | None]
     rateLimit: NotRequired[RuleRateLimit | None]
     charge: NotRequired[ChargeShown | None]
+    credits: NotRequired[CreditsShown]
     cacheFor: NotRequired[int]
     dryRun: NotRequired[bool]
     created: NotRequired[str]
@@ -2167,6 +2183,7 @@ class Decision(TypedDict):
     license: LicenseBehind | None
     rateLimit: RuleRateLimit | None
     charge: ChargeShown | None
+    credits: NotRequired[CreditsShown]
     cacheFor: int
     dryRun: bool
     created: str

@@ -1,0 +1,41 @@
+"""Refunds of accesses that a wallet paid: they return to the wallet as a grant."""
+
+from decimal import Decimal
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from analytics.models.revenue import LedgerEntry
+from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
+from analytics.wallets.services import keep, locked
+
+
+def return_to_wallet(refund: LedgerEntry) -> None:
+    """Grant what a refund of a decision gives back to the wallet that paid, if one did; never more than it paid.
+
+    Call it in the refund's transaction, while the account is held.
+    """
+    entries = WalletEntry.objects.filter(decision=refund.decision_id, wallet__unit=refund.currency)
+    spend = entries.filter(type=WalletEntryType.SPEND).select_related("wallet").first()
+    if spend is None:
+        return
+    returned = entries.filter(type=WalletEntryType.REFUND).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    amount = min(-refund.amount, -spend.amount - returned)
+    if amount <= 0:
+        return
+    now = timezone.now()
+    book = locked(spend.wallet)
+    book.roll_to(now)
+    grant = Grant(
+        account_id=book.wallet.account_id,
+        wallet=book.wallet,
+        amount=amount,
+        remaining=amount,
+        kind=GrantKind.REFUND,
+        effective_at=now,
+        created=now,
+    )
+    grant.save(force_insert=True)
+    book.add(grant, WalletEntryType.REFUND)
+    book.entries[-1].decision_id = refund.decision_id
+    keep(book, now)

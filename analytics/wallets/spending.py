@@ -1,0 +1,104 @@
+"""Spending from wallets, under the locks of their rows, in the transaction that records the decisions."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from itertools import groupby
+
+from django.db.models import QuerySet
+from msgspec import Struct
+
+from analytics.wallets.book import Book
+from analytics.wallets.models import ACCESS, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.services import keep, open_grants
+from kit.values import ids
+from kit.values.amounts import from_millionths, plain
+from kit.values.timestamps import render_timestamp
+
+
+class Spend(Struct, frozen=True, gc=False):
+    """What a decision takes from a wallet: its UUID in hex, its unit, and millionths."""
+
+    wallet: str
+    unit: str
+    amount: int
+
+
+class Purses:
+    """The wallets that checks spend from, as they are at a moment."""
+
+    def __init__(self, wallets: Iterable[Wallet], now: datetime) -> None:
+        rows, self.now = list(wallets), now
+        grants = groupby(sorted(open_grants(rows), key=lambda one: one.wallet_id), key=lambda one: one.wallet_id)
+        of_wallet = {wallet: list(some) for wallet, some in grants}
+        self.books = {ids.hex_of("wal", row.pk): Book(row, of_wallet.get(row.pk, [])) for row in rows}
+        for book in self.books.values():
+            book.roll_to(now)
+
+    @classmethod
+    def lock(cls, keys: Iterable[str], now: datetime) -> "Purses":
+        """Lock the rows, in the order of their ids, until the transaction ends."""
+        return cls(rows_of(keys).select_for_update(of=("self",)), now)
+
+    @classmethod
+    def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
+        """The same without a lock, for a rehearsal."""
+        return cls(rows_of(keys), now)
+
+    def lacking(self, spends: Sequence[Spend]) -> Spend | None:
+        """The first of the spends that its wallet does not cover."""
+        return next((one for one in spends if not self.covers(one)), None)
+
+    def covers(self, spend: Spend) -> bool:
+        book = self.books.get(spend.wallet)
+        return book is not None and book.wallet.balance - from_millionths(spend.amount) >= book.wallet.floor
+
+    def pay(self, spends: Sequence[Spend], decision_id: str) -> None:
+        for spend in spends:
+            book, amount = self.books[spend.wallet], from_millionths(spend.amount)
+            book.wallet.balance -= amount
+            book.entries.append(
+                WalletEntry(
+                    account_id=book.wallet.account_id,
+                    wallet=book.wallet,
+                    type=WalletEntryType.SPEND,
+                    amount=-amount,
+                    decision_id=decision_id,
+                    created=self.now,
+                )
+            )
+
+    def save(self) -> None:
+        for book in self.books.values():
+            if book.touched:
+                keep(book, self.now)
+            elif book.entries:
+                WalletEntry.objects.bulk_create(book.entries)
+                book.wallet.save(update_fields=["balance"])
+
+    # --- What a decision shows ---------------------------------------------------------------------------------------
+
+    def remaining(self, spend: Spend) -> dict[str, object]:
+        """Of a wallet that covers a spend: what can be spent after it, as a decision keeps it (amounts are texts)."""
+        wallet = self.books[spend.wallet].wallet
+        left = max(wallet.available - from_millionths(spend.amount), Decimal(0))
+        return {"walletId": wallet.pk, "unit": wallet.unit, "remaining": plain(left)}
+
+    def missing(self, spend: Spend) -> dict[str, object]:
+        """Of a wallet that does not cover a spend: what is required and available."""
+        wallet = self.books[spend.wallet].wallet
+        return {
+            "walletId": wallet.pk,
+            "unit": wallet.unit,
+            "required": plain(from_millionths(spend.amount)),
+            "available": plain(wallet.available),
+            "nextRefillAt": render_timestamp(wallet.next_refill_at),
+        }
+
+
+def rows_of(keys: Iterable[str]) -> QuerySet[Wallet]:
+    return Wallet.objects.filter(pk__in=[ids.encode("wal", bytes.fromhex(key)) for key in set(keys)]).order_by("pk")
+
+
+def is_quota(spend: Spend) -> bool:
+    return spend.unit == ACCESS

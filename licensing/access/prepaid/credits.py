@@ -1,0 +1,56 @@
+"""Wallets and decisions: which wallet pays, and what becomes of a check that its wallet does not cover."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from analytics.wallets.models import ACCESS
+from analytics.wallets.spending import Purses, Spend, is_quota
+from licensing.access.answers import Answer
+from licensing.access.charges import license_key
+from licensing.policies.decision import Decision, Reason
+
+ONE = 1_000_000  # an access, in millionths
+Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
+
+
+def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
+    """What the decision takes from the requester's wallets, a quota first.
+
+    The wallet of the licence that is charged pays; otherwise the requester's own in that unit. A quota counts each
+    decision that a licence of the service allows. What is denied or only observed spends nothing.
+    """
+    held = decision.license
+    if not wallets or held is None or decision.refuses or decision.observed is not None:
+        return ()
+    key = None if held.id is None else license_key(held.id)
+    spends = []
+    if key is not None and (quota := payer(wallets, ACCESS, key)) is not None:
+        spends.append(Spend(quota, ACCESS, ONE))
+    if decision.price is not None and (purse := payer(wallets, decision.price[1], key)) is not None:
+        spends.append(Spend(purse, decision.price[1], decision.price[0]))
+    return tuple(spends)
+
+
+def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
+    """The wallet in that unit of the licence, or else of the requester."""
+    found = {of_license: wallet for wallet, own_unit, of_license in wallets if own_unit == unit}
+    return found.get(license_key) or found.get(None)
+
+
+def refused(answer: Answer, spend: Spend, purses: Purses) -> Answer:
+    reason = Reason.QUOTA_EXCEEDED if is_quota(spend) else Reason.CREDITS_EXHAUSTED
+    decision = replace(answer.decision, allowed=False, reason=reason, permissions=())
+    return replace(answer, decision=decision, credits=purses.missing(spend), rate_reset=None, shared=None)
+
+
+def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
+    """A dry run's answer with what its wallets would say; nothing is spent."""
+    spends = spends_of(answer.decision, wallets)
+    if not spends:
+        return answer
+    purses = Purses.look([one.wallet for one in spends], answer.facts.now)
+    lacking = purses.lacking(spends)
+    if lacking is not None:
+        return refused(answer, lacking, purses)
+    return replace(answer, credits=purses.remaining(spends[-1]))

@@ -1,0 +1,51 @@
+"""Recording decisions that spend from wallets."""
+
+from msgspec.structs import replace
+
+from analytics.recording import recorder
+from analytics.recording.batch import Outcome
+from analytics.recording.entries import Entry
+from analytics.wallets.spending import Purses
+from licensing.access.answers import Answer
+from licensing.access.decisions import DecisionBatch
+from licensing.access.prepaid.credits import refused
+
+
+def record_spending(batch: DecisionBatch) -> list[Outcome]:
+    """Record the decisions of a batch that spend, in the caller's transaction, each in its turn.
+
+    The wallets are locked first. A check that its wallet does not cover is denied and claims nothing else; one that a
+    rule's limit denies spends nothing. If an outcome is stale, the transaction is to be rolled back.
+    """
+    purses = Purses.lock({one.wallet for spends in batch.spends.values() for one in spends}, batch.now)
+    outcomes: list[Outcome] = []
+    waiting: list[Entry] = []
+    for number, shared in enumerate(batch.shared):
+        entry, spends = batch.entries[number], batch.spends.get(number, ())
+        answer = batch.answers[shared.places[0]]
+        if not spends or not isinstance(answer, Answer):
+            waiting.append(entry)
+            continue
+        lacking = purses.lacking(spends)
+        if lacking is not None:
+            answer = refused(answer, lacking, purses)
+            denied = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
+            entry = replace(entry, case=denied, claim=None, charge=None)
+        else:
+            answer = replace(answer, credits=purses.remaining(spends[-1]))
+        entry.case.facts["credits"] = answer.credits
+        waiting.append(entry)
+        if lacking is None and entry.claim is not None:  # whether it spends depends on the rule's limit
+            outcomes += recorder.record(waiting)
+            waiting = []
+            if outcomes[-1].stale:
+                return outcomes
+            if not outcomes[-1].counted(0).granted:
+                batch.answers[shared.places[0]] = replace(answer, credits=None)
+                continue
+        if lacking is None:
+            purses.pay(spends, answer.id or "")
+        batch.answers[shared.places[0]] = answer
+    outcomes += recorder.record(waiting)
+    purses.save()
+    return outcomes

@@ -1,0 +1,192 @@
+"""Checks that a wallet pays (docs/wallets.md, What a check spends)."""
+
+from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from analytics.models import LedgerEntry, Wallet, WalletEntry
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+from tests.ways import both_ways
+
+pytestmark = both_ways
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account).pk)
+
+
+@pytest.fixture
+def held(account):
+    return factories.license(account, per_access="0.05")
+
+
+@pytest.fixture
+def fund(account, held):
+    def make(amount, unit="USD", **fields):
+        return factories.wallet(account, unit, amount, requester_id="org_acme", **fields)["wallet"]
+
+    return make
+
+
+@pytest.fixture
+def check(api, item):
+    def post(**fields):
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})
+
+    return post
+
+
+def balance(wallet):
+    return Wallet.objects.get(pk=wallet).balance
+
+
+def spends():
+    return WalletEntry.objects.filter(type="spend").count()
+
+
+def test_an_allowed_check_spends_its_price_and_says_what_remains(check, fund, api):
+    wallet = fund(1)
+    made = check()
+    assert made["allowed"] is True
+    assert made["credits"] == {"walletId": wallet, "unit": "USD", "remaining": 0.95}
+    assert (made["charge"], made["cacheFor"]) == ({"amount": 0.05, "currency": "USD"}, 0)
+    assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
+    assert api.get(f"/v1/access/decisions/{made['id']}")["credits"] == made["credits"]
+
+
+def test_exactly_as_many_checks_pass_as_the_balance_covers(check, fund):
+    wallet = fund(1)
+    answers = [check() for _ in range(25)]
+    assert Counter(answer["allowed"] for answer in answers) == {True: 20, False: 5}
+    denied = answers[-1]
+    assert denied["reason"] == "credits_exhausted"
+    missing = {"walletId": wallet, "unit": "USD", "required": 0.05, "available": 0, "nextRefillAt": None}
+    assert (denied["credits"], denied["permissions"], denied["cacheFor"]) == (missing, [], 0)
+    assert (balance(wallet), spends(), LedgerEntry.objects.count()) == (0, 20, 20)
+
+
+def test_a_floor_below_zero_is_credit_too(check, fund):
+    wallet = fund(1, floor=Decimal("-0.1"))
+    assert Counter(check()["allowed"] for _ in range(25)) == {True: 22, False: 3}
+    assert balance(wallet) == Decimal("-0.1")
+
+
+def test_a_quota_counts_each_decision_that_a_licence_allows(check, fund, item):
+    wallet = fund(2, "access")
+    first, second, third = check(), check(), check()
+    assert first["credits"] == {"walletId": wallet, "unit": "access", "remaining": 1}
+    assert second["allowed"] is True
+    assert third["reason"] == "quota_exceeded"
+    assert third["credits"]["required"] == 1
+
+
+@pytest.mark.parametrize(("quota", "money", "reason"), [(1, 10, "quota_exceeded"), (10, "0.05", "credits_exhausted")])
+def test_a_quota_and_money_are_charged_both_or_neither(check, account, fund, quota, money, reason):
+    wallets = fund(quota, "access"), fund(Decimal(money))
+    assert check()["allowed"] is True
+    before = [balance(wallet) for wallet in wallets]
+    assert check()["reason"] == reason
+    assert [balance(wallet) for wallet in wallets] == before
+
+
+def test_the_wallet_of_the_licence_pays_before_that_of_the_requester(check, fund, held):
+    own, of_license = fund(1), fund(1, license_id=held.pk)
+    assert check()["credits"]["walletId"] == of_license
+    assert (balance(own), balance(of_license)) == (1, Decimal("0.95"))
+
+
+def test_without_a_wallet_in_the_currency_the_charge_is_billed_in_arrears(check, fund):
+    fund(0.01, "EUR")
+    made = check()
+    assert (made["allowed"], "credits" in made.body) == (True, False)
+    assert LedgerEntry.objects.count() == 1
+
+
+def test_a_dry_run_a_denial_and_a_replay_spend_nothing(check, fund, api, item):
+    wallet = fund("0.05")
+    assert check(dryRun=True)["credits"]["remaining"] == 0
+    assert check(permission="print")["allowed"] is True
+    assert (check(dryRun=True)["reason"], balance(wallet), spends()) == ("credits_exhausted", 0, 1)
+
+
+def test_a_retry_spends_once(api, item, fund):
+    wallet = fund(1)
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    first, again = (api.post("/v1/access/check", body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert again.body == first.body
+    assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
+
+
+def test_an_observed_decision_spends_nothing(api, account, fund):
+    wallet = fund("0.01")
+    policy = factories.policy(account, mode="observe")
+    item = factories.content(account, policy_id=policy.pk)
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["allowed"] is True
+    assert (balance(wallet), spends()) == (Decimal("0.01"), 0)
+
+
+def test_a_batch_is_decided_check_by_check_in_its_order(api, item, fund):
+    wallet = fund("0.12")
+    checks = [{"contentId": item.pk}] * 4
+    made = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})["data"]
+    assert [one["allowed"] for one in made] == [True, True, False, False]
+    assert made[1]["credits"]["remaining"] == 0.02
+    assert balance(wallet) == Decimal("0.02")
+
+
+def test_what_a_rule_s_limit_denies_is_not_spent(api, account, fund):
+    wallet = fund(1)
+    limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
+    item = factories.content(account, policy_id=factories.policy(account, limited).pk)
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    first, second = (api.post("/v1/access/check", body) for _ in range(2))
+    assert (first["allowed"], second["reason"]) == (True, "rate_limit_exceeded")
+    assert "credits" not in second.body
+    assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
+
+
+def test_what_a_wallet_denies_does_not_count_for_a_rule_s_limit(api, account, fund):
+    wallet = fund("0.01")
+    limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
+    item = factories.content(account, policy_id=factories.policy(account, limited).pk)
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", body)["reason"] == "credits_exhausted"
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})
+    assert api.post("/v1/access/check", body)["allowed"] is True
+
+
+def test_a_refund_returns_to_the_wallet_that_paid_and_only_what_it_paid(api, check, fund):
+    wallet = fund(1)
+    made = check()["id"]
+    for amount, left in (("-0.02", "0.97"), ("-0.03", "1"), ("0.05", "1"), ("-0.05", "1")):
+        body = {"amount": amount, "currency": "USD", "decisionId": made}
+        assert api.post("/v1/revenue", body).status == 201
+        assert balance(wallet) == Decimal(left)
+    [_, *refunds] = reversed(api.get(f"/v1/wallets/{wallet}/grants")["data"])
+    assert [(one["kind"], one["amount"]) for one in refunds] == [("refund", 0.02), ("refund", 0.03)]
+
+
+def test_a_refill_is_spent_from_its_moment_on(clock, api, account, held, check):  # noqa: F811
+    refill = {"amount": 1, "every": "day"}
+    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})["id"]
+    seen = [check()["allowed"], check()["credits"]["nextRefillAt"]]
+    clock.now += timedelta(days=1)
+    seen += [check()["allowed"], check()["reason"]]
+    assert seen == [True, "2026-03-05T05:06:07.250000Z", True, "quota_exceeded"]
+    assert balance(wallet) == 0
+
+
+def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund):  # noqa: F811
+    wallet = fund(1)
+    soon = (clock.now + timedelta(days=1)).isoformat()
+    for amount, fields in (("0.05", {"expiresAt": soon}), ("0.1", {"priority": 1})):
+        api.post(f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
+    for _ in range(3):
+        check()
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})  # stores what was spent of each
+    left = [one["remaining"] for one in api.get(f"/v1/wallets/{wallet}/grants")["data"]]
+    assert left == [1, 0, 0, 1]

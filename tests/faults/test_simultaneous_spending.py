@@ -1,0 +1,68 @@
+"""Checks that spend from one wallet at the same moment, at all processes: exactly as many pass as it covers."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.faults.harness import Deployment
+from tests.faults.traffic import at_once, request, statuses
+
+pytestmark = pytest.mark.faults
+
+LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+
+
+def prepaid(client: httpx.Client, amount: str, unit: str) -> tuple[str, str]:
+    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD an access."""
+    policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
+    item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+    terms = {"requesterId": "org", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}
+    assert client.post("/v1/licenses", json=terms).status_code == 201
+    wallet = client.post("/v1/wallets", json={"requesterId": "org", "unit": unit}).json()["id"]
+    assert client.post(f"/v1/wallets/{wallet}/grants", json={"amount": amount}).status_code == 201
+    return item, wallet
+
+
+def held(client: httpx.Client, wallet: str) -> Any:
+    return client.get(f"/v1/wallets/{wallet}").json()["balance"]
+
+
+@pytest.mark.parametrize(("amount", "unit", "passing"), [("1.02", "USD", 20), ("15", "access", 15)])
+def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
+    server: Deployment, key: str, amount: str, unit: str, passing: int
+) -> None:
+    with server.client(key) as client:
+        item, wallet = prepaid(client, amount, unit)
+        body = {"contentId": item, "requester": "org"}
+
+        # Every second one is a retry of the one before it, and spends nothing.
+        headers = [{"Idempotency_Key": f"check-{number // 2}"} if number < 20 else {} for number in range(60)]
+        replies = at_once(server, [request("POST", "/v1/access/check", key, body, **one) for one in headers])
+
+        assert statuses(replies) == {200: 60}
+        allowed = {reply.body["id"] for reply in replies if reply.body["allowed"]}
+        assert len(allowed) == passing
+        reasons = {reply.body["reason"] for reply in replies if not reply.body["allowed"]}
+        assert reasons == {"credits_exhausted" if unit == "USD" else "quota_exceeded"}
+        assert held(client, wallet) == (0.02 if unit == "USD" else 0)
+        entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
+        assert {one["decisionId"] for one in entries if one["type"] == "spend"} == allowed
+
+
+def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deployment, key: str) -> None:
+    with server.client(key) as client:
+        item, wallet = prepaid(client, "100", "access")
+        address = f"/v1/wallets/{wallet}/grants"
+        voided = [client.post(address, json={"amount": 5}).json()["id"] for _ in range(5)]
+        check = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
+        grant = request("POST", address, key, {"amount": 3})
+        voids = [request("POST", f"{address}/{one}/void", key, {}) for one in voided]
+
+        replies = at_once(server, [*[check, grant] * 20, *voids, *voids])
+
+        assert statuses(replies) == {200: 30, 201: 20}
+        entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
+        assert held(client, wallet) == sum(one["amount"] for one in entries)
+        by_type = {kind: [one["amount"] for one in entries if one["type"] == kind] for kind in ("spend", "void")}
+        assert (len(by_type["spend"]), len(by_type["void"])) == (20, 5)
