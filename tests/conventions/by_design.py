@@ -43,7 +43,10 @@ class ByDesign:
 
 BY_DESIGN = (
     # --- What a schema cannot know -----------------------------------------------------------------------------------
-    ByDesign("A schema does not know what there is.", message="There is no .*|This policy has no version .*"),
+    ByDesign(
+        "A schema does not know what there is.",
+        message="There is no .*|This policy has no version .*|The requester has no licence .*",
+    ),
     ByDesign("A cursor is good for the list that it is of.", param="cursor", message="This is not a cursor .*"),
     ByDesign("Nor does it know in which state a resource is.", status=412),
     ByDesign("The state is looked at before the body.", AcceptedNegativeData, status=412),
@@ -78,11 +81,17 @@ BY_DESIGN = (
     ByDesign(
         "`multipleOf` is no rule for decimals: to most validators 0.07 is no multiple of 0.01.",
         param=r".*[aA]mount",
-        message="Must have at most 6 places .*|Must be more than 0 .*|Must not be 0.",
+        message="Must have at most 6 places .*|Must be more than 0.*|Must not be 0.",
     ),
     ByDesign(
         "A rule shows its currency after it has gone out of use, in the schema that it was sent in.",
         param=r"(.*\.)?rules\[\d+\]\.pricePerAccess\.currency",
+    ),
+    ByDesign(
+        "A grant shows kinds that only the service makes, in the schema that it is sent in.",
+        operation="POST /v1/wallets/{id}/grants",
+        param="kind",
+        message="Must be one of: paid, promotional.",
     ),
     ByDesign(
         "U+001C to U+001F and U+0085 are white space in Unicode, and not to `\\S`.", message="Must not be blank."

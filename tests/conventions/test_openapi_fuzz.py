@@ -135,9 +135,10 @@ def with_ours(value: Any, ids: Mapping[str, str]) -> Any:
 def name_what_there_is(case: Any, endpoint: Endpoint, ids: Mapping[str, str]) -> None:
     """Made-up ids name nothing: half of the cases get ids of the account's own resources."""
     if case.path_parameters and not case.meta.is_negative_at(ParameterLocation.PATH):
-        [resource] = re.findall(r"{(\w+)}", endpoint.path)
+        resources = re.findall(r"{(\w+)}", endpoint.path)
         if is_chosen((case.path_parameters, case.query, None if isinstance(case.body, NotSet) else case.body)):
-            case.path_parameters = dict.fromkeys(case.path_parameters, ids[resource])
+            names = re.findall(r"{(\w+)}", case.operation.path)
+            case.path_parameters = {name: ids[one] for name, one in zip(names, resources, strict=True)}
     if case.meta.generation.mode.is_positive:
         # A made-up cursor is refused before anything else is looked at.
         case.query = {
