@@ -7,6 +7,7 @@ NEW_KEY: dict[str, object] = {
     "type": "secret",
     "permissions": ["access:check", "content:read"],
     "allowedIps": ["203.0.113.0/24", "2001:db8::7"],
+    "allowedHosts": ["news.example"],
     "expiresAt": "2027-01-31T00:00:00Z",
 }
 KEY: dict[str, object] = {
@@ -143,6 +144,7 @@ ACCOUNT: dict[str, object] = {
         "minute": {"limit": 300, "used": 12, "remaining": 288, "reset": 1771086660},
         "day": {"limit": 100_000, "used": 8_412, "remaining": 91_588, "reset": 1771113600},
     },
+    "unknownHost": None,
     "key": {
         "id": KEY["id"],
         "name": KEY["name"],
@@ -155,6 +157,9 @@ ACCOUNT: dict[str, object] = {
 
 OPERATIONS = {
     "GET /v1/accounts/me": Operation("getOwnAccount", ACCOUNT),
+    "PATCH /v1/accounts/me": Operation(
+        "updateOwnAccount", {**ACCOUNT, "unknownHost": "deny"}, {"unknownHost": "deny"}
+    ),
     "GET /v1/api-keys": Operation("listApiKeys", page_of(KEY)),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
     "POST /v1/api-keys/bulk": Operation("upsertApiKeys", BULK_OUTCOMES, BULK),

@@ -4,7 +4,7 @@ from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events.models import EndNotice, Event
 from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.models import LimitNotice
-from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan
+from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan, Unknown
 from accounts.retries.models import IdempotencyRecord
 from accounts.staff.models import Authenticator, RecoveryCode, SavedFilter, StaffScope
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
@@ -26,6 +26,7 @@ __all__ = [
     "RecoveryCode",
     "SavedFilter",
     "StaffScope",
+    "Unknown",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookEndpoint",

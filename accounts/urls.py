@@ -1,3 +1,4 @@
+from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from accounts.auditing import views as audit_views
@@ -7,10 +8,10 @@ from accounts.webhooks.event_views import EventViewSet
 from accounts.webhooks.views import WebhookViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
-router.register("accounts", OwnAccountViewSet, "account")
 router.register("api-keys", key_views.ApiKeyViewSet)
 router.register("audit", audit_views.AuditViewSet)
 router.register("events", EventViewSet)
 router.register("webhooks", WebhookViewSet)
 
-urlpatterns = router.urls
+own_account = OwnAccountViewSet.as_view({"get": "retrieve", "patch": "partial_update"})
+urlpatterns = [path("accounts/me", own_account, name="own-account"), *router.urls]

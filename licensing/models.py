@@ -7,13 +7,14 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
-from licensing.sites.models import Site, SiteRule
+from licensing.sites.models import OtherHosts, Site, SiteRule
 from licensing.visits.models import VisitorDay, VisitsCounted
 
 __all__ = [
     "Content",
     "License",
     "LicenseClient",
+    "OtherHosts",
     "Policy",
     "PolicyRevision",
     "Requester",

@@ -19,7 +19,7 @@ from accounts.keys.models import ApiKey
 from accounts.keys.permissions import require
 from accounts.plans.models import Account
 from kit.http.admission import Steps, admit, done_before, run_blocking
-from kit.http.errors import InvalidApiKey, IpNotAllowed, MissingApiKey
+from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
@@ -46,11 +46,12 @@ class Grant:
     last_used_at: datetime | None
     limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
     is_suspended: bool = False  # the account
+    hosts: frozenset[str] = frozenset()  # that it may ask about at the edge; none: any
 
     @property
     def weight(self) -> int:
         """Approximate size in memory, in kibibytes."""
-        return 1 + len(self.networks) // 2
+        return 1 + len(self.networks) // 2 + len(self.hosts) // 4
 
     @property
     def depends_on(self) -> tuple[str, ...]:
@@ -72,6 +73,7 @@ class Grant:
             last_used_at=key.last_used_at,
             limits=key.account.limits,
             is_suspended=key.account.suspended_at is not None,
+            hosts=frozenset(key.allowed_hosts),
         )
 
     def check(self, now: datetime | None = None) -> None:
@@ -88,6 +90,11 @@ class Grant:
         """Raises IpNotAllowed for an address outside the key's list."""
         if not is_within(address, self.networks):
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
+
+    def check_host(self, host: str) -> None:
+        """Raise HostNotAllowed for a host, in its normal form, outside the key's list."""
+        if self.hosts and host not in self.hosts:
+            raise HostNotAllowed(f"The host {host} is not in this key's `allowedHosts`.")
 
 
 def grant_of(request: Request) -> Grant:
@@ -181,12 +188,13 @@ FIND = """SELECT account.epoch, {array}
 POSTGRESQL = FIND.format(
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
-      account.requests_per_minute, account.requests_per_day, account.suspended_at)::text"""
+      account.requests_per_minute, account.requests_per_day, account.suspended_at, api_key.allowed_hosts)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
-      account.plan, account.requests_per_minute, account.requests_per_day, account.suspended_at)"""
+      account.plan, account.requests_per_minute, account.requests_per_day, account.suspended_at,
+      json(api_key.allowed_hosts))"""
 )
 
 
@@ -221,7 +229,7 @@ def unknown_key() -> InvalidApiKey:
 def granted(told: str) -> Grant:
     """The grant of a key that the array of FIND tells of, but for the epoch: each write of the account raises it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
-    expires, revoked, used, account_id, plan, minute, day, suspended = others
+    expires, revoked, used, account_id, plan, minute, day, suspended, allowed_hosts = others
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -235,6 +243,7 @@ def granted(told: str) -> Grant:
         prefix=prefix,
         permissions=permissions,
         allowed_ips=allowed_ips,
+        allowed_hosts=allowed_hosts,
         expires_at=moment(expires),
         revoked_at=moment(revoked),
         last_used_at=moment(used),

@@ -13,14 +13,16 @@ from kit.values.timestamps import render_timestamp
 
 
 class Bounds(TypedDict, total=False):
-    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), and its end (None: never)."""
+    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), the hosts that it may ask about at
+    the edge ([]: any), and its end (None: never)."""
 
     allowed_ips: list[str]
+    allowed_hosts: list[str]
     expires_at: datetime | None
 
 
 def bounds_of(key: ApiKey) -> Bounds:
-    return {"allowed_ips": key.allowed_ips, "expires_at": key.expires_at}
+    return {"allowed_ips": key.allowed_ips, "allowed_hosts": key.allowed_hosts, "expires_at": key.expires_at}
 
 
 def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
@@ -38,6 +40,10 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
         raise InsufficientPermissions(
             "A key cannot let another one work from addresses outside its own allowlist.", param="allowedIps"
         )
+    if not are_within(bounds["allowed_hosts"], creator.allowed_hosts):
+        raise InsufficientPermissions(
+            "A key cannot let another one ask about hosts outside its own `allowedHosts`.", param="allowedHosts"
+        )
 
 
 def lie_within(allowed: list[str], own: list[str]) -> bool:
@@ -46,6 +52,11 @@ def lie_within(allowed: list[str], own: list[str]) -> bool:
         return True
     networks = joined(ip_network(text) for text in own)
     return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
+
+
+def are_within(allowed: list[str], own: list[str]) -> bool:
+    """Whether every host of one list is in the other; an empty list means all hosts."""
+    return not own or (bool(allowed) and set(allowed) <= set(own))
 
 
 def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
@@ -68,13 +79,18 @@ def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
         [],
         {
             "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
+            "allowed_hosts": (own if now["allowed_hosts"] == was["allowed_hosts"] else now)["allowed_hosts"],
             "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
         },
     )
 
 
 def is_wider(now: Bounds, before: Bounds) -> bool:
-    """Whether a key works for longer, or from further addresses, than before."""
+    """Whether a key works for longer, from further addresses or for further hosts than before."""
     end, old = now["expires_at"], before["expires_at"]
     lasts_longer = old is not None and (end is None or end > old)
-    return lasts_longer or not lie_within(now["allowed_ips"], before["allowed_ips"])
+    return (
+        lasts_longer
+        or not lie_within(now["allowed_ips"], before["allowed_ips"])
+        or not are_within(now["allowed_hosts"], before["allowed_hosts"])
+    )

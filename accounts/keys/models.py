@@ -24,6 +24,8 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     permissions = models.JSONField(default=list)
     allowed_ips = models.JSONField(default=list, blank=True)
+    # Hosts that it may ask about at the edge; none: any. In the database too, for processes of the version before.
+    allowed_hosts = models.JSONField(default=list, db_default=[], blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -43,6 +45,7 @@ class ApiKey(models.Model):
             "prefix": self.prefix,
             "permissions": self.permissions,
             "allowedIps": self.allowed_ips,
+            "allowedHosts": self.allowed_hosts,
             "expiresAt": render_timestamp(self.expires_at),
             "revokedAt": render_timestamp(self.revoked_at),
         }

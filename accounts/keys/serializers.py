@@ -12,11 +12,23 @@ from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, ErrorShown, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.fields import (
+    Choice,
+    ErrorShown,
+    FieldOptions,
+    Host,
+    Id,
+    Integer,
+    Parsed,
+    StrictSerializer,
+    Text,
+    Timestamp,
+)
 from kit.values.json_values import Rendered
 from kit.values.networks import RANGE_SCHEMA, as_ipv4
 
 MAX_ALLOWED_IPS = 100
+MAX_ALLOWED_HOSTS = 100
 
 
 def parse_network(text: str) -> str:
@@ -69,6 +81,14 @@ class ApiKeySerializer(StrictSerializer):
         help_text="Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of "
         "the key that creates it.",
     )
+    allowedHosts = serializers.ListField(
+        child=Host(),
+        required=False,
+        max_length=MAX_ALLOWED_HOSTS,
+        source="allowed_hosts",
+        help_text="Host names that the key may ask about at the edge; about any other it is answered 403. None: any "
+        "host. By default those of the key that creates it. Other endpoints ignore it.",
+    )
     expiresAt = Timestamp(
         required=False,
         allow_null=True,
@@ -89,7 +109,7 @@ class ApiKeySerializer(StrictSerializer):
 
 
 class ApiKeyChangeSerializer(ApiKeySerializer):
-    """What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are."""
+    """The fields of a key that can be changed. Its type and permissions stay as they are."""
 
     expiresAt = Timestamp(
         required=False,

@@ -18,7 +18,7 @@ from accounts.plans import epochs
 from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
-CHANGED = ["name", "allowed_ips", "expires_at"]  # what a change of a key writes
+CHANGED = ["name", "allowed_ips", "allowed_hosts", "expires_at"]  # what a change of a key writes
 
 
 class NewKey(Bounds):
@@ -74,9 +74,12 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
     type_, named = fields["type"], fields.get("permissions")
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
-    within: Bounds = {"allowed_ips": [], "expires_at": None} if creator is None else bounds_of(creator)
+    unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "expires_at": None}
+    within = unbound if creator is None else bounds_of(creator)
     if "allowed_ips" in fields:
         within["allowed_ips"] = fields["allowed_ips"]
+    if "allowed_hosts" in fields:
+        within["allowed_hosts"] = fields["allowed_hosts"]
     if "expires_at" in fields:
         within["expires_at"] = fields["expires_at"]
     if creator is not None:
@@ -118,7 +121,7 @@ def check_may_be_told(grant: Grant, keys: Iterable[ToldKey]) -> None:
 
 @transaction.atomic
 def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant | None = None) -> ApiKey:
-    """Change the name, the addresses or the expiry of a key, which hold from the next request on.
+    """Change the name, the addresses, the hosts or the expiry of a key, which hold from the next request on.
 
     A key that changes one (`changed_by`) sets no bound beyond its own, and widens only a key that it could create
     itself. Operators and commands (None) are not bound. Raises Revoked, ValidationFailed and InsufficientPermissions.
@@ -149,6 +152,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
     now: Bounds = {
         "allowed_ips": fields.get("allowed_ips", was["allowed_ips"]),
+        "allowed_hosts": fields.get("allowed_hosts", was["allowed_hosts"]),
         "expires_at": fields.get("expires_at", was["expires_at"]),
     }
     end = now["expires_at"]
@@ -157,7 +161,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     if changer is not None:
         check_may_change(changer, key, now)
     key.name = fields.get("name", key.name)
-    key.allowed_ips, key.expires_at = now["allowed_ips"], end
+    key.allowed_ips, key.allowed_hosts, key.expires_at = now["allowed_ips"], now["allowed_hosts"], end
     return audit.entry("api_key.updated", key, before)
 
 
@@ -200,6 +204,7 @@ def rotate_api_key(
         type=old.type,
         permissions=old.permissions,
         allowed_ips=old.allowed_ips,
+        allowed_hosts=old.allowed_hosts,
         expires_at=given.get("expires_at", old.expires_at),
         granted_by=granted_by,
         key_id=key_id,

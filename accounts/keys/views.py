@@ -1,6 +1,6 @@
 """/v1/api-keys and /v1/audit."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import orjson
 from django.http import HttpResponse
@@ -72,8 +72,8 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         A secret key has every permission by default. A public key reads content and policies by default: whoever has
         it, such as every visitor of a web page, reads every item with its figures, and every policy with the ids and
         addresses of customers in its rules. Give it `["content:read"]` where pages need no more. No key can grant a
-        permission that it lacks itself, outlive itself, or open addresses outside its own allowlist; without
-        `expiresAt` or `allowedIps` the new key has those of the key that creates it.
+        permission that it lacks itself, outlive itself, or open addresses or hosts outside its own lists; without
+        `expiresAt`, `allowedIps` or `allowedHosts` the new key has those of the key that creates it.
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 
@@ -106,10 +106,10 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Change an API key", request=ApiKeyChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Its name, addresses and expiry, which hold from the next request on.
+        """Its name, addresses, hosts and expiry, which hold from the next request on.
 
-        The bounds of creation hold: no key sets an end or addresses beyond its own, or widens a key that it could not
-        create itself. A revoked key stays as it is: that is a 409.
+        The bounds of creation hold: no key sets an end, addresses or hosts beyond its own, or widens a key that it
+        could not create itself. A revoked key stays as it is: that is a 409.
         """
         key = self.get_object_to_change()
         fields = self.validated(ApiKeyChangeSerializer, partial=True)
@@ -123,7 +123,8 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     @extend_schema(summary="Rotate an API key", request=RotationSerializer, responses={201: CreatedApiKeySerializer})
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, id: str) -> HttpResponse:
-        """A new key with the same name, permissions, addresses and expiry; the old one ends after `overlapSeconds`."""
+        """A new key with the same name, permissions, addresses, hosts and expiry; the old one ends after
+        `overlapSeconds`."""
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
 
@@ -134,6 +135,7 @@ class KeptKey(TypedDict):
     id: str
     permissions: list[str]
     allowedIps: list[str]
+    allowedHosts: NotRequired[list[str]]  # absent where an older version kept the reply
     expiresAt: str | None
 
 
@@ -141,6 +143,7 @@ def told_key(shown: KeptKey) -> services.ToldKey:
     end = shown["expiresAt"]
     bounds: Bounds = {
         "allowed_ips": shown["allowedIps"],
+        "allowed_hosts": shown.get("allowedHosts", []),
         "expires_at": None if end is None else parse_timestamp(end),
     }
     return services.ToldKey(shown["id"], shown["permissions"], bounds)

@@ -6,16 +6,17 @@ from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.plan_usage import Used, plan_use
 from accounts.limits.windows import DAY, MINUTE
-from accounts.plans.models import Account, Plan
+from accounts.plans.models import Account, Plan, Unknown
+from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
-from kit.rest.fields import Choice, Id, Integer, Timestamp
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
+from kit.rest.sparse import picked, wanted_fields
 from kit.values.timestamps import render_timestamp
 
 
@@ -45,6 +46,22 @@ class OwnKeySerializer(serializers.Serializer):
     expiresAt = Timestamp(allow_null=True)
 
 
+UNKNOWN_HOST = (
+    "Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the "
+    "account enforces, else `allow`."
+)
+
+
+class AccountChangeSerializer(StrictSerializer):
+    """The fields of an account that its keys can change."""
+
+    unknownHost = Choice(
+        choices=Unknown.choices, required=False, allow_null=True, source="unknown_host", help_text=UNKNOWN_HOST
+    )
+
+    owned = frozenset({"id", "object", "name", "plan", "limits", "key", "created"})
+
+
 class OwnAccountSerializer(serializers.Serializer):
     """The account of the key that asks."""
 
@@ -53,6 +70,7 @@ class OwnAccountSerializer(serializers.Serializer):
     name = serializers.CharField()
     plan = Choice(choices=Plan.choices, help_text="What the limits come from.")
     limits = LimitsSerializer()
+    unknownHost = Choice(choices=Unknown.choices, allow_null=True, help_text=UNKNOWN_HOST)
     key = OwnKeySerializer()
     created = Timestamp()
 
@@ -74,6 +92,7 @@ def told(account: Account, key: ApiKey) -> dict[str, Any]:
         "name": account.name,
         "plan": account.plan,
         "limits": {"minute": window(use.minute, MINUTE, now), "day": window(use.day, DAY, now)},
+        "unknownHost": account.unknown_host,
         "key": {
             "id": key.pk,
             "name": key.name,
@@ -85,14 +104,28 @@ def told(account: Account, key: ApiKey) -> dict[str, Any]:
     }
 
 
-class OwnAccountViewSet(AccountViewSet):
-    permissions_required = {"me": ()}
+class OwnAccountViewSet(AccountViewSet[ApiKey]):
+    permissions_required = {"retrieve": (), "partial_update": "content:write"}
+    tagged = conditional = frozenset()  # what is used of the plan changes with each request
     serializer_class = OwnAccountSerializer
     queryset = ApiKey.objects.select_related("account")
 
+    def get_object(self) -> ApiKey:
+        """The key that asks, with its account."""
+        return self.get_queryset().get(pk=self.grant.key_id)
+
     @extend_schema(summary="Get the account of the key")
-    @action(detail=False)
-    def me(self, request: Request) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         """Plan, limits and what is used of them, and what the key itself may do. Any key may ask."""
-        key = self.get_queryset().get(pk=self.grant.key_id)
+        key = self.get_object()
+        fields = wanted_fields(request.query_params, self.serializer_class)
+        return Response(picked(told(key.account, key), fields))
+
+    @extend_schema(
+        summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
+    )
+    def partial_update(self, request: Request) -> HttpResponse:
+        """`unknownHost` holds from the next request on. Name and plan are the operator's to change."""
+        key = self.get_object()
+        key.account = update_account(key.account, self.validated(AccountChangeSerializer, partial=True))
         return Response(told(key.account, key))

@@ -14,6 +14,13 @@ class Plan(models.TextChoices):
     ENTERPRISE = "enterprise"
 
 
+class Unknown(models.TextChoices):
+    """The decision about a page or host that nothing is known of."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
 # Requests per minute and per day (docs/api-guide.md, Limits). An enterprise account carries its own.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
@@ -29,6 +36,10 @@ class Account(models.Model):
     plan = models.CharField(max_length=20, choices=Plan.choices, default=Plan.STARTER)
     requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    # Decides about hosts without a site; null: deny once a site of the account enforces, else allow.
+    unknown_host = models.CharField(
+        "hosts without a site", max_length=5, choices=Unknown.choices, null=True, blank=True
+    )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
     suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # from then on its keys are refused
@@ -63,6 +74,7 @@ class Account(models.Model):
             "plan": str(self.plan),
             "requestsPerMinute": self.requests_per_minute,
             "requestsPerDay": self.requests_per_day,
+            "unknownHost": self.unknown_host,
             "suspendedAt": render_timestamp(self.suspended_at),
         }
 

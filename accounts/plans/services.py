@@ -40,12 +40,14 @@ def create_account(
 
 @transaction.atomic
 def update_account(account: Account, fields: Mapping[str, object]) -> Account:
-    """Changes the name or the plan, whose limits hold from the next request on. Raises Django's ValidationError."""
+    """Change the account, which holds from the next request on. Raises Django's ValidationError."""
     locked = Account.objects.select_for_update().get(pk=account.pk)
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, value)
     locked.full_clean()
+    if locked.audited() == before:
+        return locked
     locked.save(update_fields=list(fields))
     audit.record("account.updated", locked, before)
     epochs.bump(locked.pk, epochs.EVERYTHING)

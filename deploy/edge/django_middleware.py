@@ -1,10 +1,14 @@
 """A Django middleware that asks the licensing service about each request before the view runs (docs/edge.md).
 
     MIDDLEWARE = ["django_middleware.AccessMiddleware", …]
-    LICENSING = {"url": "https://licensing.example", "key": "svc_sk_…", "fail_open": False}
+    LICENSING = {"url": "https://licensing.example", "key": "svc_sk_…", "open_paths": r""}
 
+`open_paths` is a regular expression of the pages that stay open while the service cannot be reached. Name only pages
+that everybody may read, for example r"/(about|open(/[\\w-][\\w.-]*)*)/?" for /about and everything below /open/.
 The service's TRUSTED_PROXIES has to include this server. Needs httpx.
 """
+
+import re
 
 import httpx
 from django.conf import settings
@@ -32,7 +36,7 @@ class AccessMiddleware:
         except httpx.TransportError:
             answer = None
         if answer is None or answer.status_code >= 500:
-            if self.options.get("fail_open"):
+            if re.fullmatch(self.options.get("open_paths", ""), request.path) is not None:
                 return self.get_response(request)
             return HttpResponse("Access could not be checked.", status=503, content_type="text/plain")
         shown = {name: answer.headers[name] for name in SHOWN if name in answer.headers}

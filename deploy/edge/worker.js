@@ -1,27 +1,34 @@
-// A Cloudflare Worker in front of a site: asks the licensing service about each request (docs/edge.md).
-// Variables: LICENSING_URL, FAIL_OPEN ("on" to fail open). Secret: LICENSING_KEY.
+// A Cloudflare Worker in front of a site: the service decides about each request before it goes to the origin
+// (docs/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS, a regular expression of the pages that
+// stay open while the service cannot be reached. Name only pages that everybody may read, by plain spellings: no "%",
+// no ";" and no dot segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/.
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.
 
+// The service gets these headers of the visitor's and no others.
 const SENT = ["authorization", "user-agent", "signature", "signature-input", "signature-agent", "crawler-exact-price",
   "crawler-max-price"];
 const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
 
+const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];
+
 const picked = (headers, names) =>
   Object.fromEntries(names.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));
+
+const forwarded = (request, env, url) => ({
+  "x-licensing-key": env.LICENSING_KEY,
+  "x-forwarded-method": request.method,
+  "x-forwarded-proto": url.protocol.slice(0, -1),
+  "x-forwarded-host": url.host,
+  "x-forwarded-uri": url.pathname + url.search,
+  "x-forwarded-for": request.headers.get("cf-connecting-ip") ?? "",
+});
 
 async function ask(request, env) {
   const url = new URL(request.url);
   try {
     const answer = await fetch(`${env.LICENSING_URL}/v1/access/forward`, {
-      headers: {
-        ...picked(request.headers, SENT),
-        "x-licensing-key": env.LICENSING_KEY,
-        "x-forwarded-method": request.method,
-        "x-forwarded-proto": url.protocol.slice(0, -1),
-        "x-forwarded-host": url.host,
-        "x-forwarded-uri": url.pathname + url.search,
-        "x-forwarded-for": request.headers.get("cf-connecting-ip") ?? "",
-      },
+      headers: { ...picked(request.headers, SENT), ...forwarded(request, env, url) },
+      signal: AbortSignal.timeout(2000),
     });
     return answer.status >= 500 ? null : answer;
   } catch {
@@ -29,17 +36,27 @@ async function ask(request, env) {
   }
 }
 
+const staysOpen = (request, env) =>
+  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(new URL(request.url).pathname);
+
 export default {
   async fetch(request, env) {
+    const url = new URL(request.url);
+    if (TERMS.includes(url.pathname)) {
+      return fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url) });
+    }
     const answer = await ask(request, env);
-    if (answer === null && env.FAIL_OPEN !== "on") return new Response("Access could not be checked.", { status: 503 });
+    if (answer === null && !staysOpen(request, env)) {
+      return new Response("Access could not be checked.", { status: 503 });
+    }
     if (answer !== null && answer.status !== 200) {
       const headers = picked(answer.headers, [...SHOWN, "content-type"]);
       return new Response(answer.body, { status: answer.status, headers });
     }
+    // What a visitor sends under these names never reaches the origin.
     const headers = new Headers(request.headers);
     for (const name of [...headers.keys()]) {
-      if (name.startsWith("x-access-") || name.startsWith("x-licensing-")) headers.delete(name);
+      if (/^x[-_](access|licensing)[-_]/.test(name)) headers.delete(name);
     }
     if (answer?.headers.has("x-access-requester")) headers.set("x-access-requester", answer.headers.get("x-access-requester"));
     const response = await fetch(new Request(request, { headers }));

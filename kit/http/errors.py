@@ -123,6 +123,11 @@ class IpNotAllowed(InsufficientPermissions):
     example = {"message": "The address 198.51.100.7 is not in this key's allowlist."}
 
 
+class HostNotAllowed(InsufficientPermissions):
+    code = "host_not_allowed"
+    example = {"message": "The host other.example is not in this key's `allowedHosts`."}
+
+
 class InsufficientScope(InsufficientPermissions):
     code = "insufficient_scope"
     example = {"message": "The licence token is not for this resource."}

@@ -7,7 +7,7 @@ from kit.http.errors import ApiError
 DESCRIPTIONS = {
     400: "The request is malformed: its body, a query parameter, a header or the cursor.",
     401: "No key was sent, or one that is unknown, malformed, revoked or expired.",
-    403: "The key lacks the permission, or the address is not in its allowlist.",
+    403: "The key lacks the permission, or the address or the host is not in its lists.",
     404: "There is no such resource.",
     405: "The method is not possible at this path; `Allow` names those that are.",
     409: "The resource exists already, is in use or revoked, or a request with this Idempotency-Key is running.",
@@ -28,6 +28,7 @@ ADVICE = {  # what to do, by code
     "invalid_token": "Get a new licence token. If that fails too, the client may have been revoked.",
     "insufficient_scope": "Get a token for this resource.",
     "ip_not_allowed": "Call from an address in the key's `allowedIps`, or have that list changed.",
+    "host_not_allowed": "Ask with a key for that host, or have this key's `allowedHosts` changed.",
     "resource_not_found": "Check the id, and the account of the key: what belongs to other accounts is not found.",
     "method_not_allowed": "Use one of the methods in `Allow`.",
     "request_too_large": "Send less at once: split a bulk request.",

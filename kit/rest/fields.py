@@ -10,6 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kit.values.hosts import HOST_PATTERN, parse_host
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 
 T = TypeVar("T")
@@ -155,6 +156,12 @@ class Parsed(serializers.Field, Generic[T]):
 
     def to_representation(self, value: T) -> object:
         return value
+
+
+@extend_schema_field({"type": "string", "pattern": HOST_PATTERN, "example": "news.example"})
+class Host(Parsed[str]):
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_host, **options)
 
 
 class Timestamp(Parsed[datetime]):

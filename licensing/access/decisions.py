@@ -56,6 +56,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         archived=item.archived,
         mode=item.mode,
         is_open=item.is_open,
+        is_elsewhere=item.is_elsewhere,
     )
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, Prefetch, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
-from accounts.models import Account
+from accounts.models import Account, Unknown
 from kit.bounded_cache import Compiled
 from kit.values import ids
 from licensing.access.subjects import Item, RequesterSnapshot, description
@@ -21,7 +21,8 @@ from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing
-from licensing.sites.models import Site, SiteRule, Unknown
+from licensing.sites.models import Site, SiteRule
+from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Page
 from licensing.sites.patterns import most_specific
 
@@ -30,7 +31,8 @@ VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # of the p
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
 
 Revision = tuple[str, int]  # a policy's id and its version
-Selector = tuple[str, str]  # `contentId`, `externalId` or `source`, and its value
+# `contentId`, `externalId` or `source`, and its value; `page`, and `elsewhere` for one that the key is not for.
+Selector = tuple[str, str]
 
 
 class Wanted(Struct, frozen=True, gc=False):
@@ -118,7 +120,7 @@ def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[by
 
 def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:
     """The account's items by their selectors; of several at one URL the newest active one. Unknown ones are absent."""
-    named: dict[str, set[str]] = {"contentId": set(), "externalId": set(), "source": set(), "page": set()}
+    named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
         named[name].add(value)
     owned = owned_content(account_id)
@@ -139,6 +141,8 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
             found["source", url] = replace(item, urls=names_of([keys[url]]))
     if named["page"]:
         found |= {("page", url): item for url, item in find_pages(account_id, named["page"]).items()}
+    if named["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
+        found |= {("elsewhere", url): refused_page(pages_id, url, is_elsewhere=True) for url in named["elsewhere"]}
     return found
 
 
@@ -150,7 +154,7 @@ def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
 def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
     """Pages as the edge asks for them: an item that is registered at the URL, or what its site's rules say.
 
-    Absent are those of a host that the account has no site for, and that are no registered items.
+    Absent are those of a host without a site that is not refused, and that are no registered items.
     """
     pages = {url: Page.of(url) for url in urls}
     at = newest_at(owned_content(account_id), [key for page in pages.values() for key in page.keys])
@@ -162,6 +166,8 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
         for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related(VERSIONS)
     }
     found: dict[str, Item] = {}
+    unknown = [url for url, page in pages.items() if page.host not in sites and url not in items]
+    other_pages = pages_of_other_hosts(account_id) if unknown and are_refused(account_id) else None
     for url, page in pages.items():
         site, item = sites.get(page.host), items.get(url)
         if item is not None:
@@ -169,6 +175,8 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
             found[url] = replace(item, mode=mode, facts=item.facts | page_facts(url, mode), urls=names_of(page.keys))
         elif site is not None:
             found[url] = replace(page_of_site(site, url, page.path), urls=names_of(page.keys))
+        elif other_pages is not None:
+            found[url] = replace(refused_page(other_pages, url), urls=names_of(page.keys))
     return found
 
 
@@ -194,6 +202,14 @@ def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
     return Item(
         site.pages_id, key, compiled, policy_key, facts, content_type, tags, category, archived, site.mode, is_open
     )
+
+
+def refused_page(pages_id: str, url: str, *, is_elsewhere: bool = False) -> Item:
+    """A page of a host that the account has no site for, or that the asking key is not for (`is_elsewhere`)."""
+    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
+    facts = {**facts, **page_facts(url, Mode.ENFORCE), **({"elsewhere": True} if is_elsewhere else {})}
+    key = ids.hex_of("cnt", pages_id)
+    return Item(pages_id, key, None, None, facts, content_type, tags, category, archived, is_elsewhere=is_elsewhere)
 
 
 def page_facts(url: str, mode: str) -> dict[str, object]:

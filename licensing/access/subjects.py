@@ -30,6 +30,7 @@ class Item:
     archived: bool
     mode: str = Mode.ENFORCE  # of the site whose page it was asked for as
     is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
+    is_elsewhere: bool = False  # a page of a host that the asking key is not for
     urls: tuple[str, ...] = ()  # that it was found at, by their keys in hex; none where it was asked for by an id
 
     @property
@@ -142,6 +143,7 @@ class RecordedFacts(TypedDict):
     ip: NotRequired[str]
     mode: NotRequired[str]
     open: NotRequired[bool]
+    elsewhere: NotRequired[bool]
     offer: NotRequired[RecordedOffer]
     credits: NotRequired[dict[str, object]]  # of the wallet that paid, or did not cover it
     decidedAs: NotRequired[str]  # the requester whom the rules were applied to, where that is another
@@ -187,6 +189,7 @@ def facts_of_event(recorded: RecordedFacts, requester_id: str, permission: str |
         archived=recorded.get("archived", False),
         mode=recorded.get("mode", Mode.ENFORCE),
         is_open=recorded.get("open", False),
+        is_elsewhere=recorded.get("elsewhere", False),
     )
     paid = recorded.get("offer")
     if paid is None:

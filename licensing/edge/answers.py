@@ -5,7 +5,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.http.errors import InsufficientScope, InvalidToken
+from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken
 from kit.http.rendering import render_json
 from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
@@ -65,6 +65,19 @@ def license_link(original: Original) -> dict[str, str]:
 def open_page(original: Original) -> EdgeAnswer:
     """A page that nothing is decided of, and nothing recorded."""
     return EdgeAnswer(200, told(200, "allow", original))
+
+
+def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: Original) -> EdgeAnswer:
+    """A host that the asking key is not for; `answer` has the record of the refusal."""
+    if not isinstance(answer, Answer):
+        raise answer
+    status = refusal.status_code
+    about = {
+        "X-Access-Id": answer.id or "",
+        "X-Access-Requester": answer.requester_id,
+        "X-Access-Reason": refusal.code,
+    }
+    return EdgeAnswer(status, told(status, "deny", original) | about, render_json({"error": refusal.as_dict()}))
 
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:

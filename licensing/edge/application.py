@@ -4,17 +4,20 @@ One decision path with checks: the visitor's request becomes a check of a page (
 gateway decides and records; licensing.edge.answers makes headers of the decision.
 """
 
+from datetime import datetime
 from functools import partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qs
 
 from django.utils import timezone
+from msgspec.structs import replace
 
 from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.errors import (
     ApiError,
+    HostNotAllowed,
     InsufficientScope,
     InvalidToken,
     MissingApiKey,
@@ -26,6 +29,7 @@ from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
+from licensing.access.bodies import Check
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -37,6 +41,7 @@ from licensing.edge.answers import (
     license_link,
     offers_of,
     open_page,
+    refused_host,
     refused_request,
     refused_token,
 )
@@ -45,7 +50,7 @@ from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
-from licensing.edge.visitors import identify
+from licensing.edge.visitors import ANONYMOUS, Visitor, identify
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
 KEY_HEADER = b"x-licensing-key"
@@ -119,6 +124,12 @@ class ForwardApplication(CheckApplication):
         """The answer to an edge that is admitted. The host is the publisher's own, and no reason to refuse."""
         now = timezone.now()
         original = original_of(head, self.proxies)
+        try:
+            edge.grant.check_host(original.host)
+        except HostNotAllowed as refusal:
+            check = Visitor(ANONYMOUS, None).check(original, head.header(b"user-agent"))
+            answer = await self.decide_page(edge, replace(check, selector=("elsewhere", original.url)), now)
+            return refused_host(refusal, answer, original)
         if original.is_public:
             if not edge.is_confirmed:  # no record will do it
                 await edge.confirm()
@@ -135,8 +146,8 @@ class ForwardApplication(CheckApplication):
         except (PaymentRefused, InvalidSignature) as refusal:
             return refused_request(refusal, original)
         check = visitor.check(original, head.header(b"user-agent"), payment)
-        [answer] = await self.gateway.check(edge, [check], now)
-        if isinstance(answer, NotFound):  # a host that the account has no site for
+        answer = await self.decide_page(edge, check, now)
+        if isinstance(answer, NotFound):  # a host without a site, which is not refused
             return open_page(original)
         if isinstance(answer, InvalidToken):
             return refused_token(answer, original)
@@ -146,6 +157,15 @@ class ForwardApplication(CheckApplication):
         if payment is not None and not visitor.is_known and offers_of(answer):
             return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         return answer_of(answer, original, payment)
+
+    async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
+        """The answer to the check; NotFound for a page of a host without a site that is not refused."""
+        [answer] = await self.gateway.check(edge, [check], now)
+        if isinstance(answer, NotFound):
+            name, _ = check.selector
+            if await self.gateway.refused.submit((edge.grant.account_id, name == "elsewhere")):
+                [answer] = await self.gateway.check(edge, [check], now)  # now there is something to record it of
+        return answer
 
 
 def denies_by_403(head: Head) -> bool:

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from kit.http.errors import InvalidRequest
 from kit.http.middleware import Address, TrustedProxies, parse_address
+from kit.values.hosts import host_of_header
 from licensing.access.event_loop.application import Head
-from licensing.sites.hosts import host_of_header
 from licensing.sites.patterns import normalize_path
 
 FORWARD, ENVOY = "/v1/access/forward", "/v1/access/envoy"
@@ -25,6 +25,11 @@ class Original(Struct, frozen=True):
     url: str
     method: str
     address: str | None
+
+    @property
+    def host(self) -> str:
+        """In its normal form, without the port."""
+        return host_of_header(urlsplit(self.url).netloc) or ""
 
     @property
     def is_free(self) -> bool:

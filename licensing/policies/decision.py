@@ -23,6 +23,7 @@ class Reason(StrEnum):
 
     CONTENT_ARCHIVED = "content_archived", "the item was archived"
     NO_POLICY = "no_policy", "the item had no policy"
+    HOST_NOT_ALLOWED = "host_not_allowed", "the asking key was not for that host"
     PERMISSION_NOT_GRANTED = "permission_not_granted", "the permission asked for was not granted"
     RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", "the rule's rate limit was used up"
     CREDITS_EXHAUSTED = "credits_exhausted", "the credit in the wallet was used up"
@@ -156,7 +157,9 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     if facts.archived:
         return Decision(False, Reason.CONTENT_ARCHIVED)
     if policy is None:
-        return Decision(True) if facts.is_open else Decision(False, Reason.NO_POLICY)
+        if facts.is_open:
+            return Decision(True)
+        return Decision(False, Reason.HOST_NOT_ALLOWED if facts.is_elsewhere else Reason.NO_POLICY)
     for rule in policy.rules:
         for test in rule.tests:
             if not test(facts):

@@ -46,3 +46,4 @@ class Facts(Struct, frozen=True, gc=False):
     archived: bool = False
     mode: str = Mode.ENFORCE  # of the site that the item was asked for at
     is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
+    is_elsewhere: bool = False  # a page of a host that the asking key is not for

@@ -1,8 +1,9 @@
 """What sites can be filtered by."""
 
+from accounts.models import Unknown
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 from licensing.policies.modes import MODES
-from licensing.sites.models import Site, Unknown
+from licensing.sites.models import Site
 
 
 class SiteFilters(OperatorFilterSet):

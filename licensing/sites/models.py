@@ -2,16 +2,11 @@
 
 from django.db import models
 
-from accounts.models import Account
+from accounts.models import Account, Unknown
 from kit.values.ids import IdField
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 from licensing.policies.modes import CHOICES, Mode
-
-
-class Unknown(models.TextChoices):
-    ALLOW = "allow"
-    DENY = "deny"
 
 
 class Site(models.Model):
@@ -19,7 +14,7 @@ class Site(models.Model):
 
     id = IdField("site", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
-    host = models.CharField(max_length=253)  # see licensing.sites.hosts
+    host = models.CharField(max_length=253)  # see kit.values.hosts
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
     # What decisions on pages are recorded of, and counted with, that are no registered items. It is kept as a deleted
@@ -59,6 +54,22 @@ class Site(models.Model):
 def told_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
     """A rule as the API shows it."""
     return {"pattern": pattern, "policyId": policy_id}
+
+
+class OtherHosts(models.Model):
+    """What refusals of hosts without a site, and of hosts that the asking key is not for, are recorded of.
+
+    `pages` is kept as a deleted item, like that of a site. It is made with the first refusal.
+    """
+
+    account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    pages = models.OneToOneField(Content, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"other hosts of {self.account_id}"
 
 
 class SiteRule(models.Model):

@@ -4,8 +4,8 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from kit.values.hosts import host_of_header
 from licensing.content.url_key import source_key
-from licensing.sites.hosts import host_of_header
 from licensing.sites.patterns import PATH_CHARACTERS, normalize_path
 
 

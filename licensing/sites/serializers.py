@@ -1,26 +1,18 @@
 """Sites on the wire."""
 
-from typing import Unpack
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, FieldOptions, Id, Parsed, StrictSerializer, Text, Timestamp
+from accounts.models import Unknown
+from kit.rest.fields import Choice, Host, Id, StrictSerializer, Text, Timestamp
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
-from licensing.sites.hosts import HOST_PATTERN, parse_host
-from licensing.sites.models import Site, Unknown
+from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
 from licensing.sites.services import RuleFields
 
 MAX_RULES = 200
-
-
-@extend_schema_field({"type": "string", "pattern": HOST_PATTERN, "example": "news.example"})
-class Host(Parsed[str]):
-    def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        super().__init__(parse_host, **options)
 
 
 @extend_schema_field({"type": "string", "maxLength": MAX_PATTERN, "pattern": PATTERN, "example": "/premium/*"})

@@ -17,12 +17,22 @@ from operators.base.fields import Lines, Moment, Ticks, as_json, validated
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
 
+def split(lines: list[str]) -> list[str]:
+    """The words of the lines, which commas separate too."""
+    return [one for line in lines for one in re.split(r"[\s,]+", line) if one]
+
+
 class KeyForm(forms.ModelForm):
     """The fields of a key that can be changed."""
 
     allowed_ips = Lines(
         label="Allowed addresses",
         help_text="IP addresses or ranges such as 203.0.113.0/24, one a line. None: any address.",
+    )
+    allowed_hosts = Lines(
+        label="Allowed hosts",
+        help_text="For the key of a proxy: the hosts whose pages it may ask about, such as news.example, one a line. "
+        "None: any host.",
     )
 
     expires_at = Moment(
@@ -37,7 +47,10 @@ class KeyForm(forms.ModelForm):
         }
 
     def clean_allowed_ips(self) -> list[str]:
-        return [one for line in self.cleaned_data["allowed_ips"] for one in re.split(r"[\s,]+", line) if one]
+        return split(self.cleaned_data["allowed_ips"])
+
+    def clean_allowed_hosts(self) -> list[str]:
+        return split(self.cleaned_data["allowed_hosts"])
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -70,6 +83,7 @@ class KeyFields(TypedDict):
     type: str
     permissions: list[str]
     allowed_ips: list[str]
+    allowed_hosts: list[str]
     expires_at: datetime | None
 
 
@@ -80,6 +94,7 @@ def checked(fields: KeyFields) -> dict[str, Any]:
         "type": fields["type"],
         "permissions": fields["permissions"],
         "allowedIps": fields["allowed_ips"],
+        "allowedHosts": fields["allowed_hosts"],
         "expiresAt": as_json(fields["expires_at"]),
     }
     return validated(ApiKeySerializer(), body)
@@ -87,7 +102,12 @@ def checked(fields: KeyFields) -> dict[str, Any]:
 
 def changed(fields: KeyFields) -> dict[str, Any]:
     """The changed fields of a form as the service takes them. Raises ApiError, and a serializer's ValidationError."""
-    names = {"name": "name", "allowed_ips": "allowedIps", "expires_at": "expiresAt"}
+    names = {
+        "name": "name",
+        "allowed_ips": "allowedIps",
+        "allowed_hosts": "allowedHosts",
+        "expires_at": "expiresAt",
+    }
     body = {names[name]: as_json(value) for name, value in fields.items()}
     return validated(ApiKeyChangeSerializer(partial=True), body)
 

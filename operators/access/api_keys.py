@@ -63,8 +63,8 @@ class AttentionFilter(OptionsFilter[ApiKey]):
         return queryset.filter(condition(timezone.now()))
 
 
-CHANGEABLE = ("name", "allowed_ips", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "expires_at": "expires"}
+CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "expires_at")
+IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "expires_at": "expires"}
 
 
 @admin.register(ApiKey)
@@ -76,7 +76,7 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     row_facts = {"state": "", "prefix": "", "last_used": "used"}
     groups = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
-        **dict.fromkeys(("allowed_ips", "addresses"), "From where, and until when"),
+        **dict.fromkeys(("allowed_ips", "addresses"), "From where, for which hosts, and until when"),
         "identifier": "The key",
         "created_at": "Since",
     }
@@ -87,13 +87,13 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
         ("type", ChoicesDropdownFilter),
         ("account", RelatedFilter),
     )
-    add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", "allowed_ips", "expires_at")}),)
+    add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", *CHANGEABLE[1:])}),)
     fields = (
-        "name", "allowed_ips", "expires_at", "identifier", "account", "status", "attention", "type", "prefix", "may",
-        "created_at", "last_used", "revoked_at",
+        *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
+        "last_used", "revoked_at",
     )  # fmt: skip
     readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)
-    api_names = {"allowedIps": "allowed_ips", "expiresAt": "expires_at"}
+    api_names = {"allowedIps": "allowed_ips", "allowedHosts": "allowed_hosts", "expiresAt": "expires_at"}
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 
@@ -174,7 +174,7 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
-                "A new key is made, with the same name, permissions and addresses.",
+                "A new key is made, with the same name, permissions, addresses and hosts.",
                 f"The old one, {key.prefix}…, works until the end that you choose. Then it is refused.",
             ],
             button="Make the new key",
@@ -257,3 +257,7 @@ class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
     @display(description="Allowed addresses")
     def addresses(self, key: ApiKey) -> str:
         return ", ".join(key.allowed_ips) or "any"
+
+    @display(description="Allowed hosts")
+    def hosts(self, key: ApiKey) -> str:
+        return ", ".join(key.allowed_hosts) or "any"

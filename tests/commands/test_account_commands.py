@@ -111,6 +111,7 @@ def test_a_key_is_created_with_all_its_grants(account):
         (["--permission", "content:delete"], "--permission (permissions[0]): "),
         (["--type", "public", "--permission", "content:write"], "--permission (permissions[0]): "),
         (["--allowed-ip", "10.0.0.1/8"], "--allowed-ip (allowedIps[0]): "),
+        (["--allowed-host", "pub.example/a"], "--allowed-host (allowedHosts[0]): "),
         (["--expires-at", "tomorrow"], "--expires-at (expiresAt): "),
         (["--expires-at", "2099-01-31T12:00:00"], "--expires-at (expiresAt): "),
     ],

@@ -98,7 +98,7 @@ BY_DESIGN = (
     ),
     ByDesign(
         "What is printable, a port and a host is more than a pattern can say.",
-        param=r"(.*\.)?(source|url|host|pattern)",
+        param=r"(.*\.)?(source|url|host|pattern|allowedHosts\[\d+\])",
         message="Must be an http.s. URL .*|Must be a host name .*|Must not contain .*",
     ),
     ByDesign("So is what leads to the public internet.", operation=".* /v1/webhooks(/{id})?", param="url"),

@@ -127,6 +127,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/analytics/observed", "analytics:read"),
     Endpoint("GET", "/v1/analytics/visitors", "analytics:read"),
     Endpoint("GET", "/v1/accounts/me", ""),
+    Endpoint("PATCH", "/v1/accounts/me", "content:write", {"unknownHost": "deny"}),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
     Endpoint("POST", "/v1/api-keys/bulk", "api_keys:manage", {"items": [{"name": "New", "type": "secret"}]}),

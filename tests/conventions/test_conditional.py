@@ -10,9 +10,11 @@ from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each
 
 # What can be read by its id and written.
-ADDRESSES = {endpoint.path for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE")}
+ADDRESSES = {
+    endpoint.path for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE") and endpoint.names_a_resource
+}
 OF_ONE = [endpoint for endpoint in WITH_KEY if endpoint.method == "GET" and endpoint.path in ADDRESSES]
-CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE")]
+CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE") and endpoint.names_a_resource]
 PATCHES = [endpoint for endpoint in CHANGES if endpoint.method == "PATCH"]
 CREATIONS = [endpoint for endpoint in WITH_KEY if endpoint.status == 201]
 IS_STRONG = re.compile(r'"[0-9a-f]{24}(-[0-9a-f]{24})?"').fullmatch

@@ -70,7 +70,6 @@ DECISION = (
 )
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),
-    "licensing/sites/hosts.py",
     "licensing/sites/patterns.py",
 ]
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")

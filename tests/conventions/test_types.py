@@ -74,6 +74,8 @@ KEY: dict[str, tuple[Any, ...]] = {
     "permissions[0]": (*NOT_A_TEXT, None),
     "allowedIps": NOT_AN_ARRAY,
     "allowedIps[0]": (*NOT_A_TEXT, None),
+    "allowedHosts": NOT_AN_ARRAY,
+    "allowedHosts[0]": (*NOT_A_TEXT, None),
     "expiresAt": NOT_A_TEXT,
 }
 MONEY: dict[str, tuple[Any, ...]] = {
@@ -193,6 +195,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "POST /v1/api-keys": KEY,
     "PATCH /v1/api-keys/{key}": KEY,
+    "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
     "POST /v1/revenue": ADJUSTMENT,
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,

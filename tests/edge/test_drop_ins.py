@@ -14,6 +14,7 @@ from run import ROOT
 from tests import factories
 from tests.edge.asking import LICENSED, READERS
 
+OPEN_PATHS = r"/(about|open(/[\w-][\w.-]*)*)/?"
 FORGED = {"X-Access-Requester": "forged", "X-Access-Decision": "forged", "X-Licensing-Key": "forged"}
 
 
@@ -68,12 +69,16 @@ def test_the_view_sees_who_asks_and_no_forgery(middleware, site):
     assert "forged" not in seen.values()
 
 
-@pytest.mark.parametrize(("options", "status"), [({}, 503), ({"fail_open": True}, 200)])
-def test_the_middleware_fails_closed_unless_told_otherwise(middleware, site, options, status):
+@pytest.mark.parametrize("status", [None, 500, 503])
+def test_the_middleware_keeps_open_only_pages_that_are_named_while_the_service_is_down(middleware, site, status):
     def down(request):
-        raise httpx.ConnectError("down")
+        if status is None:
+            raise httpx.ConnectError("down")
+        return httpx.Response(status)
 
-    assert middleware(down, **options)(visit("/premium/a")).status_code == status
+    assert middleware(down)(visit("/open/a")).status_code == 503
+    keeping = middleware(down, open_paths=OPEN_PATHS)
+    assert [keeping(visit(path)).status_code for path in ("/open/a", "/premium/a", "/open/..;/a")] == [200, 503, 503]
 
 
 # --- The Worker ------------------------------------------------------------------------------------------------------
@@ -131,7 +136,10 @@ def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
     assert "x-access-id" not in reply["headers"]
 
 
-@pytest.mark.parametrize(("env", "status"), [({}, 503), ({"FAIL_OPEN": "on"}, 200)])
-def test_the_worker_fails_closed_unless_told_otherwise(tmp_path, env, status):
+@pytest.mark.parametrize(
+    ("env", "status"),
+    [({}, 503), ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200), ({"OPEN_PATHS": OPEN_PATHS}, 503)],
+)
+def test_the_worker_keeps_open_only_pages_that_are_named_while_the_service_is_down(tmp_path, env, status):
     assert worked(tmp_path, 0, **env)["status"] == status
     assert worked(tmp_path, 500, **env)["status"] == status

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from accounts.models import AuditEntry
 from accounts.plans.services import update_account
 from kit.values.timestamps import render_timestamp
 from tests import factories
@@ -54,3 +55,32 @@ def test_any_key_may_ask(account, fields):
 def test_a_changed_plan_is_told_at_once(api, account):
     update_account(account, {"plan": "starter", "requests_per_minute": None, "requests_per_day": None})
     assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)
+
+
+# --- Hosts without a site --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", ["allow", "deny", None])
+def test_what_happens_to_hosts_without_a_site_can_be_changed(api, account, choice):
+    update_account(account, {"unknown_host": "deny" if choice == "allow" else "allow"})
+    assert api.patch(ME, {"unknownHost": choice})["unknownHost"] == choice
+    assert api.get(ME)["unknownHost"] == choice
+
+
+def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account):
+    for _ in range(2):
+        api.patch(ME, {"unknownHost": "deny"})
+    api.patch(ME, {})
+    api.patch(ME, api.get(ME).body)
+    [entry] = AuditEntry.objects.filter(action="account.updated")
+    assert (entry.resource_id, entry.changes) == (account.pk, {"unknownHost": [None, "deny"]})
+
+
+@pytest.mark.parametrize("body", [{"unknownHost": "enforce"}, {"unknownHost": True}, {"plan": 1, "unknown": "deny"}])
+def test_other_values_and_fields_are_refused(api, body):
+    assert api.patch(ME, body).status == 422
+
+
+def test_it_takes_the_permission_to_change_sites(account):
+    reader = ApiClient(factories.key_text(account, permissions=["content:read", "access:check"]))
+    assert reader.patch(ME, {"unknownHost": "allow"}).error["code"] == "insufficient_permissions"

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import httpx
 
 from tests.faults.harness import Deployment, eventually
-from tests.faults.test_proxies import Place, nginx
+from tests.faults.proxies.programs import Place, nginx
 from tests.services import free_port, postgres, valkey
 from tests.services.server import directory as open_directory
 from tests.world.clock import LIBRARY, WorldClock

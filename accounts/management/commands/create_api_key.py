@@ -18,6 +18,9 @@ class Command(ServiceCommand):
         parser.add_argument("--type", choices=KeyType.values, required=True)
         parser.add_argument("--permission", action="append", metavar="P", help="Repeat for several.")
         parser.add_argument("--allowed-ip", action="append", metavar="A", help="An address or CIDR range.")
+        parser.add_argument(
+            "--allowed-host", action="append", metavar="H", help="A host that it may ask about at the edge."
+        )
         parser.add_argument("--expires-at", metavar="T", help="ISO 8601 with an offset, or a date.")
 
     def perform(
@@ -28,6 +31,7 @@ class Command(ServiceCommand):
         type: str,  # noqa: A002 - the option's name
         permission: list[str] | None,
         allowed_ip: list[str] | None,
+        allowed_host: list[str] | None,
         expires_at: str | None,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
@@ -37,6 +41,7 @@ class Command(ServiceCommand):
             "type": type,
             "permissions": permission,
             "allowedIps": allowed_ip,
+            "allowedHosts": allowed_host,
             "expiresAt": expires_at,
         }
         serializer = ApiKeySerializer(data={name: value for name, value in given.items() if value is not None})

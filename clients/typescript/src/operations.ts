@@ -37,8 +37,13 @@ export abstract class Operations {
   }
 
   /** Get the account of the key. */
-  getOwnAccount(): Promise<Schemas["OwnAccount"]> {
-    return this.send({ method: "GET", path: `/v1/accounts/me` });
+  getOwnAccount(query?: Query): Promise<Schemas["OwnAccount"]> {
+    return this.send({ method: "GET", path: `/v1/accounts/me`, query });
+  }
+
+  /** Change the account of the key. */
+  updateOwnAccount(body: Schemas["PatchedAccountChangeRequest"]): Promise<Schemas["OwnAccount"]> {
+    return this.send({ method: "PATCH", path: `/v1/accounts/me`, body });
   }
 
   /** Get what would have been refused. */

@@ -1,4 +1,4 @@
-// Shapes: 0d3c808ed4eec0ed
+// Shapes: 2c43d3e47e0b5715
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -123,6 +123,8 @@ export interface components {
             permissions: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts: string[];
             /**
              * Format: date-time
              * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
@@ -188,6 +190,8 @@ export interface components {
             permissions?: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps?: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
             expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
@@ -203,6 +207,8 @@ export interface components {
             permissions?: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps?: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
             expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
@@ -776,6 +782,8 @@ export interface components {
             permissions: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts: string[];
             /**
              * Format: date-time
              * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
@@ -988,7 +996,7 @@ export interface components {
          * @description Machine-readable and stable.
          * @enum {string}
          */
-        ErrorCode: "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type";
+        ErrorCode: "host_not_allowed" | "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type";
         /** @description What is wrong. */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
@@ -1664,6 +1672,8 @@ export interface components {
             permissions: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts: string[];
             /**
              * Format: date-time
              * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
@@ -1706,6 +1716,8 @@ export interface components {
              */
             plan: "starter" | "professional" | "enterprise";
             limits: components["schemas"]["Limits"];
+            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
+            unknownHost: components["schemas"]["RuleAction"] | null;
             key: components["schemas"]["OwnKey"];
             /**
              * Format: date-time
@@ -2061,7 +2073,12 @@ export interface components {
             /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
             totalCountIsExact?: boolean;
         };
-        /** @description What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are. */
+        /** @description The fields of an account that its keys can change. */
+        PatchedAccountChangeRequest: {
+            /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
+            unknownHost?: components["schemas"]["RuleAction"] | null;
+        };
+        /** @description The fields of a key that can be changed. Its type and permissions stay as they are. */
         PatchedApiKeyChangeRequest: {
             /** @description A label for people. */
             name?: string;
@@ -2071,6 +2088,8 @@ export interface components {
             permissions?: components["schemas"]["ApiKeyPermission"][];
             /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
             allowedIps?: string[];
+            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. One that has expired works again until then. */
             expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
@@ -2372,7 +2391,7 @@ export interface components {
         /** @enum {string} */
         RateLimitPeriod: "second" | "minute" | "hour" | "day" | "week" | "month";
         /** @enum {string} */
-        Reason: "content_archived" | "credits_exhausted" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded";
+        Reason: "content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded";
         ReasonCount: {
             reason: components["schemas"]["Reason"];
             /** @description Until this moment, exclusively. */
@@ -3397,7 +3416,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The key lacks the permission, or the address is not in its allowlist. The code: `insufficient_permissions`, `ip_not_allowed`. */
+        /** @description The key lacks the permission, or the address or the host is not in its lists. The code: `insufficient_permissions`, `ip_not_allowed`. */
         Error403_insufficient_permissions_or_ip_not_allowed: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3535,6 +3554,21 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A field is missing or wrong, or the Idempotency-Key belongs to another request. The code: `invalid_request`. */
+        Error422_invalid_request: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The client has it already. */
         NotModified: {
             headers: {
@@ -3567,21 +3601,6 @@ export interface components {
         };
         /** @description The resource is in another state than `If-Match` names. Nothing was written. The code: `precondition_failed`. */
         Error412: {
-            headers: {
-                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description A field is missing or wrong, or the Idempotency-Key belongs to another request. The code: `invalid_request`. */
-        Error422_invalid_request: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];

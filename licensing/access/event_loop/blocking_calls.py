@@ -31,10 +31,12 @@ from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
+from licensing.sites.other_hosts import are_refused, keep_pages
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]
 Since = tuple[str, int]  # an account's id and an epoch
 Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
+Refused = tuple[str, bool]  # an account's id, and whether the host is refused for the key's sake
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -135,6 +137,17 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
     """One commit for all requests."""
     return recorder.commit(entries)
+
+
+@on_own_connection
+def keep_refusals_now(many: Sequence[Refused]) -> list[bool]:
+    """Whether a host of each account is refused; then there is an item that the refusal is recorded of."""
+    refused: dict[Refused, bool] = {}
+    for account_id, is_elsewhere in set(many):
+        refused[account_id, is_elsewhere] = is_elsewhere or are_refused(account_id)
+        if refused[account_id, is_elsewhere]:
+            keep_pages(account_id)
+    return [refused[one] for one in many]
 
 
 @on_own_connection

@@ -28,10 +28,12 @@ from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.blocking_calls import (
     Named,
+    Refused,
     Since,
     SlowPath,
     changes_now,
     check_now,
+    keep_refusals_now,
     keep_requesters_now,
     look_up_now,
     parse_now,
@@ -89,6 +91,7 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
+        self.refused: MicroBatch[Refused, bool] = MicroBatch(InThread("refused hosts", keep_refusals_now))
         self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
         self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)

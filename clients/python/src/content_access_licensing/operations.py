@@ -69,9 +69,13 @@ class Operations:
             ),
         )
 
-    def get_own_account(self) -> types.OwnAccount:
+    def get_own_account(self, query: Query | None = None) -> types.OwnAccount:
         """Get the account of the key."""
-        return cast("types.OwnAccount", self.send(call("GET", "/v1/accounts/me")))
+        return cast("types.OwnAccount", self.send(call("GET", "/v1/accounts/me", query=query)))
+
+    def update_own_account(self, body: types.PatchedAccountChangeRequest) -> types.OwnAccount:
+        """Change the account of the key."""
+        return cast("types.OwnAccount", self.send(call("PATCH", "/v1/accounts/me", body=body)))
 
     def get_observed(self, query: Query | None = None) -> types.ObservedReport:
         """Get what would have been refused."""
@@ -716,9 +720,13 @@ class AsyncOperations:
             ),
         )
 
-    async def get_own_account(self) -> types.OwnAccount:
+    async def get_own_account(self, query: Query | None = None) -> types.OwnAccount:
         """Get the account of the key."""
-        return cast("types.OwnAccount", await self.send(call("GET", "/v1/accounts/me")))
+        return cast("types.OwnAccount", await self.send(call("GET", "/v1/accounts/me", query=query)))
+
+    async def update_own_account(self, body: types.PatchedAccountChangeRequest) -> types.OwnAccount:
+        """Change the account of the key."""
+        return cast("types.OwnAccount", await self.send(call("PATCH", "/v1/accounts/me", body=body)))
 
     async def get_observed(self, query: Query | None = None) -> types.ObservedReport:
         """Get what would have been refused."""

@@ -1,4 +1,4 @@
-# Shapes: 0d3c808ed4eec0ed
+# Shapes: 2c43d3e47e0b5715
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class PricePerAccess(TypedDict):
 
 
 AllowedIp: TypeAlias = str
+
+
+AllowedHost: TypeAlias = str
 
 
 ApiKeyPermission: TypeAlias = Literal[
@@ -392,6 +395,7 @@ EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
 
 
 ErrorCode: TypeAlias = Literal[
+    "host_not_allowed",
     "idempotency_conflict",
     "idempotency_mismatch",
     "insufficient_permissions",
@@ -738,6 +742,7 @@ class OutcomeKey(TypedDict):
     prefix: str
     permissions: list[ApiKeyPermission]
     allowedIps: list[AllowedIp]
+    allowedHosts: list[AllowedHost]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -798,13 +803,14 @@ class PaginatedLicenseClientList(TypedDict):
 
 class PatchedApiKeyChangeRequest(TypedDict):
     """
-    What of a key can be changed: its name, addresses and expiry. Its type and permissions stay as they are.
+    The fields of a key that can be changed. Its type and permissions stay as they are.
     """
 
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
+    allowedHosts: NotRequired[list[AllowedHost]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -875,6 +881,7 @@ RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", 
 Reason: TypeAlias = Literal[
     "content_archived",
     "credits_exhausted",
+    "host_not_allowed",
     "license_expired",
     "no_license",
     "no_policy",
@@ -1316,6 +1323,7 @@ class ApiKey(TypedDict):
     prefix: str
     permissions: list[ApiKeyPermission]
     allowedIps: list[AllowedIp]
+    allowedHosts: list[AllowedHost]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1332,6 +1340,7 @@ class ApiKeyBulkRowRequest(TypedDict):
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
+    allowedHosts: NotRequired[list[AllowedHost]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1344,6 +1353,7 @@ class ApiKeyRequest(TypedDict):
     type: KeyType
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
+    allowedHosts: NotRequired[list[AllowedHost]]
     expiresAt: NotRequired[str | str | None]
 
 
@@ -1464,6 +1474,7 @@ class CreatedApiKey(TypedDict):
     prefix: str
     permissions: list[ApiKeyPermission]
     allowedIps: list[AllowedIp]
+    allowedHosts: list[AllowedHost]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1709,6 +1720,7 @@ class OwnAccount(TypedDict):
     name: str
     plan: Literal["starter", "professional", "enterprise"]
     limits: Limits
+    unknownHost: RuleAction | None
     key: OwnKey
     created: str
 
@@ -1774,6 +1786,14 @@ class PaginatedWebhookAttemptList(TypedDict):
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
     totalCountIsExact: NotRequired[bool]
+
+
+class PatchedAccountChangeRequest(TypedDict):
+    """
+    The fields of an account that its keys can change.
+    """
+
+    unknownHost: NotRequired[RuleAction | None]
 
 
 class PatchedSiteRequest(TypedDict):

@@ -1,4 +1,4 @@
-"""Host names in their normal form: lower case, IDNA, without port and final dot. No ORM, no HTTP."""
+"""Host names in their normal form: lower case, IDNA, without port and final dot."""
 
 import re
 from functools import lru_cache

@@ -1,0 +1,37 @@
+"""Hosts that an account has no site for: whether they are refused, and what refusals are recorded of."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Account, Unknown
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.content.models import Content
+from licensing.policies.modes import Mode
+from licensing.sites.models import OtherHosts, Site
+
+TITLE = "Pages of other hosts"
+
+
+def are_refused(account_id: str) -> bool:
+    """Whether pages of hosts without a site are refused: the account's choice, by default once one of its sites
+    enforces."""
+    own = Account.objects.filter(pk=account_id).values_list("unknown_host", flat=True).first()
+    if own is not None:
+        return own == Unknown.DENY
+    return Site.objects.filter(account_id=account_id, mode=Mode.ENFORCE).exists()
+
+
+def pages_of_other_hosts(account_id: str) -> str | None:
+    """The id of the item that refusals are recorded of; None before the first."""
+    return OtherHosts.objects.filter(account_id=account_id).values_list("pages_id", flat=True).first()
+
+
+def keep_pages(account_id: str) -> None:
+    """Make that item, unless it is there or the account is not."""
+    with turn_to_write(), transaction.atomic():
+        account = Account.objects.select_for_update(no_key=True).filter(pk=account_id).first()
+        if account is None or pages_of_other_hosts(account_id) is not None:
+            return
+        now = timezone.now()
+        pages = Content.objects.create(account=account, title=TITLE, created=now, updated=now, deleted_at=now)
+        OtherHosts.objects.create(account=account, pages=pages)

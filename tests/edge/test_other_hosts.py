@@ -1,0 +1,133 @@
+"""Questions about hosts that the key is not for, or that the account has no site for."""
+
+import pytest
+
+from accounts.plans.services import update_account
+from analytics.models import AccessEvent
+from licensing.content.models import Content
+from licensing.sites.models import OtherHosts
+from licensing.sites.other_hosts import keep_pages
+from licensing.sites.services import delete_site, update_site
+from tests import factories
+from tests.edge.asking import READERS, event, told
+
+
+@pytest.fixture
+def bound_key(account):
+    """A key that may ask about pub.example alone."""
+    return factories.key_text(account, permissions=["access:check"], allowed_hosts=["pub.example"])
+
+
+# --- The hosts of the key --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["pub.example", "PUB.example", "pub.example:8443", "pub.example.", "pub.example.:80"])
+def test_a_key_for_a_host_asks_about_it_in_every_spelling(ask, site, bound_key, host):
+    site(READERS)
+    assert ask("/premium/a", x_licensing_key=bound_key, x_forwarded_host=host).status == 200
+
+
+@pytest.mark.parametrize("page", ["/premium/a", "/robots.txt"])
+def test_a_question_about_another_host_is_403_and_recorded(ask, site, bound_key, page):
+    site(READERS)
+    reply = ask(page, x_licensing_key=bound_key, x_forwarded_host="other.example", user_agent="GPTBot/1.0")
+    assert told(reply) == (403, "deny", "host_not_allowed")
+    assert (reply.error["code"], reply.error["type"]) == ("host_not_allowed", "authorization_error")
+    recorded = event(reply)
+    assert (recorded.allowed, recorded.reason) == (False, "host_not_allowed")
+    assert (recorded.facts["url"], recorded.facts["ip"]) == (f"https://other.example{page}", "203.0.113.9")
+
+
+def test_a_key_is_refused_at_another_site_of_its_account(ask, account, site, bound_key):
+    site(READERS, mode="observe")
+    factories.site(account, {"/": factories.policy(account, READERS)}, host="second.example", mode="observe")
+    assert ask("/a", x_forwarded_host="second.example").status == 200
+    assert ask("/a", x_licensing_key=bound_key, x_forwarded_host="second.example").status == 403
+
+
+def test_a_key_for_hosts_is_refused_by_envoys_path_too(raw, site, bound_key):
+    site(READERS)
+    assert raw("/v1/access/envoy/premium/a", host="pub.example", x_licensing_key=bound_key).status == 200
+    assert raw("/v1/access/envoy/premium/a", host="other.example", x_licensing_key=bound_key).status == 403
+
+
+def test_nginx_gets_the_refusal_of_a_host_as_any_denial(ask, site, bound_key):
+    site(READERS)
+    sent = {"x_licensing_key": bound_key, "x_forwarded_host": "other.example"}
+    reply = ask("/a", path="/v1/access/forward?deny=403", **sent)
+    assert (reply.status, reply.headers["X-Access-Status"]) == (403, "403")
+
+
+# --- Hosts without a site --------------------------------------------------------------------------------------------
+
+
+def elsewhere(ask, page="/about", **headers):
+    return ask(page, x_forwarded_host="other.example", **headers)
+
+
+@pytest.mark.parametrize("mode", ["observe", "disabled"])
+def test_a_host_without_a_site_is_let_through_while_no_site_enforces(ask, site, mode):
+    site(READERS, mode=mode)
+    reply = elsewhere(ask)
+    assert told(reply) == (200, "allow", None)
+    assert not AccessEvent.objects.exists()
+
+
+def test_a_host_without_a_site_is_refused_once_a_site_enforces(ask, site):
+    made = site(READERS, mode="observe")
+    assert elsewhere(ask).status == 200
+    update_site(made, {"mode": "enforce"})
+    reply = elsewhere(ask)
+    assert told(reply) == (403, "deny", "no_policy")
+    assert event(reply).facts["url"] == "https://other.example/about"
+    delete_site(made)
+    assert elsewhere(ask).status == 200
+
+
+@pytest.mark.parametrize(("own", "status"), [("allow", 200), ("deny", 403)])
+def test_the_account_decides_about_hosts_without_a_site(ask, account, site, own, status):
+    update_account(account, {"unknown_host": own})
+    assert elsewhere(ask).status == status
+    site(READERS, mode="enforce" if own == "allow" else "observe")
+    assert elsewhere(ask).status == status
+
+
+def test_the_choice_of_the_account_holds_for_the_next_request(ask, account, api_of, site):
+    site(READERS)
+    assert elsewhere(ask).status == 403
+    changed = api_of(account).patch("/v1/accounts/me", {"unknownHost": "allow"})
+    assert (changed.status, changed["unknownHost"]) == (200, "allow")
+    assert elsewhere(ask).status == 200
+    assert api_of(account).patch("/v1/accounts/me", {"unknownHost": None})["unknownHost"] is None
+    assert elsewhere(ask).status == 403
+
+
+def test_an_item_at_a_host_without_a_site_is_decided_by_its_policy(ask, account, site):
+    site(READERS)
+    factories.content(account, source="https://other.example/a", policy_id=factories.policy(account, READERS).pk)
+    assert (elsewhere(ask, "/a").status, elsewhere(ask, "/b").status) == (200, 403)
+
+
+def test_refusals_are_decisions_like_others_and_no_item_is_listed(ask, account, site, api_of):
+    site(READERS)
+    first, second = elsewhere(ask), elsewhere(ask, "/b")
+    listed = api_of(account).get("/v1/access/decisions?reason=no_policy")["data"]
+    assert [one["id"] for one in listed] == [second.headers["X-Access-Id"], first.headers["X-Access-Id"]]
+    assert len({one["contentId"] for one in listed}) == 1
+    assert api_of(account).get("/v1/content")["totalCount"] == 0
+    assert Content.objects.get(pk=listed[0]["contentId"]).title == "Pages of other hosts"
+
+
+def test_the_item_of_refusals_is_made_once(account):
+    for _ in range(2):
+        keep_pages(account.pk)
+    assert OtherHosts.objects.filter(account=account).count() == 1
+
+
+def test_accounts_have_refusals_of_their_own(ask, account, other_account, site):
+    site(READERS)
+    factories.site(other_account, {}, host="third.example")
+    theirs = factories.key_text(other_account, permissions=["access:check"])
+    mine, other = event(elsewhere(ask)), event(elsewhere(ask, x_licensing_key=theirs))
+    assert mine.content_id != other.content_id
+    assert (mine.account_id, other.account_id) == (account.pk, other_account.pk)

@@ -1,0 +1,130 @@
+"""A publisher's site behind each proxy, by the files of deploy/edge.
+
+A proxy that is not installed is skipped, with a line that says so; in CI all of them are required (.ci/run installs
+them).
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.faults.harness import Deployment
+from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
+from tests.services import free_port
+
+READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}
+LICENSEES = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+NOBODY = {"action": "deny", "conditions": {"default": True}, "message": "Not for you."}
+PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
+FOLDERS: dict[str, list[dict[str, Any]]] = {
+    "/open/": [READERS],
+    "/licensed/": [{**LICENSEES, "priority": 1}, NOBODY],
+    "/searched/": [{**READERS, "permissions": ["search"]}],
+    "/priced/": [PRICED],
+    **{f"/once/{proxy.name}/": [{**READERS, "rateLimit": {"requests": 1, "period": "day"}}] for proxy in PROXIES},
+}
+
+
+class Origin(BaseHTTPRequestHandler):
+    """Answers every page with the headers that it was sent."""
+
+    def do_GET(self) -> None:
+        sent = {name.lower(): value for name, value in self.headers.items()}
+        body = json.dumps({"page": "of the origin", **sent}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_POST = do_GET
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet: the tests say what went wrong."""
+
+
+@pytest.fixture(scope="session")
+def origin() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """An account with a site whose folders have the policies of FOLDERS; `key` may do everything."""
+
+    key: str
+    edge_key: str
+    site_id: str
+    base_url: str
+
+    def api(self) -> httpx.Client:
+        return httpx.Client(base_url=f"{self.base_url}/v1", headers={"Authorization": f"Bearer {self.key}"})
+
+
+@pytest.fixture(scope="session")
+def publisher(deployment: Deployment, keys: Iterator[str]) -> Publisher:
+    deployment.start()
+    key = next(keys)
+    with httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"}) as api:
+        rules = [
+            {
+                "pattern": folder,
+                "policyId": api.post("/policies", json={"name": folder, "rules": own}).json()["id"],
+            }
+            for folder, own in FOLDERS.items()
+        ]
+        site = api.post("/sites", json={"host": HOST, "rules": rules})
+        assert site.status_code == 201, site.text
+        edge = api.post(
+            "/api-keys",
+            json={"name": "Edge", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]},
+        )
+        assert edge.status_code == 201, edge.text
+        return Publisher(key, edge.json()["key"], site.json()["id"], deployment.url)
+
+
+@pytest.fixture(scope="session", params=PROXIES, ids=lambda proxy: proxy.name)
+def proxy(request: pytest.FixtureRequest) -> Proxy:
+    found: Proxy = request.param
+    if found.program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"No test of {found.name} ran: it is not installed.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def port(
+    proxy: Proxy,
+    deployment: Deployment,
+    publisher: Publisher,
+    origin: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[int]:
+    """The port of the proxy, which runs before the origin."""
+    directory = tmp_path_factory.mktemp(proxy.name)
+    at = Place(publisher.edge_key, deployment.port, origin, free_port(), directory)
+    with running(proxy, at):
+        yield at.port
+
+
+@pytest.fixture
+def site(server: Deployment, publisher: Publisher) -> Iterator[httpx.Client]:
+    """The API of the publisher, while the service is up."""
+    with publisher.api() as api:
+        yield api
+
+
+@pytest.fixture
+def visit(server: Deployment, port: int) -> Iterator[httpx.Client]:
+    """A visitor of pub.example behind the proxy, while the service is up."""
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Host": HOST}) as client:
+        yield client

@@ -1,0 +1,212 @@
+"""The proxies themselves, each started with its file of deploy/edge as a publisher fills it in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from run import ROOT
+from tests.faults.harness import eventually
+
+HOST = "pub.example"
+KEY = "svc_sk_PUT-THE-KEY-HERE"
+NPM = Path(__file__).parent / "node_modules" / "@cloudflare" / "workerd-linux-64" / "bin"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The ports, the key and the directory that a proxy is started with.
+
+    `keeps_open`: /about and /open/ stay open while the service cannot be reached, as the files propose.
+    """
+
+    key: str
+    licensing: int
+    origin: int
+    port: int
+    directory: Path
+    keeps_open: bool = False
+
+    def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
+        """Return the file of deploy/edge with each first text replaced by the second."""
+        text = (ROOT / "deploy" / "edge" / name).read_text()
+        for given, own in pairs:
+            assert given in text, f"{name} lacks {given!r}"
+            text = text.replace(given, own)
+        return text
+
+    def opened(self, text: str, first: str, lines: int) -> str:
+        """Return the text with the proposed lines for pages that stay open, if any are to; `first` begins them."""
+        assert f"# {first}" in text
+        before, _, after = text.partition(f"# {first}")
+        proposed = f"# {first}{after}".split("\n")
+        mended = [line.replace("# ", "", 1) for line in proposed[:lines]] if self.keeps_open else proposed[:lines]
+        return before + "\n".join([*mended, *proposed[lines:]])
+
+    def written(self, name: str, text: str) -> str:
+        (self.directory / name).write_text(text)
+        return str(self.directory / name)
+
+
+def nginx(at: Place) -> list[str]:
+    text = at.filled_in(
+        "nginx.conf",
+        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{at.licensing};"),
+        ("server 127.0.0.1:8080;", f"server 127.0.0.1:{at.origin};"),
+        ("listen 80", f"listen 127.0.0.1:{at.port}"),
+        (KEY, at.key),
+    )
+    return nginx_arguments(at, at.opened(text, '"~^50[24]', 1))
+
+
+def nginx_arguments(at: Place, text: str) -> list[str]:
+    folders = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{name}_temp_path {at.directory}/{name};\n" for name in folders)
+    # Without a master process, SIGTERM ends it all.
+    file = at.written(
+        "nginx.conf",
+        f"daemon off;\nmaster_process off;\npid {at.directory}/pid;\nerror_log {at.directory}/error.log;\n"
+        f"events {{}}\nhttp {{ access_log off; {temporary} {text} }}\n",
+    )
+    return ["-c", file, "-p", str(at.directory)]
+
+
+def caddy(at: Place) -> list[str]:
+    text = at.filled_in(
+        "Caddyfile",
+        ("licensing:8000", f"127.0.0.1:{at.licensing}"),
+        ("origin:8080", f"127.0.0.1:{at.origin}"),
+        ("pub.example {", f"http://pub.example:{at.port} {{\n\tbind 127.0.0.1"),
+        ("{env.LICENSING_KEY}", at.key),
+    )
+    text = at.opened(text, "handle_errors 502 504 {", 6)
+    file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n}}\n{text}")
+    return ["run", "--config", file, "--adapter", "caddyfile"]
+
+
+def traefik(at: Place) -> list[str]:
+    text = at.filled_in(
+        "traefik.yml",
+        ("licensing:8000", f"127.0.0.1:{at.licensing}"),
+        ("origin:8080", f"127.0.0.1:{at.origin}"),
+        (KEY, at.key),
+    )
+    file = at.written("site.yml", text)
+    return [
+        f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
+        "--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=ERROR",
+    ]  # fmt: skip
+
+
+def envoy(at: Place) -> list[str]:
+    text = at.filled_in(
+        "envoy.yaml",
+        ("address: 0.0.0.0, port_value: 80}", f"address: 127.0.0.1, port_value: {at.port}}}"),
+        ("address: licensing, port_value: 8000", f"address: 127.0.0.1, port_value: {at.licensing}"),
+        ("address: origin, port_value: 8080", f"address: 127.0.0.1, port_value: {at.origin}"),
+        (KEY, at.key),
+    )
+    file = at.written("envoy.yaml", at.opened(text, "- match: {safe_regex", 5))
+    return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
+
+
+# At Cloudflare the Worker asks over the Internet, and its origin is the zone's.
+WORKERD = """
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "site", worker = .site),
+    (name = "internet", worker = .internet),
+    (name = "licensing", external = (address = "127.0.0.1:%(licensing)s", http = ())),
+    (name = "origin", external = (address = "127.0.0.1:%(origin)s", http = ())),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:%(port)s", http = (), service = "site")],
+);
+const site :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "worker.js")],
+  bindings = [
+    (name = "LICENSING_URL", text = "http://licensing.example"),
+    (name = "LICENSING_KEY", text = "%(key)s"),
+    (name = "OPEN_PATHS", text = "%(open_paths)s"),
+  ],
+  globalOutbound = "internet",
+  compatibilityDate = "2026-01-01",
+);
+const internet :Workerd.Worker = (
+  modules = [(name = "internet", esModule = embed "internet.js")],
+  bindings = [(name = "LICENSING", service = "licensing"), (name = "ORIGIN", service = "origin")],
+  compatibilityDate = "2026-01-01",
+);
+"""
+INTERNET = """
+const isForLicensing = (request) => new URL(request.url).hostname === "licensing.example";
+export default { fetch: (request, env) => (isForLicensing(request) ? env.LICENSING : env.ORIGIN).fetch(request) };
+"""
+
+
+def workerd(at: Place) -> list[str]:
+    at.written("worker.js", at.filled_in("worker.js"))
+    at.written("internet.js", INTERNET)
+    open_paths = r"/(about|open(/[\\w-][\\w.-]*)*)/?" if at.keeps_open else ""
+    return ["serve", at.written("config.capnp", WORKERD % {**vars(at), "open_paths": open_paths})]
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """`down` is the status of a visitor's reply while the service cannot be reached."""
+
+    arguments: Callable[[Place], list[str]]
+    down: int
+    can_keep_open: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.arguments.__name__
+
+    @property
+    def program(self) -> str | None:
+        """From the environment (`NGINX` and the like), beside Python, from npm, or the system's."""
+        beside, npm = str(Path(sys.executable).parent), str(NPM)
+        found = (shutil.which(self.name, path=path) for path in (beside, npm, None, "/usr/sbin"))
+        return os.environ.get(self.name.upper()) or next(filter(None, found), None)
+
+
+PROXIES = [
+    Proxy(nginx, 503),
+    Proxy(caddy, 502),
+    Proxy(traefik, 500, can_keep_open=False),
+    Proxy(envoy, 503),
+    Proxy(workerd, 503),
+]
+
+
+@contextmanager
+def running(proxy: Proxy, at: Place) -> Iterator[None]:
+    """Run the proxy until the end of the block."""
+    log = at.directory / "output.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [proxy.program or "", *proxy.arguments(at)],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "HOME": str(at.directory), "XDG_DATA_HOME": str(at.directory)},
+        )
+
+    def answers() -> bool:
+        assert process.poll() is None, log.read_text()
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{at.port}/robots.txt", headers={"Host": HOST}).status_code == 200
+        return False
+
+    try:
+        assert eventually(answers, 60), log.read_text()
+        yield
+    finally:
+        process.terminate()
+        process.wait()

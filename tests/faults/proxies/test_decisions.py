@@ -1,0 +1,88 @@
+"""What visitors get from a proxy that asks the service, and what the origin sees."""
+
+FORGED = {
+    **{f"X-Access-{name}": "forged" for name in ("Decision", "Requester", "Id", "Status", "Reason", "Would")},
+    "X_Access_Requester": "forged",
+    "X-Licensing-Key": "forged",
+    "X-Forwarded-Method": "HEAD",
+    "X-Forwarded-Proto": "ftp",
+    "X-Forwarded-Host": "other.example",
+    "X-Forwarded-Uri": "/open/a",
+    "X-Forwarded-For": "192.0.2.1",
+    "X-Original-URL": "http://pub.example/open/a",
+    "X-Original-Method": "HEAD",
+    "X-Rewrite-Url": "/open/a",
+}
+
+
+def test_visitors_get_the_status_of_the_decision(visit, proxy):
+    assert visit.get("/open/a").status_code == 200
+    assert visit.get("/about").status_code == 200
+    assert visit.get("/licensed/a").status_code == 402
+    assert visit.get("/searched/a").status_code == 403
+    assert visit.get("/licensed/a", headers={"Authorization": "License nope"}).status_code == 401
+
+
+def test_a_used_up_limit_is_429_with_a_time_to_come_again(visit, proxy):
+    replies = [visit.get(f"/once/{proxy.name}/a") for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [200, 429]
+    assert int(replies[1].headers["Retry-After"]) > 0
+
+
+def test_a_denial_has_a_body_for_the_visitor(visit, proxy):
+    denied = [visit.get("/licensed/a"), visit.get("/searched/a")]
+    denied.append(visit.get("/licensed/a", headers={"Authorization": "License nope"}))
+    assert [reply.status_code for reply in denied] == [402, 403, 401]
+    if proxy.name == "nginx":  # which has pages of its own
+        assert all(str(reply.status_code) in reply.text for reply in denied)
+    else:
+        assert all(reply.json()["error"]["message"] for reply in denied)
+        assert denied[0].json()["error"]["message"] == "Not for you."
+
+
+def test_a_denial_says_what_would_help(visit):
+    licensed = visit.get("/licensed/a")
+    assert licensed.headers["Link"] == '<http://pub.example/license.xml>; rel="license"; type="application/rsl+xml"'
+    assert licensed.headers["WWW-Authenticate"].startswith("License error=")
+    assert visit.get("/priced/a").headers["crawler-price"] == "USD 0.01"
+
+
+def test_no_spelling_of_a_page_is_a_way_around(visit):
+    for path in ("//licensed/a", "/open/%2e%2e/licensed/a", "/%6cicensed/a", "/licensed%2Fa", "/licensed/a?x=/open/"):
+        address = f"{str(visit.base_url).removesuffix('/')}{path}"  # joined by httpx, // would begin a host
+        assert (path, visit.get(address).status_code) in ((path, 402), (path, 400))  # some refuse %2F
+
+
+def test_forged_headers_open_no_closed_page(visit):
+    assert visit.get("/licensed/a", headers=FORGED).status_code == 402
+    for name, value in FORGED.items():
+        assert (name, visit.get("/licensed/a", headers={name: value}).status_code) == (name, 402)
+
+
+def test_a_forged_method_does_not_spare_the_price(visit):
+    assert visit.get("/priced/a", headers=FORGED).headers["crawler-price"] == "USD 0.01"
+
+
+def test_the_origin_sees_what_was_decided_and_neither_forgeries_nor_the_key(visit, publisher, proxy):
+    for path in ("/open/a", "/about", "/robots.txt"):
+        seen = visit.get(path, headers=FORGED).json()
+        access = {name: value for name, value in seen.items() if name.replace("_", "-").startswith("x-access-")}
+        assert "forged" not in access.values()
+        assert "x-licensing-key" not in seen
+        assert publisher.edge_key not in str(seen)
+        if path == "/open/a":
+            assert access["x-access-requester"] == "anonymous"
+
+
+def test_the_terms_are_published_under_the_sites_host(visit):
+    reply = visit.get("/license.xml", headers={"X-Forwarded-Host": "other.example"})
+    assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
+    assert b"https://pub.example/licensed/" in reply.content
+    assert visit.get("/.well-known/tdmrep.json").json()[-1] == {"location": "/", "tdm-reservation": 1}
+
+
+def test_from_observing_to_enforcing(visit, site, publisher):
+    site.patch(f"/sites/{publisher.site_id}", json={"mode": "observe"})
+    assert visit.get("/licensed/a").status_code == 200
+    site.patch(f"/sites/{publisher.site_id}", json={"mode": "enforce"})
+    assert visit.get("/licensed/a").status_code == 402

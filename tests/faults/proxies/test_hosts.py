@@ -1,0 +1,66 @@
+"""Requests whose host is missing, ambiguous, foreign or spelled in another way, as bytes on a socket.
+
+Whatever a proxy makes of such a request, the origin serves no page that the policy closes. A visitor who spells the
+host of the site in another way reads the open pages.
+"""
+
+import socket
+
+import pytest
+
+UNUSUAL = {
+    "HTTP/0.9": b"GET %(path)s\r\n",
+    "HTTP/1.0 without Host": b"GET %(path)s HTTP/1.0\r\n\r\n",
+    "HTTP/1.1 without Host": b"GET %(path)s HTTP/1.1\r\nConnection: close\r\n\r\n",
+    "an empty Host": b"GET %(path)s HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+    "a foreign Host": b"GET %(path)s HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n",
+    "an absolute form and a foreign Host": (
+        b"GET http://pub.example%(path)s HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n"
+    ),
+    "a foreign absolute form": (
+        b"GET http://other.example%(path)s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n\r\n"
+    ),
+    "an absolute form in HTTP/1.0": b"GET http://pub.example%(path)s HTTP/1.0\r\n\r\n",
+    "two Hosts": b"GET %(path)s HTTP/1.1\r\nHost: pub.example\r\nHost: other.example\r\nConnection: close\r\n\r\n",
+    "two Hosts, the foreign one first": (
+        b"GET %(path)s HTTP/1.1\r\nHost: other.example\r\nHost: pub.example\r\nConnection: close\r\n\r\n"
+    ),
+}
+SPELLINGS = {
+    "as registered": b"pub.example",
+    "with a port": b"pub.example:8443",
+    "with a trailing dot": b"pub.example.",
+    "in upper case": b"PUB.Example",
+    "with a dot and a port": b"pub.example.:80",
+}
+FROM_THE_ORIGIN = b'"page": "of the origin"'
+
+
+def exchange(port: int, request: bytes) -> bytes:
+    """Send the bytes and return the whole reply, in lower case; it is empty if the proxy just hangs up."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(request)
+        reply = b""
+        try:
+            while part := connection.recv(65_536):
+                reply += part
+        except ConnectionResetError:
+            pass
+    return reply.lower()
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_no_request_with_an_unusual_host_opens_a_closed_page(visit, port, name):
+    assert FROM_THE_ORIGIN not in exchange(port, UNUSUAL[name] % {b"path": b"/licensed/a"})
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_no_spelling_of_the_host_opens_a_closed_page(visit, port, name):
+    request = b"GET /licensed/a HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % SPELLINGS[name]
+    assert FROM_THE_ORIGIN not in exchange(port, request)
+
+
+@pytest.mark.parametrize("name", ["as registered", "with a port", "in upper case"])
+def test_open_pages_are_open_under_every_spelling_of_the_host(visit, port, name):
+    request = b"GET /open/a HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % SPELLINGS[name]
+    assert FROM_THE_ORIGIN in exchange(port, request)

@@ -1,0 +1,107 @@
+"""The service is killed under traffic: which pages are served meanwhile, and what the origin sees of them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from threading import Event, Thread
+
+import httpx
+import pytest
+
+from tests.faults.harness import eventually
+from tests.faults.proxies.programs import HOST, Place, running
+from tests.faults.proxies.test_decisions import FORGED
+from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
+from tests.services import free_port
+
+OPEN = ("/open/a", "/open/a/b-c.html?x=1", "/about")
+CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a", "//licensed/a")
+# Spellings that some origin reads as a closed page: while the service is down, nobody can tell.
+DOUBTFUL = (
+    *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
+    "/open/a;/../../licensed/a",
+)
+
+
+@pytest.fixture
+def keeping_open(proxy, server, publisher, origin, tmp_path) -> Iterator[int]:
+    """The port of a proxy whose publisher keeps /about and /open/ open while the service is down."""
+    at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, keeps_open=True)
+    with running(proxy, at):
+        yield at.port
+
+
+class Visitors:
+    """Ask for each path again and again, with forged headers; `replies` are those to requests sent since `reset`."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.stopping = Event()
+        self.reset()
+        self.threads = [Thread(target=self.visit, args=[path]) for path in (*OPEN, *CLOSED, *DOUBTFUL)]
+
+    def reset(self) -> None:
+        self.replies: dict[str, list[bytes]] = defaultdict(list)
+
+    def visit(self, path: str) -> None:
+        forged = "".join(f"{name}: {value}\r\n" for name, value in FORGED.items())
+        request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{forged}Connection: close\r\n\r\n".encode()
+        while not self.stopping.wait(0.02):
+            replies = self.replies
+            replies[path].append(exchange(self.port, request))
+
+    def each_had(self, count: int) -> bool:
+        return all(len(self.replies[path]) >= count for path in (*OPEN, *CLOSED, *DOUBTFUL))
+
+    def __enter__(self) -> "Visitors":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+    def check(self, *closed: str) -> None:
+        """No closed page came from the origin, and no forged header reached it."""
+        for path in closed:
+            assert [reply for reply in self.replies[path] if FROM_THE_ORIGIN in reply] == []
+        for path in OPEN:
+            for reply in self.replies[path]:
+                assert b"forged" not in reply
+
+
+def test_only_pages_that_are_named_stay_open_while_the_service_is_down(keeping_open, proxy, server):
+    with Visitors(keeping_open) as visitors:
+        assert eventually(lambda: visitors.each_had(3), 60)
+        server.kill()
+        visitors.check(*CLOSED)
+        visitors.reset()
+        assert eventually(lambda: visitors.each_had(5), 60)
+        visitors.check(*CLOSED, *DOUBTFUL)
+        down = {path: list(visitors.replies[path]) for path in OPEN}
+        server.start()
+        visitors.reset()
+        assert eventually(lambda: visitors.each_had(3), 60)
+        visitors.check(*CLOSED)
+    for path in OPEN:
+        assert all(FROM_THE_ORIGIN in reply for reply in down[path]) is proxy.can_keep_open
+        assert any(FROM_THE_ORIGIN in reply for reply in down[path]) is proxy.can_keep_open
+        assert FROM_THE_ORIGIN in visitors.replies[path][-1]
+
+
+def test_a_question_that_the_service_refuses_opens_nothing(keeping_open, server):
+    """A header that the service needs and cannot read, or more of it than it takes."""
+    for header in (b"User-Agent: a\x01b", b"Authorization: " + b"a" * 7_000, b"Signature-Input: " + b"(" * 7_000):
+        for path in (b"/licensed/a", b"/open/../licensed/a"):
+            request = b"GET %s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n%s\r\n\r\n" % (path, header)
+            assert FROM_THE_ORIGIN not in exchange(keeping_open, request)
+
+
+def test_without_pages_that_stay_open_nothing_is_served_while_the_service_is_down(visit, proxy, server):
+    server.kill()
+    try:
+        assert visit.get("/open/a").status_code == proxy.down
+    finally:
+        server.start()
+    assert eventually(lambda: visit.get("/open/a").status_code == httpx.codes.OK, 30)

@@ -1,0 +1,98 @@
+"""What proxies ask the service: the headers that it needs and no others, whatever visitors send."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.faults.proxies.programs import HOST, Place, running
+from tests.faults.proxies.test_hosts import exchange
+from tests.services import free_port
+
+NEEDED = {
+    *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
+    *("crawler-exact-price", "crawler-max-price", "x-licensing-key"),
+    *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
+}
+# Those that each proxy sends of its own, and that no visitor decides on.
+BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "date", "transfer-encoding"} | {
+    *("x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop"),
+    *("x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id"),
+}
+SENT = {
+    "Host": HOST,
+    "User-Agent": "ExampleBot/1.0",
+    "Authorization": "License abc",
+    "Signature": "sig=:YQ==:",
+    "Signature-Input": "sig=()",
+    "Signature-Agent": '"https://signer.example"',
+    "crawler-max-price": "USD 1",
+}
+
+
+class Listener(BaseHTTPRequestHandler):
+    """Stands in for the service: keeps the headers of each question, and lets everybody in."""
+
+    questions: list[dict[str, str]]
+
+    def do_GET(self) -> None:
+        self.questions.append({name.lower(): value for name, value in self.headers.items()})
+        self.send_response(200)
+        self.send_header("X-Access-Decision", "allow")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet: the tests say what went wrong."""
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[ThreadingHTTPServer]:
+    Listener.questions = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
+    """The port of a proxy that asks the listener."""
+    at = Place("svc_sk_of_the_edge", listener.server_port, origin, free_port(), tmp_path)
+    with running(proxy, at):
+        Listener.questions.clear()
+        yield at.port
+
+
+def test_the_service_gets_the_headers_it_needs_and_no_others(asking):
+    further = {"Cookie": "session=1", "Accept": "text/html", "X-Own": "1", "X-Original-URL": "/about"}
+    httpx.get(f"http://127.0.0.1:{asking}/open/a?b=c", headers=SENT | further)
+    [question] = Listener.questions
+    asked = {name: value for name, value in question.items() if name not in BESIDE}
+    assert asked.keys() - NEEDED == set()
+    for name, value in SENT.items():
+        assert name == "Host" or (name, asked[name.lower()]) == (name, value)
+    assert (asked["x-licensing-key"], question.get("x-forwarded-uri", "/open/a?b=c")) == (
+        "svc_sk_of_the_edge",
+        "/open/a?b=c",
+    )
+
+
+def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
+    many = "".join(f"X-Own-{number}: {number}\r\n" for number in range(150))
+    for odd in (many.encode(), b"X-A: a\x01b\r\n", b"Cookie: " + b"a" * 6_000 + b"\r\n"):
+        reply = exchange(asking, b"GET /open/a HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n" + odd + b"\r\n")
+        # A proxy may refuse them by itself.
+        assert b'"page": "of the origin"' in reply or reply.startswith((b"http/1.1 400", b"http/1.1 431"))
+
+
+def test_headers_of_the_question_that_no_visitor_sent_are_empty(asking):
+    httpx.get(f"http://127.0.0.1:{asking}/open/a", headers={"Host": HOST, "User-Agent": "A"})
+    [question] = Listener.questions
+    assert json.dumps({name: question.get(name, "") for name in sorted(NEEDED) if "x-" not in name}) == json.dumps(
+        {name: "A" if name == "user-agent" else "" for name in sorted(NEEDED) if "x-" not in name}
+    )
