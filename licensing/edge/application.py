@@ -1,4 +1,4 @@
-"""/v1/access/forward and /v1/access/envoy/*: the questions of proxies, answered as checks are, on the event loop.
+"""/v1/access/forward, /v1/access/envoy/* and /v1/access/ingress-nginx: the questions of proxies, answered as checks are, on the event loop.
 
 One decision path with checks: the visitor's request becomes a check of a page (licensing.edge.visitors), which the
 gateway decides and records; licensing.edge.answers makes headers of the decision.
@@ -45,7 +45,7 @@ from licensing.edge.answers import (
     refused_request,
     refused_token,
 )
-from licensing.edge.original import ENVOY, FORWARD, original_of, peer_of
+from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -53,6 +53,7 @@ from licensing.edge.verification.signatures import InvalidSignature, Signatures
 from licensing.edge.visitors import ANONYMOUS, Visitor, identify
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
+EXACT = FORWARD, INGRESS_NGINX
 KEY_HEADER = b"x-licensing-key"
 
 
@@ -87,7 +88,7 @@ class ForwardApplication(CheckApplication):
         self.names = names or AddressNames()
 
     def serves(self, scope: Scope) -> bool:
-        return scope["type"] == "http" and (scope["path"] == FORWARD or scope["path"].startswith(f"{ENVOY}/"))
+        return scope["type"] == "http" and (scope["path"] in EXACT or scope["path"].startswith(f"{ENVOY}/"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = perf_counter()
@@ -170,4 +171,4 @@ class ForwardApplication(CheckApplication):
 
 def denies_by_403(head: Head) -> bool:
     """Whether `deny=403` was asked for, as nginx needs it. To Envoy's path a visitor's own query is appended."""
-    return bool(head.query) and head.path == FORWARD and parse_qs(head.query).get(b"deny", [])[:1] == [b"403"]
+    return bool(head.query) and head.path in EXACT and parse_qs(head.query).get(b"deny", [])[:1] == [b"403"]

@@ -1,5 +1,9 @@
-"""The request that a visitor sent to a proxy, as the proxy tells of it."""
+"""The visitor's request, as the proxy describes it. The path of the question says by which headers.
 
+A proxy passes on a visitor's own headers beside its own, so each path reads those that its proxy always sets.
+"""
+
+import re
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
@@ -10,13 +14,17 @@ from kit.values.hosts import host_of_header
 from licensing.access.event_loop.application import Head
 from licensing.sites.patterns import normalize_path
 
-FORWARD, ENVOY = "/v1/access/forward", "/v1/access/envoy"
+FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
 MAX_URI = 8 * 1024
 FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
 # What tells crawlers the terms has to be read before there can be any.
 FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
 FREE_FOLDER = "/.well-known/"
-REPEATED = "x-forwarded-host", "x-forwarded-uri", "x-forwarded-method", "x-licensing-key"
+REPEATED = (
+    *("x-forwarded-host", "x-forwarded-uri", "x-forwarded-method", "x-licensing-key"),
+    *("x-original-url", "x-original-method"),
+)
+WHOLE_URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII | re.IGNORECASE)
 
 
 class Original(Struct, frozen=True):
@@ -59,6 +67,8 @@ def original_of(head: Head, proxies: TrustedProxies) -> Original:
         proto = forwarded_proto(head) if is_trusted else "https"
         url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
         method = head.scope["method"]
+    elif head.path == INGRESS_NGINX:
+        url, method = described_by_ingress_nginx(head, is_trusted)
     else:
         url, method = forwarded(head, is_trusted)
     if len(url) > MAX_URI:
@@ -70,23 +80,32 @@ def original_of(head: Head, proxies: TrustedProxies) -> Original:
 
 def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     """URL and method as X-Forwarded-* say."""
-    if not is_trusted:
-        raise InvalidRequest(
-            "X-Forwarded-* count only from proxies in TRUSTED_PROXIES, and this address is none.",
-            param="X-Forwarded-Uri",
-        )
-    method = (head.header(b"x-forwarded-method") or head.scope["method"]).upper()
+    require_trust(is_trusted, "X-Forwarded-Uri")
     uri = head.header(b"x-forwarded-uri")
-    if not uri and (whole := head.header(b"x-original-url")):  # as ingress-nginx tells of it
-        parts = urlsplit(whole)
-        if parts.scheme in ("http", "https"):
-            query = f"?{parts.query}" if parts.query else ""
-            return f"{parts.scheme}://{host_in(parts.netloc, 'X-Original-URL')}{spelled(parts.path)}{query}", method
-        uri = whole
     if not uri.startswith("/"):
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
     host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
+    method = (head.header(b"x-forwarded-method") or head.scope["method"]).upper()
     return f"{forwarded_proto(head)}://{host}{spelled(uri)}", method
+
+
+def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
+    """URL and method as X-Original-URL and X-Original-Method say. ingress-nginx passes on a visitor's X-Forwarded-*."""
+    require_trust(is_trusted, "X-Original-URL")
+    whole = WHOLE_URL.match(head.header(b"x-original-url"))
+    if whole is None:
+        raise InvalidRequest("Must be the whole URL of the page asked for.", param="X-Original-URL")
+    scheme, host, uri = whole.groups()
+    path = spelled(uri if uri.startswith("/") else f"/{uri}")
+    method = (head.header(b"x-original-method") or head.scope["method"]).upper()
+    return f"{scheme.lower()}://{host_in(host, 'X-Original-URL')}{path}", method
+
+
+def require_trust(is_trusted: bool, header: str) -> None:
+    if not is_trusted:
+        raise InvalidRequest(
+            "This header counts only from proxies in TRUSTED_PROXIES, and this address is none.", param=header
+        )
 
 
 def forwarded_proto(head: Head) -> str:

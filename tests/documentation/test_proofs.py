@@ -47,6 +47,7 @@ PROOFS = {
     ("docs/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
     ("docs/edge.md", "curl -s $BASE/v1/sites"): f"{HERE}/test_examples.py::test_a_site_that_only_watches",
     ("docs/edge.md", '{"date"'): COMMANDS,
+    ("docs/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
     ("docs/edge.md", "curl -sO"): COMMANDS,
     ("docs/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",
     ("docs/guides/clients.md", "from content_access_licensing import verify"): (

@@ -4,7 +4,7 @@ import pytest
 
 from analytics.models import AccessEvent
 from tests import factories
-from tests.edge.asking import LICENSED, READERS
+from tests.edge.asking import LICENSED, READERS, event
 
 
 def test_the_edge_needs_its_key(ask, site):
@@ -65,11 +65,42 @@ def test_a_page_that_is_not_told_clearly_is_no_page(ask, site, headers):
     assert ask("/premium/a", **headers).status == 400
 
 
+def by_ingress_nginx(ask, url, **headers):
+    """A question of ingress-nginx, which sets X-Original-URL and passes on a visitor's X-Forwarded-*."""
+    sent = {"x_original_url": url, "x_original_method": "GET", "x_forwarded_host": None, **headers}
+    return ask(None, path="/v1/access/ingress-nginx?deny=403", **sent)
+
+
 def test_ingress_nginx_tells_the_whole_url(ask, site):
     site(factories.DENY_ALL)
-    told_by = {"x_forwarded_uri": None, "x_forwarded_host": None}
-    assert ask("", x_original_url="https://pub.example/premium/a?b=c", **told_by).status == 402
+    reply = by_ingress_nginx(ask, "https://pub.example/premium/a?b=c")
+    assert (reply.status, reply.headers["X-Access-Status"]) == (403, "402")
+    assert by_ingress_nginx(ask, "https://pub.example/about").status == 200
+
+
+def test_a_visitors_own_headers_do_not_name_the_page_to_ingress_nginx(ask, site):
+    site(factories.DENY_ALL)
+    forged = {"x_forwarded_uri": "/about", "x_forwarded_host": "other.example", "x_forwarded_proto": "http"}
+    reply = by_ingress_nginx(ask, "https://pub.example/premium/a", **forged)
+    assert (reply.status, event(reply).facts["url"]) == (403, "https://pub.example/premium/a")
+
+
+def test_x_original_url_counts_at_its_own_path_alone(ask, site):
+    site(factories.DENY_ALL)
     assert ask("/premium/a", x_original_url="https://pub.example/about").status == 402
+    assert ask(None, x_original_url="https://pub.example/about").status == 400
+
+
+@pytest.mark.parametrize(
+    "url",
+    [None, "", "/about", "pub.example/about", "http:///about", "ftp://pub.example/about", "http://[/about",
+     "http://a@pub.example/", ["https://pub.example/about"] * 2, "https://pub.example/" + "a" * 9_000],
+    ids=range(10),
+)  # fmt: skip
+def test_a_whole_url_that_is_none_is_no_page(ask, site, url):
+    site(factories.DENY_ALL)
+    reply = by_ingress_nginx(ask, url)
+    assert (reply.status, reply.error["type"]) == (403, "validation_error")
 
 
 def test_headers_that_only_we_send_have_no_effect(ask, site):

@@ -132,6 +132,13 @@ def test_head_is_never_charged(pay, site):
     assert not LedgerEntry.objects.exists()
 
 
+def test_a_method_that_the_visitor_forges_at_ingress_nginx_is_charged(pay, site):
+    site(PRICED, factories.DENY_ALL)
+    asked = {"path": "/v1/access/ingress-nginx", "x_original_url": "https://pub.example/premium/a"}
+    assert pay(crawler_max_price="USD 1", x_forwarded_method="HEAD", x_original_method="GET", **asked).status == 200
+    assert LedgerEntry.objects.exists()
+
+
 def test_what_is_only_observed_is_not_charged(pay, site):
     site(PRICED, factories.DENY_ALL, mode="observe")
     reply = pay(crawler_max_price="USD 1")
