@@ -34,6 +34,7 @@ from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
+from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
@@ -110,11 +111,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
-    # WSGI cannot tell X_Forwarded_For from X-Forwarded-For, and only the proxy's own may be believed.
-    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     head = Head(scope, checks.proxies)
     who = head.header(b"authorization"), head.address
     try:
+        head.check_lengths()
         body = await take_body(scope, receive)
     except Disconnected:
         return
@@ -124,7 +124,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         return
     # A body that is too large is refused by its length, after the key: what was read of it is not needed.
     of_body = (b"content-length", b"transfer-encoding")
-    headers = [(name, value) for name, value in headers if name not in of_body]
+    headers = [line for line in head.headers.items() if line[0] in LIMITS and line[0] not in of_body]
     if body.length:
         headers.append((b"content-length", b"%d" % body.length))
 

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user
 from django.db import Error, connection
 from django.http import HttpRequest, parse_cookie
 
+from kit.http.cookies import drop_quoted
 from operators.middleware import SessionMiddleware
 
 # One thread: who has no session may wait for those before, and take nothing else from anybody.
@@ -18,7 +19,8 @@ thread = ThreadPoolExecutor(1, "sessions")
 
 async def is_operator(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     """By the cookies of a request. Without a session's there is nothing to look up."""
-    cookies = parse_cookie("; ".join(value.decode("latin-1") for name, value in headers if name == b"cookie"))
+    sent = "; ".join(value.decode("latin-1") for name, value in headers if name == b"cookie")
+    cookies = parse_cookie(drop_quoted(sent))
     key = cookies.get(settings.SESSION_COOKIE_NAME)
     return key is not None and await asyncio.get_running_loop().run_in_executor(thread, is_operators_session, key)
 

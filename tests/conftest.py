@@ -30,7 +30,7 @@ ON_SQLITE_ALONE = {
     "clients": ["test_generated"],
     "commands": ["test_private_files"],
     "conventions": [
-        *("test_amounts", "test_imports", "test_money", "test_openapi", "test_type_hints"),
+        *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         "test_typeids",
     ],
     "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme"],
@@ -39,7 +39,8 @@ ON_SQLITE_ALONE = {
     "endpoints": ["test_access_faults"],
     "gateway": [
         *("test_bridge", "test_framing", "test_heads", "test_lost_connections", "test_many_connections"),
-        *("test_microbatch", "test_protocol", "test_slow_readers", "test_threads", "test_trailers", "test_waiting"),
+        *("test_microbatch", "test_protocol", "test_request_lines", "test_slow_readers", "test_threads"),
+        *("test_trailers", "test_waiting"),
     ],
     "observability": ["test_reading_metrics"],
     "openapi": ["test_linters"],

@@ -99,8 +99,16 @@ def filters() -> str:
     return table(["list", "fields"], ([name, fields(one)] for name, one in lists.items()))
 
 
+def headers() -> str:
+    from kit.http.headers import LIMITS
+
+    rows = sorted((name.decode().title(), limit) for name, limit in LIMITS.items())
+    return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/api-guide.md": {"errors": errors, "filters": filters, "metadata": metadata},
+    "docs/deployment.md": {"headers": headers},
     "docs/guides/errors.md": {"catalogue": catalogue},
     "docs/policies.md": {"conditions": conditions, "reasons": reasons},
 }

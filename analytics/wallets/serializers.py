@@ -1,7 +1,9 @@
 """Wallets, grants and entries on the wire."""
 
 from decimal import Decimal
+from typing import Unpack
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.wallets.models import (
@@ -14,10 +16,10 @@ from analytics.wallets.models import (
     WalletEntry,
     WalletEntryType,
 )
-from kit.rest.fields import Choice, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
-from kit.values.currencies import parse_currency
+from kit.values.currencies import CURRENCIES, parse_currency
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
@@ -27,6 +29,14 @@ NEW_KINDS = [GrantKind.PAID.value, GrantKind.PROMOTIONAL.value]
 
 def parse_unit(text: str) -> str:
     return text if text == ACCESS else parse_currency(text)
+
+
+@extend_schema_field({"type": "string", "enum": [ACCESS, *CURRENCIES]})
+class Unit(Parsed[str]):
+    """The ISO 4217 code of a currency in use, or `access`, which counts accesses."""
+
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_unit, **options)
 
 
 class RolloverSerializer(StrictSerializer):
@@ -55,7 +65,7 @@ class ThresholdSerializer(StrictSerializer):
 
     def validate(self, fields: dict[str, object]) -> dict[str, object]:
         if len(fields) != 1:
-            raise serializers.ValidationError("Takes either value or percent.")
+            raise serializers.ValidationError("Give exactly one of value and percent.")
         return {name: plain(one) if isinstance(one, Decimal) else one for name, one in fields.items()}
 
 
@@ -102,7 +112,7 @@ class WalletSerializer(WalletChangeSerializer):
 
     requesterId = Text(max_length=255, source="requester_id")
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
-    unit = Parsed(parse_unit, help_text="ISO 4217, or `access`: how many accesses.")
+    unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")
 
 
 def refill_of(wallet: Wallet) -> Rendered | None:

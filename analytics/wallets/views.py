@@ -26,6 +26,7 @@ from analytics.wallets.serializers import (
 )
 from analytics.wallets.services import GrantFields, WalletFields
 from kit.http.errors import InvalidRequest, NotFound
+from kit.rest.money import decimal_text
 from kit.rest.resources import find
 from kit.values import ids
 from kit.values.amounts import parse_amount
@@ -126,9 +127,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(
         summary="Ask whether a wallet could pay",
         responses=CreditAccessSerializer,
-        parameters=[
-            OpenApiParameter("amount", {"type": "number", "minimum": 0}, description="How much; 0 by default.")
-        ],
+        parameters=[OpenApiParameter("amount", decimal_text(), description="How much; 0 by default.")],
     )
     @action(detail=True, serializer_class=CreditAccessSerializer, filterset_class=None)
     def access(self, request: Request, id: str) -> Response:

@@ -1,14 +1,16 @@
-"""The bounds of a head, and the end of a body: framing that two readers could disagree on is refused (RFC 9112,
-6.1-6.3).
+"""Checks of a request's head and of its framing: what two readers could understand differently is refused (RFC 9112).
 
 The parser itself refuses Transfer-Encoding beside Content-Length.
 """
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from kit.http.errors import InvalidRequest, UnknownTransferCoding
+from kit.http.headers import LIMITS, MAX_TARGET
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGISendEvent
@@ -17,7 +19,63 @@ Headers = list[tuple[bytes, bytes]]
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
+MAX_UNREAD_BYTES = 1024**3  # of a body whose request has been answered: to close earlier would reset the reply
+NOTED = frozenset({b"expect", b"host", b"transfer-encoding"})  # headers that the server itself reads
+MAX_HOST = LIMITS[b"host"].most
+VERSIONS = frozenset({"1.0", "1.1"})
+# A name or an address, and a port (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
+IS_HOST = re.compile(rb"([A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?").fullmatch
+IS_URL = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL).fullmatch
+TARGET_TOO_LONG = f"The path and query may have up to {MAX_TARGET:,} bytes."
 TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
+
+
+def read_target(target: bytes, http_version: str, hosts: list[bytes], headers: Headers) -> bytes:
+    """The path and query that a request asks for. Raises InvalidRequest where the request line or Host is invalid.
+
+    `hosts` are the values of Host. A URL as the target has to name the same host. In HTTP/1.0, where Host may be
+    missing, the URL takes its place.
+    """
+    if http_version not in VERSIONS:
+        raise InvalidRequest(f"HTTP/{http_version} is not supported here. Use HTTP/1.1.")
+    if len(target) > MAX_TARGET:
+        raise InvalidRequest(TARGET_TOO_LONG)
+    if len(hosts) != 1 and (hosts or http_version == "1.1"):
+        raise InvalidRequest(f"A request needs one Host header, and this one has {len(hosts)}.", param="Host")
+    if not target.startswith(b"/"):
+        target, authority = split_url(target)
+        if not hosts:
+            hosts = [authority]
+            headers.append((b"host", authority))
+        if authority.lower() != hosts[0].lower():
+            raise InvalidRequest("The URL of the request names another host than its Host header.", param="Host")
+    if hosts and not (len(hosts[0]) <= MAX_HOST and is_host(hosts[0])):
+        raise InvalidRequest("Host must be a host name or an address, with or without a port.", param="Host")
+    if b"#" in target:
+        raise InvalidRequest("The path of a request has no fragment.")
+    return target
+
+
+@lru_cache(maxsize=1_000)
+def is_host(value: bytes) -> bool:
+    return IS_HOST(value) is not None
+
+
+def split_url(target: bytes) -> tuple[bytes, bytes]:
+    """The path and query of a URL, and its host with the port. Raises InvalidRequest for any other target."""
+    found = IS_URL(target)
+    if found is None:
+        raise InvalidRequest("The target of a request must be a path, or an http URL.")
+    path = found[2]
+    return (path if path.startswith(b"/") else b"/" + path), found[1]
+
+
+def check_end_of_body(headers: Headers, codings: bytes, http_version: str, *, upgrade: bool) -> None:
+    """Raises InvalidRequest and UnknownTransferCoding where the end of the body is in doubt."""
+    if upgrade:
+        check_upgrade(headers, codings)
+    else:
+        check_codings(codings, http_version)
 
 
 def check_codings(codings: bytes, http_version: str) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from config.server import framing
 from config.server.connections import Wait, Watch, connections_of
-from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, TOO_LARGE, check_codings, check_upgrade, send_unasked
+from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, TOO_LARGE
 from config.server.refusals import no_room, refusal
 from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest
 from kit.http.errors import ApiError, InvalidRequest
@@ -16,9 +17,7 @@ from kit.http.errors import ApiError, InvalidRequest
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 
-MAX_UNREAD_BYTES = 1024**3  # of a body whose request has been answered: to close earlier would reset the reply
 PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
-NOTED = frozenset({b"expect", b"transfer-encoding"})
 BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body
 
 
@@ -33,6 +32,7 @@ class BoundedProtocol(HttpToolsProtocol):
     head_bytes = 0  # of its headers and trailers, as far as they are complete
     trailers = 0
     codings = b""  # Transfer-Encoding
+    hosts: list[bytes]
     unfinished = 0  # bytes read since something was complete: the head before, a header, or a part of the body
     may_come_whole = False
     body = b""
@@ -133,7 +133,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # --- What the parser finds ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self.stage, self.head_bytes, self.trailers, self.unfinished = HEAD, 0, 0, 0
+        self.stage, self.head_bytes, self.trailers, self.unfinished, self.hosts = HEAD, 0, 0, 0, []
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -143,7 +143,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.stage == BODY:
             self.trailers += 1
         else:
-            name = name.lower()
+            name, value = name.lower(), value.rstrip(b" \t")
             if name in NOTED:
                 self.note(name, value)
             headers.append((name, value))
@@ -151,26 +151,26 @@ class BoundedProtocol(HttpToolsProtocol):
             raise InvalidRequest(TOO_LARGE)
 
     def note(self, name: bytes, value: bytes) -> None:
-        if name == b"transfer-encoding":
+        if name == b"host":
+            self.hosts.append(value)
+        elif name == b"transfer-encoding":
             self.codings = self.codings + b"," + value if self.codings else value
         elif value.lower() == b"100-continue":
             self.expect_100_continue = True
 
     def on_headers_complete(self) -> None:
-        upgrade = self.parser.should_upgrade()
+        version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
+        self.url = framing.read_target(self.url, version, self.hosts, self.headers)
         if self.codings or upgrade:
             codings, self.codings = self.codings, b""
-            if upgrade:
-                check_upgrade(self.headers, codings)
-            else:
-                check_codings(codings, self.parser.get_http_version())
+            framing.check_end_of_body(self.headers, codings, version, upgrade=upgrade)
         self.stage = BODY
         self.may_come_whole = (
             IS_PLAIN_PATH(self.url) is not None
             and (self.cycle is None or self.cycle.response_complete)  # others wait for their turn
             and not self.expect_100_continue
             and not upgrade
-            and self.parser.get_http_version() == "1.1"
+            and version == "1.1"
         )
         if self.may_come_whole:
             self.body = b""
@@ -238,7 +238,7 @@ class BoundedProtocol(HttpToolsProtocol):
     ) -> None:
         """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
         if cycle.waiting_for_100_continue:
-            send = partial(send_unasked, cycle)
+            send = partial(framing.send_unasked, cycle)
         try:
             await app(scope, receive, send)
         finally:

@@ -1,7 +1,7 @@
-"""What the two ASGI ways of serving share: headers as WSGI has them, a body read in time and in bounds."""
+"""What the two ASGI ways of serving share: a body read in time and in bounds, and errors."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import aclosing
 from typing import Any
 
@@ -15,7 +15,6 @@ from kit.http.rendering import render_json
 Scope = MutableMapping[str, Any]  # as ASGI's own types have it
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Disconnected(Exception):
@@ -96,11 +95,3 @@ async def send_whole(
         lines.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": lines})
     await send({"type": "http.response.body", "body": body})
-
-
-def joined(headers: Headers) -> dict[bytes, bytes]:
-    """Repeated headers joined, as WSGI gives them to Django: both ways refuse those that must not be repeated."""
-    values: dict[bytes, list[bytes]] = {}
-    for name, value in headers:
-        values.setdefault(name, []).append(value)
-    return {name: b",".join(several) for name, several in values.items()}

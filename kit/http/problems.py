@@ -10,12 +10,14 @@ PROBLEM, JSON = "application/problem+json", "application/json"
 
 def prefers_problem(accept: str) -> bool:
     """Whether it names problem details, and JSON not or with a lower weight. Ranges such as `*/*` name neither."""
-    if PROBLEM not in accept.lower():
+    accept = accept.lower()
+    if PROBLEM not in accept:
         return False
     weights: dict[str, float] = {}
-    for part in accept.lower().split(","):
-        media = MediaType(part)
-        weights[f"{media.main_type}/{media.sub_type}"] = media.quality
+    for part in accept.split(","):
+        media = part.partition(";")[0].strip()
+        if media in (PROBLEM, JSON) and media not in weights:
+            weights[media] = MediaType(part).quality
     return weights.get(PROBLEM, 0) > weights.get(JSON, 0)
 
 

@@ -55,12 +55,17 @@ class AmountExtension(OpenApiSerializerFieldExtension):
         number |= {"minimum": -LARGEST if signed else 0, "maximum": LARGEST}
         if self.target.more_than is not None:
             number["exclusiveMinimum"] = number.pop("minimum")
-        digits = len(str(LARGEST)) - 1
-        pattern = f"^{'-?' if signed else ''}(0|[1-9][0-9]{{0,{digits - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
         return {
-            "oneOf": [number, {"type": "string", "pattern": pattern}],
+            "oneOf": [number, decimal_text(signed=signed)],
             "description": f"A number or a decimal in a string, with up to {PLACES} places.",
         }
+
+
+def decimal_text(*, signed: bool = False) -> dict[str, object]:
+    """The schema of an amount in a string."""
+    digits = len(str(LARGEST)) - 1
+    pattern = f"^{'-?' if signed else ''}(0|[1-9][0-9]{{0,{digits - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
+    return {"type": "string", "pattern": pattern}
 
 
 class Currency(Parsed[str]):

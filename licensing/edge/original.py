@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from kit.http.errors import InvalidRequest
+from kit.http.headers import check_lengths
 from kit.http.middleware import Address, TrustedProxies, parse_address
 from kit.values.hosts import host_of_header
 from licensing.access.event_loop.application import Head
@@ -21,9 +22,10 @@ FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
 FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
 FREE_FOLDER = "/.well-known/"
 REPEATED = (
-    *("x-forwarded-host", "x-forwarded-uri", "x-forwarded-method", "x-licensing-key"),
-    *("x-original-url", "x-original-method"),
+    *(b"x-forwarded-host", b"x-forwarded-uri", b"x-forwarded-method", b"x-licensing-key"),
+    *(b"x-original-url", b"x-original-method"),
 )
+FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII | re.IGNORECASE)
 
 
@@ -60,9 +62,10 @@ def original_of(head: Head, proxies: TrustedProxies) -> Original:
     """Raises InvalidRequest where nobody who is trusted says which page it is about."""
     peer = head.scope["client"][0] if head.scope.get("client") else ""
     is_trusted = proxies.include(peer)
+    check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
     for name in REPEATED:
-        if sum(header == name.encode() for header, _ in head.scope["headers"]) > 1:
-            raise InvalidRequest(f"{name} is sent twice.", param=name)
+        if sum(header == name for header, _ in head.scope["headers"]) > 1:
+            raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
     if head.path.startswith(f"{ENVOY}/"):
         proto = forwarded_proto(head) if is_trusted else "https"
         url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
@@ -90,7 +93,7 @@ def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
 
 
 def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
-    """URL and method as X-Original-URL and X-Original-Method say. ingress-nginx passes on a visitor's X-Forwarded-*."""
+    """URL and method as X-Original-URL and X-Original-Method say; X-Forwarded-* there may be a visitor's own."""
     require_trust(is_trusted, "X-Original-URL")
     whole = WHOLE_URL.match(head.header(b"x-original-url"))
     if whole is None:

@@ -13,6 +13,7 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.tokens.challenges import refused
 from licensing.access.tokens.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.identification import Identification
@@ -76,6 +77,8 @@ async def identify(
     lose by that, and not win. Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
+    if b"authorization" in head.too_long:
+        raise refused("The licence token is malformed.")
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
     token = license_token(authorization)
     if token is not None:

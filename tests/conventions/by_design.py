@@ -70,6 +70,10 @@ BY_DESIGN = (
     ByDesign("What null and absent mean alike has no condition.", message="Only a (dry run|decision|denial) .*"),
     ByDesign("Which permissions a key may have hangs on its type.", message="A public key can only read: .*"),
     ByDesign("A file has no pages.", param="cursor", message="A file has everything that matches.*"),
+    ByDesign("A page has no place to go on from.", param="after", message="after is for files .*"),
+    ByDesign(
+        "A schema does not know which rows there are.", param="after", message=".*Export the file from its beginning."
+    ),
     ByDesign(
         "A PATCH takes what was read; that it is not another value, no schema says.",
         operation="PATCH .*",

@@ -1,17 +1,23 @@
 """Web Bot Auth: visitors who sign their requests (RFC 9421), known by their directories."""
 
+import time
 from base64 import b64encode
+from contextlib import suppress
 from datetime import date
 
 import pytest
+from asgiref.sync import async_to_sync
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from http_message_signatures import HTTPMessageVerifier, algorithms
 
+from kit.http.headers import LIMITS
+from licensing.access.event_loop.application import Head
 from licensing.access.tokens.key_pairs import encoded
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
+from licensing.edge.original import Original
 from licensing.edge.verification.directories import thumbprint
-from licensing.edge.verification.signatures import KnownKey, Message, verified
+from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, verified
 from tests import factories
 from tests.edge.asking import READERS, told
 from tests.edge.signers import AGENT, signed
@@ -179,3 +185,54 @@ def test_a_price_has_to_be_signed(ask, site):
     assert (reply.status, reply.headers["crawler-error"]) == (400, "InvalidSignature")
     reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
     assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
+
+
+# --- Bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", ["Signature_Agent", "Signature_Input", "Signature"])
+@pytest.mark.parametrize("end", ["," + "a" * 1024, ", a=1" * 8], ids=["too long", "too many signatures"])
+def test_signature_headers_beyond_their_limits_are_refused(ask, site, header, end):
+    site(READERS)
+    headers = signed()
+    reply = ask("/premium/a", **{**headers, header: headers[header] + end})
+    assert told(reply) == (400, "deny", "invalid_signature")
+
+
+def test_a_second_signature_for_something_else_is_passed_over(ask, site):
+    site(READERS)
+    headers = signed()
+    others = {"Signature_Input": ', other=("@method");tag="other"', "Signature": ", other=:YQ==:"}
+    reply = ask("/premium/a", **{name: value + others.get(name, "") for name, value in headers.items()})
+    assert reply.headers["X-Access-Requester"] == "agent:signer.example"
+
+
+FILLING = [
+    *(';a{}="b"', ";a{}=1", ";a{}", ';a{}=:YQ==:', ";a{}=1.5", ";a{}=?1"),
+    *(' "a{}"', ' "a{}";sf', ' "a{}";key="b"', ' "@query-param";name="a{}"', "  "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("filling", FILLING)
+def test_verifying_takes_about_as_long_whatever_a_known_signer_sends(forwards, filling):
+    """The processor time of the event loop, in times what an ordinary signature takes."""
+    headers = signed()
+    text = headers["Signature_Input"]
+    before, found, after = text.partition(")" if filling.startswith(" ") else ";tag=")
+    most = LIMITS[b"signature-input"].most - len(text)
+    filled = "".join(filling.format(number) for number in range(most))[:most].rpartition(filling[0])[0]
+    hostile = {**headers, "Signature_Input": before + filled + found + after}
+    signature = LIMITS[b"signature"].most - len(headers["Signature"]) - 8
+    hostile["Signature"] += ", z=:" + "YWFh" * (signature // 4) + ":"
+
+    def verify(headers):
+        lines = [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+        scope = {"path": "/v1/access/forward", "query_string": b"", "client": ("10.0.0.1", 1), "headers": lines}
+        head, original = Head(scope, forwards.proxies), Original("https://pub.example/premium/a", "GET", None)
+        began = time.process_time()
+        with suppress(InvalidSignature):
+            async_to_sync(forwards.signatures.signer)(head, original)
+        return time.process_time() - began
+
+    usual, taken = (min(verify(one) for _ in range(10)) for one in (headers, hostile))
+    assert taken < 5 * usual

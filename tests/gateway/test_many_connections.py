@@ -151,8 +151,8 @@ def test_of_requests_sent_at_once_few_are_taken_apart_before_their_turn():
     async def run():
         async with served(application) as (address, connections):
             [(reader, writer)] = await opened(address, 1)
-            sent = b"".join(b"GET /%d HTTP/1.1\r\n\r\n" % number for number in range(5_000))
-            writer.write(sent + b"GET /last HTTP/1.1\r\nConnection: close\r\n\r\n")
+            sent = b"".join(b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n" % number for number in range(5_000))
+            writer.write(sent + b"GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             await until(lambda: connections.held)
             [connection] = connections.open
             await asyncio.sleep(0.05)

@@ -12,14 +12,14 @@ from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
-from kit.http.bodies import Disconnected, Receive, Scope, Send, joined, read_body
+from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told
+from kit.http.headers import check_lengths, read_headers
 from kit.http.middleware import TrustedProxies, request_id, request_id_of
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import render_json
-from kit.rest.deprecated import told as told_of_deprecation
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced
@@ -30,7 +30,7 @@ from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, header_lines
+from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, deprecation_of, header_lines
 from licensing.access.event_loop.hosts import is_served
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
@@ -47,7 +47,8 @@ Parse = Callable[..., list[Check]]  # what it takes is a body's fields
 class Head:
     """The head of a request: its headers by lower-case name, its client's address, and whether it came by https.
 
-    `body` is None until it has been read.
+    `headers` are those of the table in kit.http.headers; the ones in `too_long` read as empty. `body` is None until
+    it has been read.
     """
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
@@ -55,9 +56,7 @@ class Head:
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
         self.body: bytes | None = scope.get("extensions", {}).get("body")  # if it came with the head (config.server)
-        self.headers: dict[bytes, bytes] = dict(scope["headers"])
-        if len(self.headers) < len(scope["headers"]):  # some are repeated
-            self.headers = joined(scope["headers"])
+        self.headers, self.too_long = read_headers(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded_for = self.headers.get(b"x-forwarded-for")
         self.address = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
@@ -77,6 +76,10 @@ class Head:
     @property
     def base_url(self) -> str:
         return f"{'https' if self.is_secure else 'http'}://{self.host}"
+
+    def check_lengths(self) -> None:
+        """Raises InvalidRequest."""
+        check_lengths(self.too_long, self.query)
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -157,6 +160,7 @@ class CheckApplication:
             headers: dict[str, str] = {}
             media_type = JSON
             try:
+                head.check_lengths()
                 if not is_served(head.host):
                     raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
                 body, headers = await request.serve(partial(self.decide, request))
@@ -173,7 +177,8 @@ class CheckApplication:
                 body = render_json(reply)
                 forget_frames(exc)
             if settings.DEPRECATIONS:
-                headers = {**headers, **deprecation_of(request)}
+                grant = getattr(request, "grant", None)
+                headers = {**headers, **deprecation_of(head.path, head.query, head.body or b"", grant)}
             state = request.limit_state or await self.gateway.callers.limit_of_address(head.address)
             lines = header_lines(state, headers, len(body), is_secure=head.is_secure)
             if media_type != JSON:
@@ -275,12 +280,6 @@ def rendered(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[C
     if isinstance(answer, ApiError):
         raise answer
     return render_json(present_check(answer, check, sign))
-
-
-def deprecation_of(request: Request) -> dict[str, str]:
-    head, grant = request.head, getattr(request, "grant", None)
-    names = parse_qs(head.query.decode("latin-1"), keep_blank_values=True)
-    return told_of_deprecation("POST", head.path, names, head.body or b"", grant and grant.account_id)
 
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:

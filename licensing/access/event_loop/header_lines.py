@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from urllib.parse import parse_qs
 
 from django.conf import settings
 
+from accounts.keys.authentication import Grant
 from accounts.limits.throttling import NAMES, policy_of
 from accounts.limits.windows import LimitState, Window
+from kit.http.headers import MAX_PARAMETERS
 from kit.http.middleware import request_id
+from kit.rest.deprecated import told
 
 COMMON_HEADERS = (
     "content-type: application/json\r\n"
@@ -45,3 +49,10 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
     for name, value in headers.items():
         lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
     return lines
+
+
+def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
+    """The headers of a reply to a request that uses something deprecated."""
+    text = query.decode("latin-1") if query.count(b"&") < MAX_PARAMETERS else ""
+    account_id = None if grant is None else grant.account_id
+    return told("POST", path, parse_qs(text, keep_blank_values=True), body, account_id)

@@ -5,7 +5,9 @@ from functools import lru_cache
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-MAX_HOST = 300  # characters: a name of 253, and a port
+from kit.http.headers import LIMITS
+
+MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
 
 
 def is_served(host: str) -> bool:

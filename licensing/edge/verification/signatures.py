@@ -17,6 +17,7 @@ from http_message_signatures import (
 from msgspec import Struct
 
 from accounts.limits.windows import DAY, Consume, Window
+from kit.http.headers import LIMITS
 from kit.outbound.destinations import Refused
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
@@ -26,7 +27,7 @@ from licensing.edge.verification.directories import Directories, origin_of
 TAG = "web-bot-auth"
 AGENT, INPUT, SIGNATURE = b"signature-agent", b"signature-input", b"signature"
 MAX_LIFE = timedelta(days=1)
-MAX_HEADER = 4_096  # characters of each
+MAX_SIGNATURES = 8  # in one request
 MAX_NONCES = 100_000
 
 
@@ -77,6 +78,7 @@ class Signatures:
         """
         if INPUT not in head.headers or SIGNATURE not in head.headers or AGENT not in head.headers:
             return None
+        check_size(head)
         found = input_of(head)
         if found is None:
             return None
@@ -109,14 +111,21 @@ def headers_of(head: Head) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers.items()}
 
 
+def check_size(head: Head) -> None:
+    """Raises InvalidSignature for headers that take long to parse."""
+    for name in (AGENT, INPUT, SIGNATURE):
+        shown = name.decode().title()
+        if name in head.too_long:
+            raise InvalidSignature(f"{shown} may have up to {LIMITS[name].most:,} bytes.")
+        if head.headers[name].count(b",") >= MAX_SIGNATURES:
+            raise InvalidSignature(f"{shown} may name up to {MAX_SIGNATURES} signatures.")
+
+
 def input_of(head: Head) -> tuple[str, dict[str, Any]] | None:
     """The label and the parameters of the signature for Web Bot Auth; None if there is none. Raises
     InvalidSignature."""
-    text = head.headers[INPUT]
-    if len(text) > MAX_HEADER:
-        raise InvalidSignature("Signature-Input is too long.")
     try:
-        inputs: Any = http_sf.parse(text, tltype="dictionary")
+        inputs: Any = http_sf.parse(head.headers[INPUT], tltype="dictionary")
     except ValueError:
         raise InvalidSignature("Signature-Input is malformed.") from None
     found = [(label, params) for label, (_, params) in inputs.items() if params.get("tag") == TAG]

@@ -1,0 +1,155 @@
+"""Every request header that the service reads has a limit, and no other header reaches its code."""
+
+import ast
+import importlib
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import parse_cookie
+
+from config import asgi
+from config.wsgi import Request
+from kit.http.cookies import drop_quoted
+from kit.http.headers import LIMITS, read_headers
+from kit.http.problems import prefers_problem
+from tests.faults.header_attacks import BEGINNINGS, PATTERNS
+from tests.gateway.wire import exchanged
+
+OWN = ("accounts", "analytics", "config", "kit", "licensing", "operators")
+SOURCES = [path for folder in OWN for path in sorted(Path(settings.BASE_DIR, folder).rglob("*.py"))]
+# Read by Django and by the packages of INSTALLED_APPS and MIDDLEWARE.
+BY_PACKAGES = {
+    *("Accept", "Accept-Encoding", "Content-Length", "Content-Type", "Cookie", "Host", "If-Modified-Since"),
+    *("If-None-Match", "Origin", "Range", "Referer", "User-Agent", "X-CSRFToken", "X-Forwarded-Proto"),
+    *("Access-Control-Request-Method", "Access-Control-Request-Private-Network"),
+}
+
+
+def is_of_request(node: ast.AST) -> bool:
+    """Whether an expression is the headers of a request: `head.header`, `request.headers`, `self.request.META`."""
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "header"
+        or (node.attr in ("headers", "META") and any(one in ast.unparse(node.value) for one in ("request", "head")))
+    )
+
+
+def names_read(tree: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=of, attr="get" | "pop"), args=[name, *_]) if is_of_request(of):
+                yield name
+            case ast.Call(func=of, args=[name]) if is_of_request(of):
+                yield name
+            case ast.Subscript(value=of, slice=name) if is_of_request(of):
+                yield name
+            case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[of]) if is_of_request(of):
+                yield name
+
+
+def headers_read(path: Path) -> set[str]:
+    """The headers that the code of a file reads from requests, by lower-case name."""
+    text = path.read_text()
+    if "header" not in text and "META" not in text:
+        return set()
+    module = importlib.import_module(".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts))
+    found = set()
+    for expression in names_read(ast.parse(text)):
+        try:
+            value = eval(ast.unparse(expression), vars(module))  # noqa: S307 - of the project itself
+        except NameError:  # a variable of a loop over names that are read elsewhere
+            continue
+        name = (value.decode() if isinstance(value, bytes) else value).lower().replace("_", "-")
+        found.add(name.removeprefix("http-"))
+    return found - OF_WSGI
+
+
+OF_WSGI = {"remote-addr", "query-string", "server-port", "asgi.scope"}  # entries of META that are no headers
+
+
+def test_every_header_that_the_code_reads_has_a_limit():
+    read = {name for path in SOURCES for name in headers_read(path)}
+    assert {"accept", "if-match", "x-forwarded-uri", "signature-input", "crawler-max-price", "idempotency-key"} <= read
+    assert {name for name in read if name.encode() not in LIMITS} == set()
+    assert {name for name in BY_PACKAGES if name.lower().encode() not in LIMITS} == set()
+
+
+def test_no_other_header_reaches_django(monkeypatch):
+    environs = []
+
+    def application(environ, start_response):
+        environs.append(environ)
+        start_response("200 OK", [])
+        return [b""]
+
+    monkeypatch.setattr(asgi.ordinary, "wsgi", application)
+    listed = b"".join(b"%b: 1\r\n" % name for name in LIMITS if name not in (b"host", b"transfer-encoding"))
+    others = b"X-Other: 1\r\nX_Forwarded_For: 1\r\nProxy: 1\r\n"
+    exchanged(asgi.application, b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n" + listed + others + b"\r\n1")
+    [environ, _] = environs
+    names = {name.removeprefix("HTTP_").replace("_", "-").lower() for name in environ if name.startswith("HTTP_")}
+    of_wsgi = {"content-type", "content-length", "transfer-encoding"}
+    assert names == {name.decode() for name in LIMITS} - of_wsgi
+    assert environ["HTTP_X_FORWARDED_FOR"] == "1"
+
+
+# --- Parsing takes linear time ---------------------------------------------------------------------------------------
+
+GROWTH = 4
+QUADRATIC = 10  # times the time for GROWTH times the text: between 4, which is linear, and 16
+
+
+def processor_seconds(parse, text):
+    """The least of several counts."""
+    least = float("inf")
+    for _ in range(5):
+        began = time.process_time()
+        parse(text)
+        least = min(least, time.process_time() - began)
+    return least
+
+
+PARSERS = {"cookie": lambda text: parse_cookie(drop_quoted(text)), "accept": prefers_problem}
+
+
+@pytest.mark.parametrize(("header", "parse"), PARSERS.items(), ids=PARSERS)
+def test_the_time_to_parse_a_header_grows_with_its_length(header, parse):
+    for beginning in BEGINNINGS[header]:
+        for pattern in PATTERNS:
+            short, long = ((beginning + pattern * size)[:size] for size in (8_000, GROWTH * 8_000))
+            few, many = processor_seconds(parse, short), processor_seconds(parse, long)
+            assert many < max(QUADRATIC * few, 0.002), (beginning, pattern)
+
+
+def request_with(cookies):
+    return Request({"REQUEST_METHOD": "GET", "wsgi.input": BytesIO(), "HTTP_COOKIE": cookies})
+
+
+def test_cookies_of_backslashes_take_no_longer_than_others():
+    """Python took 13 seconds to decode 30,000 of them (CVE-2024-7592)."""
+    backslashes, others = (f'a="{character * 30_000}"; b=1' for character in ("\\", "x"))
+    assert request_with(backslashes).COOKIES == {"b": "1"}
+    taken = [processor_seconds(lambda text: request_with(text).COOKIES, text) for text in (backslashes, others)]
+    assert taken[0] < max(QUADRATIC * taken[1], 0.002)
+
+
+@pytest.mark.parametrize("header", ["sessionid=abc; csrftoken=d", "a=b=c;d", "", "messages=W10:1x:y_-z", "é=1"])
+def test_cookies_without_quotes_are_read_as_django_reads_them(header):
+    request = request_with(header.encode().decode("latin-1"))
+    assert request.COOKIES == WSGIRequest(request.environ).COOKIES
+
+
+@pytest.mark.parametrize("size", [10, 300, 5000])
+def test_repeated_headers_are_joined_and_count_together(size):
+    lines = [(b"accept", b"a" * size), (b"x-other", b"b"), (b"accept", b"c" * size), (b"x-other", b"d" * size)]
+    headers, too_long = read_headers(lines)
+    fits = 2 * size < LIMITS[b"accept"].most
+    assert headers == {
+        b"accept": b"a" * size + b"," + b"c" * size if fits else b"",
+        b"x-other": b"b," + b"d" * size,
+    }
+    assert too_long == ([] if fits else [b"accept"])

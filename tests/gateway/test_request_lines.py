@@ -1,0 +1,137 @@
+"""Request lines, Host and the syntax of headers: what two readers could understand differently is a 400."""
+
+import orjson
+import pytest
+
+from kit.http.headers import LIMITS, MAX_TARGET
+from licensing.access.event_loop.application import respond
+from tests.gateway.wire import Echo, exchanged, statuses
+
+HOST = "Host: localhost"
+LINE = "GET {} HTTP/1.1"
+REFUSED = {
+    "HTTP/1.1 without Host": [LINE],
+    "HTTP/2.0": ["GET {} HTTP/2.0", HOST],
+    "HTTP/0.9": ["GET {}", HOST],
+    "HTTP/1.2": ["GET {} HTTP/1.2", HOST],
+    "the preface of HTTP/2": ["PRI * HTTP/2.0", "", "SM"],
+    "a URL of another host": ["GET http://evil.example{} HTTP/1.1", HOST],
+    "a URL of another port": ["GET http://localhost:81{} HTTP/1.1", HOST],
+    "a URL with a user": ["GET http://localhost@evil.example{} HTTP/1.1", HOST],
+    "a URL without a host": ["GET http://{} HTTP/1.1", HOST],
+    "a URL of another scheme": ["GET ftp://localhost{} HTTP/1.1", HOST],
+    "a URL without Host": ["GET http://localhost{} HTTP/1.1"],
+    "a fragment": ["GET {}#b HTTP/1.1", HOST],
+    "an authority": ["CONNECT localhost:443 HTTP/1.1", HOST],
+    "an asterisk": ["OPTIONS * HTTP/1.1", HOST],
+    "a relative path": ["GET a HTTP/1.1", HOST],
+    "bytes above ASCII": ["GET {}é HTTP/1.1", HOST],
+    "a target too long": [f"GET /{'a' * MAX_TARGET} HTTP/1.1", HOST],
+    "Host twice": [LINE, HOST, HOST],
+    "Host twice in HTTP/1.0": ["GET {} HTTP/1.0", HOST, HOST],
+    "two hosts": [LINE, HOST, "Host: evil.example"],
+    "an empty Host": [LINE, "Host:"],
+    "a Host of spaces": [LINE, "Host:   "],
+    "a space in Host": [LINE, "Host: local host"],
+    "a tab in Host": [LINE, "Host: local\thost"],
+    "a comma in Host": [LINE, "Host: localhost,evil.example"],
+    "a path in Host": [LINE, "Host: localhost/a"],
+    "a user in Host": [LINE, "Host: evil@localhost"],
+    "no number as the port": [LINE, "Host: localhost:http"],
+    "bytes above ASCII in Host": [LINE, "Host: löcalhost"],
+    "a Host too long": [LINE, f"Host: {'a' * (LIMITS[b'host'].most + 1)}"],
+    "a folded line": [LINE, HOST, "X-A: a", " b"],
+    "a folded Host": [LINE, HOST, " evil.example"],
+    "a folded line before Host": [LINE, " X-A: a", HOST],
+    "a space before the colon": [LINE, "Host : localhost"],
+    "a tab before the colon": [LINE, HOST, "X-A\t: a"],
+    "a header without a name": [LINE, HOST, ": a"],
+    "a header without a colon": [LINE, HOST, "X-A"],
+    "a bracket in a name": [LINE, HOST, "X(A): a"],
+    "a bare line feed": [LINE, HOST + "\nX-A: a"],
+    "a bare carriage return": [LINE, HOST + "\rX-A: a"],
+    "NUL": [LINE, HOST, "X-A: a\0b"],
+    "a control character": [LINE, HOST, "X-A: a\x01b"],
+    "the same length twice": [LINE, HOST, "Content-Length: 0", "Content-Length: 0"],
+    "a list of lengths": [LINE, HOST, "Content-Length: 0, 0"],
+    "a negative length": [LINE, HOST, "Content-Length: -1"],
+    "a length in hexadecimal": [LINE, HOST, "Content-Length: 0x0"],
+    "two numbers as the length": [LINE, HOST, "Content-Length: 1 2"],
+    "an empty length": [LINE, HOST, "Content-Length:"],
+    "a length beyond 64 bits": [LINE, HOST, f"Content-Length: {2**64}"],
+    "a space before the colon of Transfer-Encoding": [LINE, HOST, "Transfer-Encoding : chunked"],
+    "Transfer-Encoding in a folded line": [LINE, HOST, "Transfer-Encoding:", " chunked"],
+    "a vertical tab in Transfer-Encoding": [LINE, HOST, "Transfer-Encoding: \x0bchunked"],
+    "xchunked": [LINE, HOST, "Transfer-Encoding: xchunked"],
+}
+CHUNKED = "POST {} HTTP/1.1", HOST, "Transfer-Encoding: chunked"
+REFUSED_CHUNKS = {
+    "a space behind the size": "0 \r\n\r\n",
+    "a sign before the size": "-0\r\n\r\n",
+    "a prefix before the size": "0x0\r\n\r\n",
+    "line feeds alone": "0\n\n",
+    "a line feed in an extension": "0;a\nb\r\n\r\n",
+    "data beyond the size": "1\r\nab\r\n0\r\n\r\n",
+}
+SERVED = {
+    "HTTP/1.0 without Host": ["GET {} HTTP/1.0"],
+    "HTTP/1.0 with Host": ["GET {} HTTP/1.0", HOST],
+    "a URL of this host": ["GET http://localhost{} HTTP/1.1", HOST],
+    "a URL of this host in capitals": ["GET HTTP://LOCALHOST{} HTTP/1.1", HOST],
+    "an https URL of this host": ["GET https://localhost{} HTTP/1.1", HOST],
+    "a URL in HTTP/1.0": ["GET http://localhost{} HTTP/1.0"],
+    "a port": [LINE, "Host: localhost:8000"],
+    "an IPv6 address": [LINE, "Host: [::1]:8000"],
+    "white space around Host": [LINE, "Host: \t localhost \t "],
+    "empty lines before the request": ["", "", LINE, HOST],
+}
+PATHS = ["/a", "/a?b=c"]  # the second is no WholeRequest
+
+
+def sent(lines: list[str], path: str) -> bytes:
+    return "\r\n".join([*lines, "", ""]).replace("{}", path).encode()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("lines", REFUSED.values(), ids=REFUSED)
+def test_a_request_is_refused_that_has(lines, path):
+    application = Echo()
+    received = exchanged(application, sent(lines, path))
+    assert statuses(received) == [400]
+    assert application.done == []
+    body = orjson.loads(received.partition(b"\r\n\r\n")[2])
+    assert body["error"]["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("chunks", REFUSED_CHUNKS.values(), ids=REFUSED_CHUNKS)
+def test_chunks_are_refused_that_have(chunks, path):
+    application = Echo()
+    assert statuses(exchanged(application, sent(list(CHUNKED), path) + chunks.encode())) == [400]
+    assert application.done == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("lines", SERVED.values(), ids=SERVED)
+def test_a_request_is_served_that_has(lines, path):
+    application = Echo()
+    assert statuses(exchanged(application, sent(lines, path)))[0] == 200
+    assert application.done[0] == "/a"
+
+
+def test_the_url_of_a_request_takes_the_place_of_host_in_http_1_0():
+    hosts = []
+
+    async def application(scope, receive, send):
+        hosts.append(dict(scope["headers"]).get(b"host"))
+        await respond(scope, send, 200, b"content-length: 0\r\n", b"")
+
+    exchanged(application, sent(["GET http://Other.example:81{} HTTP/1.0"], "/a"), last=b"")
+    assert hosts == [b"Other.example:81"]
+
+
+def test_a_url_without_a_path_is_for_the_root():
+    application = Echo()
+    exchanged(application, sent(["GET http://localhost HTTP/1.1", HOST], ""))
+    exchanged(application, sent(["GET http://localhost?b=c HTTP/1.1", HOST], ""))
+    assert application.done == ["/", "/last", "/", "/last"]
