@@ -1,0 +1,112 @@
+"""The comparisons notice what they are for: each fails where the service would have said something else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.world import test_decisions, test_edge, test_exports, test_figures, test_happenings, test_money
+from tests.world.machines import Served
+from tests.world.model.expected import Expected
+
+Found = dict[str, Any]
+Comparison = Callable[[Expected], object]
+
+
+def with_rows(found: Found, list_: str, rows: list[Any]) -> Found:
+    return {**found, "lists": {**found["lists"], list_: {**found["lists"][list_], "rows": rows}}}
+
+
+def lost_decision(found: Found) -> Found:
+    return with_rows(found, "decisions", found["lists"]["decisions"]["rows"][1:])
+
+
+def invented_decision(found: Found) -> Found:
+    rows = found["lists"]["decisions"]["rows"]
+    return with_rows(found, "decisions", [{**rows[0], "id": "dec_invented"}, *rows])
+
+
+def turned_decision(found: Found) -> Found:
+    """One that was allowed, and would not be by the terms."""
+    rows = list(found["lists"]["decisions"]["rows"])
+    place = next(n for n, row in enumerate(rows) if row["reason"] == "no_license")
+    rows[place] = {**rows[place], "policyVersion": 99}
+    return with_rows(found, "decisions", rows)
+
+
+def charged_twice(found: Found) -> Found:
+    rows = found["lists"]["ledger"]["rows"]
+    charge = next(row for row in rows if row["type"] == "usage")
+    return with_rows(found, "ledger", [{**charge, "id": "led_again"}, *rows])
+
+
+def forgotten_price(found: Found) -> Found:
+    rows = found["lists"]["ledger"]["rows"]
+    price = next(row for row in rows if row["type"] == "license")
+    return with_rows(found, "ledger", [row for row in rows if row is not price])
+
+
+def wrong_balance(found: Found) -> Found:
+    first, *rest = found["lists"]["statements"]["rows"]
+    return with_rows(found, "statements", [{**first, "closing": first["closing"] + 1}, *rest])
+
+
+def truncated_file(found: Found) -> Found:
+    return {**found, "csv": {**found["csv"], "ledger": found["csv"]["ledger"][:250]}}
+
+
+def forgotten_event(found: Found) -> Found:
+    rows = found["lists"]["events"]["rows"]
+    gone = next(row for row in rows if row["type"] == "license.revoked")
+    return with_rows(found, "events", [row for row in rows if row is not gone])
+
+
+def lost_delivery(found: Found) -> Found:
+    """Nobody got one event; it may have been sent more than once."""
+    first, second = found["received"]
+    gone = second[0].headers["webhook-id"]
+    return {**found, "received": [first, [one for one in second if one.headers["webhook-id"] != gone]]}
+
+
+def page_let_through(found: Found) -> Found:
+    return {**found, "served": [*found["served"], Served("/premium/story-4", "allow", "anonymous", "127.0.1.99")]}
+
+
+def miscounted_report(found: Found) -> Found:
+    (query, report), *rest = found["usage"]
+    summary = {**report["summary"], "allowed": report["summary"]["allowed"] - 1}
+    return {**found, "usage": [(query, {**report, "summary": summary}), *rest]}
+
+
+def misread_revenue(found: Found) -> Found:
+    (query, report), *rest = found["revenue"]
+    summary = {**report["summary"], "total": report["summary"]["total"] + 1}
+    return {**found, "revenue": [(query, {**report, "summary": summary}), *rest]}
+
+
+FAULTS: dict[Callable[[Found], Found], Comparison] = {
+    lost_decision: test_decisions.test_every_answered_question_has_its_record,
+    invented_decision: test_decisions.test_nothing_is_recorded_that_nobody_asked,
+    turned_decision: test_decisions.test_every_decision_is_what_the_terms_say,
+    charged_twice: test_money.test_every_allowed_access_with_a_price_is_in_the_ledger_once_and_nothing_else_is,
+    forgotten_price: test_money.test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else_is,
+    wrong_balance: test_money.test_every_statement_adds_up_its_month_and_carries_its_balance_on,
+    truncated_file: lambda month: test_exports.test_every_csv_export_has_every_row_of_the_list_in_its_order(
+        month, "ledger"
+    ),
+    forgotten_event: test_happenings.test_every_change_left_one_event_and_nothing_else_did,
+    lost_delivery: lambda month: test_happenings.test_every_receiver_got_every_event_that_it_asked_for(month, 1),
+    page_let_through: test_edge.test_the_publishers_server_was_asked_for_what_was_allowed_and_nothing_else,
+    miscounted_report: lambda month: test_figures.test_every_usage_report_counts_what_was_decided(month, 0),
+    misread_revenue: lambda month: test_figures.test_every_revenue_report_adds_up_what_was_sold_charged_and_given_back(
+        month, 0
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_of_the_service_fails_the_comparison_that_is_about_it(
+    month: Expected, fault: Callable[[Found], Found]
+) -> None:
+    with pytest.raises(AssertionError):
+        FAULTS[fault](Expected(month.diary, fault(dict(month.found))))
