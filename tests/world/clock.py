@@ -8,6 +8,7 @@ import platform
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Lock
 
 LIBRARY = Path(f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketimeMT.so.1")
 
@@ -17,6 +18,7 @@ class WorldClock:
         """`directory` must be readable for the user that runs PostgreSQL."""
         self.file = directory / "offset"
         self.offset: float | None = None
+        self.lock = Lock()  # nobody here reads the former time once another process can read the new one
         self.move_to(begins)
         self.environment = {
             "LD_PRELOAD": str(LIBRARY),
@@ -29,8 +31,9 @@ class WorldClock:
         }
 
     def timestamp(self) -> float:
-        assert self.offset is not None
-        return time.time() + self.offset
+        with self.lock:
+            assert self.offset is not None
+            return time.time() + self.offset
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.timestamp(), UTC)
@@ -42,8 +45,9 @@ class WorldClock:
         draft = self.file.with_suffix(".draft")
         draft.write_text(f"{offset:+.6f}\n")
         draft.chmod(0o644)
-        draft.rename(self.file)  # readers see the old offset or the new one, never half of it
-        self.offset = offset
+        with self.lock:
+            draft.rename(self.file)  # readers see the old offset or the new one, never half of it
+            self.offset = offset
 
     def advance(self, **delta: float) -> None:
         self.move_to(self.now() + timedelta(**delta))

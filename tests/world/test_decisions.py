@@ -1,6 +1,20 @@
 """Decisions: each that was answered is recorded once, and each is what the terms say."""
 
+from collections import Counter
+from datetime import date
+from typing import NamedTuple
+
 from tests.world.model.expected import Expected
+
+
+class Window(NamedTuple):
+    """Where one limit counts: the uses of a rule by a requester on a day."""
+
+    requester: str | None
+    policy: str | None
+    rule: int | None
+    day: date
+    allowance: int
 
 
 def test_every_answered_question_has_its_record(month: Expected) -> None:
@@ -20,3 +34,25 @@ def test_every_record_says_what_was_answered(month: Expected) -> None:
 
 def test_every_decision_is_what_the_terms_say(month: Expected) -> None:
     assert [one for one in month.recorded if not one.verdicts] == []
+
+
+def test_every_limit_lets_through_as_many_as_it_grants_in_a_day_and_no_more(month: Expected) -> None:
+    granted: Counter[Window] = Counter()
+    refused: set[Window] = set()
+    for one in month.recorded:
+        for verdict in one.verdicts[:1]:
+            if verdict.limit:
+                allowance, period = verdict.limit
+                assert period == "day", "The model counts days only."
+                window = Window(verdict.decided_as, verdict.policy, verdict.rule, one.at.date(), allowance)
+                if "rate_limit_exceeded" in (verdict.reason, verdict.observed):
+                    refused.add(window)
+                else:
+                    granted[window] += 1
+    assert refused
+    wrong = [
+        (window, count)
+        for window, count in granted.items()
+        if not (count == window.allowance if window in refused else count <= window.allowance)
+    ]
+    assert wrong == []

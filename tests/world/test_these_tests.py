@@ -34,6 +34,18 @@ def turned_decision(found: Found) -> Found:
     return with_rows(found, "decisions", rows)
 
 
+def exceeded_limit(found: Found) -> Found:
+    """One access more than a limit grants, recorded as the first one that it granted is."""
+    rows = list(found["lists"]["decisions"]["rows"])
+    place = next(n for n, row in enumerate(rows) if (row.get("observed") or {}).get("reason") == "rate_limit_exceeded")
+    late = rows[place]
+    same = ("requester", "policyId", "matchedRule")
+    first = next(row for row in reversed(rows) if all(row[name] == late[name] for name in same))
+    rows[place] = {name: value for name, value in late.items() if name != "observed"}
+    rows[place]["permissions"] = first["permissions"]
+    return with_rows(found, "decisions", rows)
+
+
 def charged_twice(found: Found) -> Found:
     rows = found["lists"]["ledger"]["rows"]
     charge = next(row for row in rows if row["type"] == "usage")
@@ -88,6 +100,7 @@ FAULTS: dict[Callable[[Found], Found], Comparison] = {
     lost_decision: test_decisions.test_every_answered_question_has_its_record,
     invented_decision: test_decisions.test_nothing_is_recorded_that_nobody_asked,
     turned_decision: test_decisions.test_every_decision_is_what_the_terms_say,
+    exceeded_limit: test_decisions.test_every_limit_lets_through_as_many_as_it_grants_in_a_day_and_no_more,
     charged_twice: test_money.test_every_allowed_access_with_a_price_is_in_the_ledger_once_and_nothing_else_is,
     forgotten_price: test_money.test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else_is,
     wrong_balance: test_money.test_every_statement_adds_up_its_month_and_carries_its_balance_on,

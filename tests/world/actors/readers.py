@@ -9,6 +9,8 @@ from tests.world.publisher import HOST, PAGES, Page
 from tests.world.world import World
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
+METERED, RELOADS = Page("/metered/story-4"), 30
+DAYS_OF_RELOADS = {1, 3}  # before the site is enforced, and after
 OPEN_TO_ALL = "/robots.txt"
 # How a reader's link may spell a page. None of them makes it another page.
 SPELLINGS = {
@@ -28,10 +30,13 @@ def spelled(page: Page, spelling: str) -> str:
 
 
 def read(world: World, day: int, visits: int) -> Iterator[Reply]:
-    """One visit after the other, each by one of twenty readers; a fifth of them on the campus."""
+    """One visit after the other, each by one of twenty readers; a fifth of them on the campus. On two days one reader
+    reloads a page more often than its limit allows."""
     chance = world.random("readers", day)
     addresses = [f"127.0.{7 if n % 5 == 0 else 1}.{n + 1}" for n in range(20)]
     readers = {address: world.visitor(address, **{"User-Agent": BROWSER}) for address in addresses}
+    for _ in range(RELOADS if day in DAYS_OF_RELOADS else 0):
+        yield visit(world, readers[addresses[1]], METERED, chance)
     for _ in range(visits):
         address, page = chance.choice(addresses), chance.choice(PAGES)
         yield visit(world, readers[address], page, chance)

@@ -22,6 +22,7 @@ class Verdict:
     tier: str | None = None  # its type
     charge: Price | None = None
     limit: tuple[int, str] | None = None
+    is_observed: bool = False  # whether nobody is refused here, and `observed` says why somebody would have been
     observed: str | None = None
     offers: tuple[Price, ...] = ()  # what would open it
     policy: str | None = None
@@ -30,6 +31,8 @@ class Verdict:
 
     @property
     def used_up(self) -> "Verdict":
+        if self.is_observed:
+            return replace(self, permissions=(), charge=None, observed="rate_limit_exceeded")
         return replace(self, allowed=False, reason="rate_limit_exceeded", permissions=(), charge=None)
 
 
@@ -178,8 +181,10 @@ def decide(
         if affordable is not None:
             verdict = judge(policy, as_payer(facts, *affordable))
     verdict = replace(verdict, decided_as=facts.requester, **named)
-    if mode == "observe" and not verdict.allowed:
-        return replace(verdict, allowed=True, reason=None, permissions=(), observed=verdict.reason)
+    if mode == "observe":
+        verdict = replace(verdict, is_observed=True)
+        if not verdict.allowed:
+            return replace(verdict, allowed=True, reason=None, permissions=(), observed=verdict.reason)
     if not verdict.allowed:
         return replace(verdict, offers=tuple(price for _, price in bought))
     return verdict
