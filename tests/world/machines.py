@@ -1,6 +1,8 @@
 """The machines: PostgreSQL, Valkey, the service, nginx before the publisher's own server, and receivers."""
 
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +17,7 @@ import httpx
 
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.programs import Place, nginx
-from tests.services import free_port, postgres, valkey
+from tests.services import dies_with, free_port, postgres, valkey
 from tests.services.server import directory as open_directory
 from tests.world.clock import LIBRARY, WorldClock
 from tests.world.publisher import HOST, PAGES
@@ -144,7 +146,12 @@ class Machines:
         at = Place(edge_key, self.service.port, self.origin.server_port, self.site_port, place)
         log = place / "output.log"
         with log.open("wb") as output:
-            self.proxy = subprocess.Popen([NGINX or "", *nginx(at)], stdout=output, stderr=subprocess.STDOUT)
+            self.proxy = subprocess.Popen(
+                [NGINX or "", *nginx(at)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
+            )
 
         def answers() -> bool:
             assert self.proxy
