@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tests.world.model.windows import DAY, Window, midnight
+from tests.world.model.windows import DAY, TICK, Window, midnight
 
 PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
 TOP = 10
@@ -28,70 +29,69 @@ class Booking(NamedTuple):
     booked: datetime
 
 
-def rate(rates: Rates, currency: str, day: date) -> Decimal:
+def rate(rates: Rates, currency: str, day: date) -> Fraction:
     """The last one that was published up to that day."""
     if currency == "EUR":
-        return Decimal(1)
+        return Fraction(1)
     while day.isoformat() not in rates:
         day -= timedelta(days=1)
-    return rates[day.isoformat()][currency]
+    return Fraction(rates[day.isoformat()][currency])
 
 
-def convert(rates: Rates, booking: Booking, target: str) -> Decimal:
-    if booking.currency == target:
-        return booking.amount
+def convert(rates: Rates, booking: Booking, target: str) -> Fraction:
+    """Exact: an amount may be half a cent to the last place."""
     day = booking.counts.date()
-    with localcontext(prec=50):
-        return booking.amount * rate(rates, target, day) / rate(rates, booking.currency, day)
+    amount = Fraction(booking.amount)
+    return amount * rate(rates, target, day) / rate(rates, booking.currency, day)
 
 
-def rounded(amount: Decimal, currency: str) -> Decimal:
-    with localcontext(prec=50):
-        return amount.quantize(PLACES[currency], ROUND_HALF_EVEN)
+def rounded(amount: Fraction, currency: str) -> Decimal:
+    return to_places(amount, PLACES[currency])
+
+
+def to_places(amount: Fraction, place: Decimal) -> Decimal:
+    """Half to even."""
+    return round(amount / Fraction(place)) * place
 
 
 def revenue_report(
     bookings: Iterable[Booking], window: Window, currency: str, rates: Rates, now: datetime
 ) -> dict[str, Any]:
     """The report without titles and names."""
-    with localcontext(prec=50):
-        everything = list(bookings)
-        inside = [(one, convert(rates, one, currency)) for one in everything if window.has(one.counts)]
-        total = sum((amount for _, amount in inside), Decimal(0))
-        before = sum(
-            (convert(rates, one, currency) for one in everything if window.before.has(one.counts)), Decimal(0)
-        )
-        series: dict[datetime, Decimal] = defaultdict(Decimal)
-        for one, amount in inside:
-            series[window.bucket(one.counts)] += amount
-        elapsed = Decimal((min(window.end, midnight(now) + DAY) - window.start) / DAY)
-        tiers = added((one.tier or "other", amount) for one, amount in inside)
-        return {
-            "summary": {
-                "total": rounded(total, currency),
-                "currency": currency,
-                "changePercent": ((total - before) * 100 / abs(before)).quantize(Decimal("0.01")) if before else None,
-                "projectedMonthly": rounded(total / elapsed * 30, currency),
-            },
-            "timeSeries": [
-                {"date": window.label(bucket), "revenue": rounded(series[bucket], currency)}
-                for bucket in window.buckets()
-            ],
-            "byLicenseType": {tier: rounded(amount, currency) for tier, amount in tiers.items()},
-            "byRequester": top(added((one.requester, amount) for one, amount in inside), currency),
-            "byContent": top(added((one.content, amount) for one, amount in inside), currency),
-        }
+    everything = list(bookings)
+    inside = [(one, convert(rates, one, currency)) for one in everything if window.has(one.counts)]
+    total = sum((amount for _, amount in inside), Fraction(0))
+    before = sum((convert(rates, one, currency) for one in everything if window.before.has(one.counts)), Fraction(0))
+    series: dict[datetime, Fraction] = defaultdict(Fraction)
+    for one, amount in inside:
+        series[window.bucket(one.counts)] += amount
+    elapsed = Fraction((min(window.end, midnight(now) + DAY) - window.start) // TICK, DAY // TICK)
+    tiers = added((one.tier or "other", amount) for one, amount in inside)
+    return {
+        "summary": {
+            "total": rounded(total, currency),
+            "currency": currency,
+            "changePercent": to_places((total - before) * 100 / abs(before), Decimal("0.01")) if before else None,
+            "projectedMonthly": rounded(total / elapsed * 30, currency),
+        },
+        "timeSeries": [
+            {"date": window.label(bucket), "revenue": rounded(series[bucket], currency)} for bucket in window.buckets()
+        ],
+        "byLicenseType": {tier: rounded(amount, currency) for tier, amount in tiers.items()},
+        "byRequester": top(added((one.requester, amount) for one, amount in inside), currency),
+        "byContent": top(added((one.content, amount) for one, amount in inside), currency),
+    }
 
 
-def added(pairs: Iterable[tuple[Any, Decimal]]) -> dict[Any, Decimal]:
-    found: dict[Any, Decimal] = defaultdict(Decimal)
+def added(pairs: Iterable[tuple[Any, Fraction]]) -> dict[Any, Fraction]:
+    found: dict[Any, Fraction] = defaultdict(Fraction)
     for name, amount in pairs:
         if name is not None:
             found[name] += amount
     return dict(found)
 
 
-def top(earned: Mapping[str, Decimal], currency: str) -> list[dict[str, Any]]:
+def top(earned: Mapping[str, Fraction], currency: str) -> list[dict[str, Any]]:
     ranked = sorted(earned.items(), key=lambda one: (-one[1], one[0]))[:TOP]
     return [{"id": id_, "revenue": rounded(amount, currency)} for id_, amount in ranked]
 
