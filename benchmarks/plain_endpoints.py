@@ -33,7 +33,7 @@ class ContentSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Content
-        exclude = ("account", "source_key", "deleted_at")
+        exclude = ("account", "source_key", "page_key", "deleted_at")
         read_only_fields = ("created", "updated")
 
 

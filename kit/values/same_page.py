@@ -30,13 +30,21 @@ class SamePage:
         return cls(SLASH in words, INDEX in words, frozenset(parameters) if QUERY in words else None)
 
     def form(self, url: str) -> str:
-        """The one form of all URLs of a page, given one in the normal form of kit.values.urls."""
+        """Return the one form of all URLs of a page, given one in the normal form of kit.values.urls."""
         address, _, query = url.partition("?")
-        if self.index and address.endswith(f"/{INDEX}"):
-            address = address.removesuffix(INDEX)
-        if self.slash and address.count("/") > 3:  # the root is `https://pub.example/`
-            address = address.removesuffix("/")
+        scheme, _, rest = address.partition("://")
+        host, _, path = rest.partition("/")
         if self.parameters is not None:
             given = [(unquote_plus(part.partition("=")[0]), part) for part in query.split("&")]
-            query = "&".join(part for name, part in sorted(given, key=lambda one: one[0]) if name in self.parameters)
-        return f"{address}?{query}"
+            query = "&".join(part for name, part in sorted(given, key=lambda one: one[0]) if self.counts(name))
+        return f"{scheme}://{host}{self.path(f'/{path}')}?{query}"
+
+    def path(self, path: str) -> str:
+        """Return the one form of all paths of a page."""
+        if self.index and path.endswith(f"/{INDEX}"):
+            path = path.removesuffix(INDEX)
+        return path.removesuffix("/") or "/" if self.slash else path
+
+    def counts(self, parameter: str) -> bool:
+        """Whether this parameter of the query tells pages apart."""
+        return self.parameters is None or parameter in self.parameters

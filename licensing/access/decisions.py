@@ -1,7 +1,7 @@
 """Decisions on checks: from their items and requesters to answers and records."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from licensing.access.used_limits import note_limit
 from licensing.policies import rate_limits
 from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
-from licensing.policies.offers import OFFER, taken
+from licensing.policies.offers import OFFER, offers, taken
 from licensing.policies.standing import vouched_for
 
 
@@ -58,6 +58,22 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         is_open=item.is_open,
         is_elsewhere=item.is_elsewhere,
     )
+
+
+def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
+    """Return the page that decides: of those that the URL may name the one with the strictest decision."""
+    if not item.others:
+        return item
+    requester, other = found[check.requester_id], found.get(check.and_requester_id or "")
+    return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
+
+
+def leniency(answer: Answer) -> tuple[bool, bool, bool]:
+    """Order decisions by what they let through: denials, those that a payment would lift, limits, prices."""
+    decision = answer.decision
+    if decision.refuses:
+        return False, any(offers(answer.policy, answer.facts)), False
+    return True, decision.rule is None or decision.rule.rate_limit is None, decision.price is None
 
 
 def traced_decision(answer: Answer) -> dict[str, str | bool]:
@@ -141,8 +157,11 @@ class DecisionBatch:
                 self.also += found.requesters[check.requester_id].depends_on
                 self.answers.append(refusal)
             elif check.dry_run:
-                self.answers.append(rehearse(check, item, found.requesters[check.requester_id], now))
+                self.answers.append(rehearse(check, item, found.requesters, now))
             else:
+                if item.others:
+                    self.also += [name for page in item.others for name in page.depends_on]
+                    item = strictest_page(check, item, found.requesters, now)
                 if item.urls:
                     self.also += item.urls
                 shared = self.decide(check, item, found.requesters[check.requester_id])
@@ -235,11 +254,12 @@ class DecisionBatch:
         note_limit(self.account, answer.policy, answer.decision.rule, answer.rate_reset, (decided_of, name))
 
 
-def rehearse(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Answer:
+def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Answer:
     """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
 
     A draft is taken for the next version of the item's policy: rules that both have alike share their counts.
     """
+    item, requester = strictest_page(check, item, found, now), found[check.requester_id]
     own = item.policy
     if check.policy is not None:
         item = dataclasses.replace(item, policy=check.policy)

@@ -1,16 +1,21 @@
 """Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import reduce
+from itertools import chain
+from operator import or_
 from typing import Any
 
-from django.db.models import F, Prefetch, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
 from accounts.models import Account, Unknown
 from kit.bounded_cache import Compiled
 from kit.values import ids
+from kit.values.pages import HALF, Requested
 from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Content, ContentType, Status
 from licensing.content.url_key import source_key
@@ -23,7 +28,7 @@ from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
-from licensing.sites.pages import Page
+from licensing.sites.pages import Candidate, candidates_of, requested_page
 from licensing.sites.patterns import most_specific
 
 OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # what is compiled of it
@@ -152,41 +157,88 @@ def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
 
 
 def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
-    """Pages as the edge asks for them: an item that is registered at the URL, or what its site's rules say.
+    """Return the pages that the edge asks for: the registered item, or what the rules of its site say.
 
-    Absent are those of a host without a site that is not refused, and that are no registered items.
+    Where origins read a URL in different ways, the item has `others`. A URL on a host without a site that is not
+    refused is absent, unless an item is registered for it.
     """
-    pages = {url: Page.of(url) for url in urls}
-    at = newest_at(owned_content(account_id), [key for page in pages.values() for key in page.keys])
-    registered = {url: at[key] for url, page in pages.items() for key in page.keys[::-1] if key in at}
-    items = dict(zip(registered, items_of(registered.values()), strict=True))
+    pages = {url: requested_page(url) for url in urls}
+    owned = owned_content(account_id).only(*COLUMNS, "source", "page_key", "created")
+    keys = {url: page.keys for url, page in pages.items() if page.is_complete}
+    at: defaultdict[bytes, list[Content]] = defaultdict(list)
+    for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
+        at[bytes(row.page_key or b"")].append(row)
     hosts = {page.host for page in pages.values()}
     sites = {
         site.host: site
         for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related(VERSIONS)
     }
+    candidates = {
+        url: candidates_of(pages[url], [row for key in of_url for row in at.get(key, ())])
+        for url, of_url in keys.items()
+    }
+    rows = {item.pk: item for of_url in candidates.values() for _, item in of_url if item is not None}
+    items = dict(zip(rows, items_of(rows.values()), strict=True))
     found: dict[str, Item] = {}
-    unknown = [url for url, page in pages.items() if page.host not in sites and url not in items]
-    other_pages = pages_of_other_hosts(account_id) if unknown and are_refused(account_id) else None
+    unknown = {
+        url
+        for url, page in pages.items()
+        if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate("", None)]))
+    }
+    is_refused = bool(unknown) and are_refused(account_id)
+    other_pages = pages_of_other_hosts(account_id) if is_refused else None
     for url, page in pages.items():
-        site, item = sites.get(page.host), items.get(url)
-        if item is not None:
-            mode = site.mode if site is not None else Mode.ENFORCE
-            found[url] = replace(item, mode=mode, facts=item.facts | page_facts(url, mode), urls=names_of(page.keys))
-        elif site is not None:
-            found[url] = replace(page_of_site(site, url, page.path), urls=names_of(page.keys))
-        elif other_pages is not None:
-            found[url] = replace(refused_page(other_pages, url), urls=names_of(page.keys))
+        site = sites.get(page.host)
+        if is_refused and other_pages is None and url in unknown:
+            continue  # absent, until there is an item that the refusal is recorded of
+        if page.is_complete:
+            named = pages_named_by(candidates[url], items, site, other_pages, url)
+        else:
+            named = pages_of_no_policy(owned, page, site, other_pages, url)
+        if named:
+            names = names_of(page.pages)
+            first, *others = (replace(one, urls=names) for one in named)
+            found[url] = replace(first, others=tuple(others))
     return found
 
 
-def page_of_site(site: Site, url: str, path: str) -> Item:
-    """A page that is no registered item, by the longest pattern that matches it."""
-    return page_by_rule(site, most_specific(site.ordered_rules, path), url)
+def pages_named_by(
+    candidates: Iterable[Candidate], items: Mapping[str, Item], site: Site | None, other_pages: str | None, url: str
+) -> list[Item]:
+    """Return each registered item and each page by a pattern once, in the order of the candidates."""
+    named: dict[object, Item] = {}
+    for path, item in candidates:
+        if item is not None:
+            named.setdefault(item.pk, registered_page(items[item.pk], site, url))
+        elif site is not None:
+            rule = most_specific(site.ordered_rules, path)
+            if (key := rule.pk if rule is not None else None) not in named:
+                named[key] = page_by_rule(site, rule, url)
+        elif other_pages is not None:
+            named.setdefault(None, refused_page(other_pages, url))
+    return list(named.values())
+
+
+def registered_page(item: Item, site: Site | None, url: str) -> Item:
+    mode = site.mode if site is not None else Mode.ENFORCE
+    return replace(item, mode=mode, facts=item.facts | page_facts(url, mode))
+
+
+def pages_of_no_policy(
+    owned: QuerySet[Content], page: Requested, site: Site | None, other_pages: str | None, url: str
+) -> list[Item]:
+    """Return a page that is denied for want of a policy: its URL has more readings than are followed."""
+    ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
+    row = owned.filter(reduce(or_, ranges)).first()
+    if row is not None:
+        return [replace(registered_page(items_of([row])[0], site, url), policy=None, policy_key=None)]
+    if site is not None:
+        return [replace(page_by_rule(site, None, url), is_open=False)]
+    return [] if other_pages is None else [refused_page(other_pages, url)]
 
 
 def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
-    """The same, by a rule of the site's."""
+    """Return a page that is no registered item, by a rule of its site; without one it is unknown."""
     policy = rule.policy if rule is not None else None
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, site.mode)}

@@ -32,6 +32,7 @@ class Item:
     is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
     is_elsewhere: bool = False  # a page of a host that the asking key is not for
     urls: tuple[str, ...] = ()  # that it was found at, by their keys in hex; none where it was asked for by an id
+    others: tuple["Item", ...] = ()  # pages that an origin may serve for the same URL
 
     @property
     def compiled(self) -> CompiledPolicy | None:
@@ -42,6 +43,11 @@ class Item:
         """By names of accounts.plans.epochs."""
         own = (self.key, *self.urls)
         return own if self.policy_key is None else (*own, self.policy_key)
+
+    @property
+    def readings(self) -> tuple["Item", ...]:
+        """All pages that the URL may name."""
+        return (self, *self.others)
 
     @property
     def weight(self) -> int:

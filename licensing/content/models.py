@@ -30,6 +30,7 @@ class Content(models.Model):
     type = models.CharField(max_length=10, choices=CONTENT_TYPES, default=ContentType.ARTICLE.value)
     source = models.TextField(null=True, blank=True)
     source_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.content.url_key
+    page_key = models.BinaryField(max_length=16, null=True, editable=False)  # the same
     policy = models.ForeignKey(
         Policy, on_delete=models.PROTECT, null=True, blank=True, related_name="content", db_index=False
     )
@@ -68,6 +69,7 @@ class Content(models.Model):
                 name="content_title_order",
             ),
             models.Index(fields=["account", "source_key"], condition=Q(deleted_at=None), name="content_by_source"),
+            models.Index(fields=["account", "page_key"], condition=Q(deleted_at=None), name="content_by_page"),
             # Counted by it alone: the rows are not looked at.
             models.Index(fields=["policy"], condition=Q(deleted_at=None), name="content_of_policy"),
         ]

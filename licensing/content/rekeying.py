@@ -1,24 +1,29 @@
-"""The keys of items' URLs after the setting SAME_PAGE has changed."""
+"""Give items the keys of their URLs again: after SAME_PAGE has changed, or an upgrade."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts.plans import epochs
-from licensing.content.models import Content
-from licensing.content.url_key import source_key
+from kit.values.pages import Registered
+from licensing.content.models import Content, Status
+from licensing.content.url_key import as_bytes, page_keys, page_of_key, set_keys, source_key, spread_page_keys
 
 CHUNK = 1_000
 SAMPLE = 50
 
 
 def is_stale(item: Content) -> bool:
-    return source_key(item.source) != bytes(item.source_key or b"")
+    is_current = as_bytes(item.source_key) == source_key(item.source)
+    return not is_current or as_bytes(item.page_key) not in page_keys(item.source)
 
 
 def has_stale_keys() -> bool:
     """Whether an item is found by another URL than its own: of the oldest and the newest, which tell it of all."""
-    with_url = Content.objects.exclude(source=None).only("source", "source_key")
+    with_url = Content.objects.exclude(source=None).only("source", "source_key", "page_key")
     return any(map(is_stale, [*with_url.order_by("pk")[:SAMPLE], *with_url.order_by("-pk")[:SAMPLE]]))
 
 
@@ -42,14 +47,37 @@ def chunks(account_id: str) -> Iterator[int]:
     while True:
         with transaction.atomic():
             rest = items if last is None else items.filter(pk__gt=last)
-            chunk = list(rest.only("source", "source_key").select_for_update()[:CHUNK])
+            chunk = list(rest.only("source", "source_key", "page_key").select_for_update()[:CHUNK])
             if not chunk:
                 return
             last = chunk[-1].pk
             stale = [item for item in chunk if is_stale(item)]
             for item in stale:
-                item.source_key = source_key(item.source)
-            Content.objects.bulk_update(stale, ["source_key"], batch_size=200)
+                set_keys(item)
+            spread_page_keys(stale)
+            Content.objects.bulk_update(stale, ["source_key", "page_key"], batch_size=200)
             if stale:
                 epochs.bump(account_id, epochs.EVERYTHING)
             yield len(stale)
+
+
+# --- Pages with several items ----------------------------------------------------------------------------------------
+
+
+def contested_pages(account_id: str) -> Iterator[list[Content]]:
+    """Yield the active items of each page that has items with different policies, the deciding one (the newest) first.
+
+    Items are read in the order of `page_key`, so that one page's items are in memory at a time.
+    """
+    items = Content.objects.of(account_id).filter(status=Status.ACTIVE).exclude(page_key=None)
+    ordered = items.only("source", "page_key", "policy_id", "created").order_by("page_key").iterator(CHUNK)
+    for _, found in groupby(ordered, key=lambda item: page_of_key(item.page_key)):
+        neighbours = list(found)
+        if len(neighbours) == 1:
+            continue
+        pages: defaultdict[Registered, list[Content]] = defaultdict(list)
+        for item in neighbours:
+            pages[Registered.from_url(item.source or "", settings.SAME_PAGE)].append(item)
+        for page in pages.values():
+            if len({item.policy_id for item in page}) > 1:
+                yield sorted(page, key=lambda item: (item.created, item.pk), reverse=True)

@@ -1,6 +1,6 @@
 """Operations on content, for endpoints, commands and the admin."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -14,12 +14,12 @@ from kit.rest.resources import find
 from kit.values import ids
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
-from licensing.content.url_key import source_key
+from licensing.content.url_key import set_keys, spread_page_keys, url_names
 from licensing.policies.models import Policy
 
 # What a change of many items writes of each.
-WRITTEN = ["external_id", "title", "type", "source", "source_key", "policy", *COLUMNS.values(), "metadata_extra",
-           "tags", "status", "updated"]  # fmt: skip
+WRITTEN = ["external_id", "title", "type", "source", "source_key", "page_key", "policy", *COLUMNS.values(),
+           "metadata_extra", "tags", "status", "updated"]  # fmt: skip
 
 
 def apply_content(item: Content, fields: Mapping[str, Any]) -> None:
@@ -29,7 +29,7 @@ def apply_content(item: Content, fields: Mapping[str, Any]) -> None:
             merge_metadata(item, value)
         else:
             setattr(item, name, value)
-    item.source_key = source_key(item.source)
+    set_keys(item)
 
 
 def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
@@ -78,16 +78,17 @@ def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]
 
 def write_items(items: Sequence[Content]) -> None:
     """Inserts the items that are new and updates the others, in one statement. Raises IntegrityError."""
+    spread_page_keys(items)
     Content.objects.bulk_create(items, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
 
 
-def epoch_names(item: Content, *, is_new: bool = False, former_url: bytes | memoryview | None = None) -> set[str]:
-    """Cache names that a change of the item invalidates: the item, unless it `is_new`, and its URLs, old and new.
+def epoch_names(item: Content, *, is_new: bool = False, former: Collection[str] = ()) -> set[str]:
+    """Cache names that a change of the item invalidates: the item, unless it `is_new`, and its URLs.
 
-    `former_url` is the previous `source_key`.
+    `former` are the `url_names` that it had before.
     """
-    keys = {bytes(key).hex() for key in (item.source_key, former_url) if key is not None}
-    return keys if is_new else {ids.hex_of("cnt", item.pk), *keys}
+    names = {*url_names(item), *former}
+    return names if is_new else {ids.hex_of("cnt", item.pk), *names}
 
 
 def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
@@ -97,7 +98,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     """
     is_new = item._state.adding
     action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
-    former_url = item.source_key
+    former = url_names(item)
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))
@@ -106,6 +107,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         if not audit.changes(before, item.audited()):
             return item
         item.updated = timezone.now()
+    spread_page_keys([item])
     try:
         with transaction.atomic(savepoint=item.external_id is not None):
             item.save(force_insert=is_new)
@@ -115,7 +117,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
             raise
         raise taken(item.external_id) from None
     audit.record(action, item, before)
-    epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former_url=former_url))
+    epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item
 
 

@@ -25,6 +25,7 @@ from licensing.content.services import (
     unknown_policy,
     write_items,
 )
+from licensing.content.url_key import url_names
 
 ATTEMPTS = 5
 KIND = Kind("cnt", "content item", "item")
@@ -126,7 +127,7 @@ class Upsert(Bulk[Content]):
             del self.by_external_id[item.external_id]
             self.released.append(item.pk)
         self.updated.append(changed)
-        self.ended |= epoch_names(changed, former_url=item.source_key)
+        self.ended |= epoch_names(changed, former=url_names(item))
         return changed
 
     def note(self, action: str, item: Content, before: dict[str, object]) -> bool:

@@ -1,20 +1,72 @@
-"""Finding an item by its URL, which is all that a CDN edge knows.
+"""The keys that items are found by: by their URL in checks and filters, by the page that it names at the edge.
 
-Equivalent URLs name one item, so that a denial cannot be walked round by another spelling of the page.
+Equivalent URLs name one item, so that no other spelling of the page gets around a denial.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from django.conf import settings
+from django.db.models import Count
 
+from kit.values.pages import HALF, Registered
 from kit.values.urls import normalised
+from licensing.content.models import Content
 
 
 def source_key(url: str | None) -> bytes | None:
-    """A digest of the normal form of an http(s) URL, and of what SAME_PAGE makes of that. None for no URL."""
+    """Return a digest of the normal form of an http(s) URL, as SAME_PAGE has it. None for no URL."""
     if url is None:
         return None
     form = normalised(url)
     if settings.SAME_PAGE is not None:
         form = settings.SAME_PAGE.form(form)
     return blake2b(form.encode(), digest_size=16).digest()
+
+
+def page_keys(url: str | None) -> list[bytes | None]:
+    """Return the keys under any of which requests at the edge find the item: several if its URL has several
+    parameters."""
+    return [None] if url is None else list(Registered.from_url(url, settings.SAME_PAGE).keys)
+
+
+def set_keys(item: Content) -> None:
+    """Sets the keys of the item's URL; `spread_page_keys` chooses among several."""
+    item.source_key = source_key(item.source)
+    possible = page_keys(item.source)
+    if as_bytes(item.page_key) not in possible:
+        item.page_key = possible[0]
+
+
+def spread_page_keys(items: Iterable[Content]) -> None:
+    """Gives items of one account whose URLs have several parameters the key that fewest others have.
+
+    `?view=article&id=5` is found by `id=5`: all articles of the page share `view=article`.
+    """
+    open_items = [(item, keys) for item in items if len(keys := page_keys(item.source)) > 1]
+    if not open_items:
+        return
+    wanted = {key for _, keys in open_items for key in keys}
+    account_id = open_items[0][0].account_id
+    others = Content.objects.of(account_id).exclude(pk__in=[item.pk for item, _ in open_items])
+    found = others.filter(page_key__in=wanted).order_by().values_list("page_key").annotate(Count("pk"))
+    counts = Counter({bytes(key): count for key, count in found})
+    for item, keys in open_items:
+        item.page_key = min(keys, key=lambda key: counts[key or b""])
+        counts[item.page_key or b""] += 1
+
+
+def url_names(item: Content) -> set[str]:
+    """What accounts.epochs calls the things that are found at the item's URL."""
+    keys = (as_bytes(item.source_key), page_of_key(item.page_key))
+    return {key.hex() for key in keys if key is not None}
+
+
+def page_of_key(key: bytes | memoryview | None) -> bytes | None:
+    """Return the half of a `page_key` that is the same for all items of a page."""
+    return None if key is None else bytes(key)[:HALF]
+
+
+def as_bytes(key: bytes | memoryview | None) -> bytes | None:
+    return None if key is None else bytes(key)

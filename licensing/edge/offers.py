@@ -20,7 +20,7 @@ from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
 from licensing.access.answers import Answer, not_found
 from licensing.access.bodies import Check
-from licensing.access.decisions import decide_check
+from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup import find_items, find_requesters
 from licensing.access.rendering import present_charge
@@ -169,7 +169,8 @@ def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list
             error.param = {"page": "url"}.get(error.param or "", error.param)
             told.append(error)
             continue
-        answer = decide_check(check, item, requesters[check.requester_id], now)
+        page = strictest_page(check, item, requesters, now)
+        answer = decide_check(check, page, requesters[check.requester_id], now)
         name, value = check.selector
         told.append(
             {

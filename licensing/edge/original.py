@@ -12,8 +12,8 @@ from kit.http.errors import InvalidRequest
 from kit.http.headers import check_lengths
 from kit.http.middleware import Address, TrustedProxies, parse_address
 from kit.values.hosts import host_of_header
+from kit.values.paths import read_once
 from licensing.access.event_loop.application import Head
-from licensing.sites.patterns import normalize_path
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
 MAX_URI = 8 * 1024
@@ -26,7 +26,7 @@ REPEATED = (
     *(b"x-original-url", b"x-original-method"),
 )
 FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
-WHOLE_URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII | re.IGNORECASE)
+WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
 class Original(Struct, frozen=True):
@@ -48,9 +48,9 @@ class Original(Struct, frozen=True):
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody gets it, whatever policies say."""
-        path = normalize_path(urlsplit(self.url).path)
-        return path in FREE_PATHS or path.startswith(FREE_FOLDER)
+        """Whether everybody gets it, whatever policies say: no origin reads the path as another one."""
+        path = read_once(urlsplit(self.url).path)
+        return path is not None and (path in FREE_PATHS or path.startswith(FREE_FOLDER))
 
     @property
     def license_url(self) -> str:
@@ -132,8 +132,9 @@ def envoy_uri(head: Head) -> str:
 
 
 def spelled(uri: str) -> str:
-    """A path and query without a fragment; what has no place in a URL escaped, bytes above ASCII as they came."""
-    return quote(uri.partition("#")[0].encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%")
+    """Escape what has no place in a path and query, bytes above ASCII as they came. No request has a fragment: some
+    origins read `#` as part of the path. Some read `\\` as `/`, and `%5C` otherwise."""
+    return quote(uri.encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%\\")
 
 
 def peer_of(head: Head) -> Address | None:

@@ -34,6 +34,7 @@ from licensing.content.services import (
     unknown_policy,
     write_items,
 )
+from licensing.content.url_key import url_names
 from licensing.imports.mapping import Mapping, from_text, is_target
 from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
@@ -219,7 +220,7 @@ class Import:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
             target = item or Content(account_id=self.account_id, created=now)
-            former_url = target.source_key
+            former = url_names(target)
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
@@ -230,7 +231,7 @@ class Import:
                 target.updated = now
                 (created if item is None else updated).append(target)
                 changes.append(change)
-                ended |= epoch_names(target, is_new=item is None, former_url=former_url)
+                ended |= epoch_names(target, is_new=item is None, former=former)
         if (created or updated) and not self.dry_run:
             # In one order: of two imports that insert the same items, one just waits for the other.
             write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))

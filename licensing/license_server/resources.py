@@ -6,12 +6,13 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from kit.values.hosts import host_of_header
+from kit.values.paths import normalize_path
 from licensing.access.lookup import find_pages, page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.promises import spelled
 from licensing.sites.models import Site
-from licensing.sites.patterns import most_specific, normalize_path
+from licensing.sites.patterns import most_specific
 
 MAX_RESOURCE = 2048 + 300  # characters: a pattern, and its origin
 MAX_LICENSE = 16 * 1024

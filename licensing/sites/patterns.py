@@ -3,37 +3,18 @@
 A pattern without `$` matches every path that begins so. No ORM, no HTTP.
 """
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from msgspec import Struct
+
+from kit.values.paths import SLASHES, decode
 
 MAX_PATTERN = 2048  # characters
 PATTERN = r"^/[^\s?#$]*\$?$"  # as a schema says it
 PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # that stand for themselves
-SEPARATORS = re.compile(r"[/\\]+")
-
-
-def normalize_path(path: str) -> str:
-    """The path as an origin reads it, without its query: decoded once, `\\` and repeated `/` read as one `/`, dot
-    segments resolved.
-
-    Stricter than RFC 3986, under which `/a%2Fb` and `//a` are other pages than `/a/b` and `/a`: servers of static
-    files decode before they look, so a spelling must not be a way around a pattern.
-    """
-    text = unquote(path.partition("?")[0].partition("#")[0], errors="replace")
-    kept: list[str] = []
-    segments = SEPARATORS.split(text)
-    for segment in segments:
-        if segment == "..":
-            del kept[-1:]
-        elif segment not in ("", "."):
-            kept.append(segment)
-    is_directory = bool(kept) and segments[-1] in ("", ".", "..")
-    return "/" + "/".join(kept) + ("/" if is_directory else "")
 
 
 class Pattern(Struct, frozen=True, gc=False):
@@ -73,7 +54,7 @@ class Pattern(Struct, frozen=True, gc=False):
 
 
 def normal_part(text: str) -> str:
-    return SEPARATORS.sub("/", unquote(text, errors="replace"))
+    return SLASHES.sub("/", decode(text))
 
 
 compiled = lru_cache(maxsize=10_000)(Pattern.of)
@@ -108,6 +89,6 @@ def pattern_error(text: str) -> str | None:
         return "Must be a path: the query of a page is not looked at."
     if "$" in text[:-1]:
         return "$ stands for the end of the path, and nothing follows it."
-    if any(segment in (".", "..") for segment in SEPARATORS.split(unquote(text))):
+    if any(segment in (".", "..") for segment in SLASHES.split(decode(text))):
         return "Must not contain dot segments."
     return None

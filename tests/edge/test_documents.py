@@ -8,13 +8,14 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kit.values.paths import normalize_path
 from licensing.access.lookup import compiled_policies
 from licensing.edge.documents import Publication, written
 from licensing.edge.promises import USES, promised, terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
-from licensing.sites.patterns import compiled, most_specific, normalize_path
+from licensing.sites.patterns import compiled, most_specific
 from tests import factories
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, READERS, SEEKERS
 from tests.examples import examples

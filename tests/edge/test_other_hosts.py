@@ -131,3 +131,11 @@ def test_accounts_have_refusals_of_their_own(ask, account, other_account, site):
     mine, other = event(elsewhere(ask)), event(elsewhere(ask, x_licensing_key=theirs))
     assert mine.content_id != other.content_id
     assert (mine.account_id, other.account_id) == (account.pk, other_account.pk)
+
+
+@pytest.mark.parametrize("uri", ["/a;x", "/x/..;/a", "/a?" + "x&" * 1_000])
+def test_a_url_at_a_refused_host_is_refused_unless_every_reading_is_an_open_item(ask, account, site, uri):
+    site(READERS)
+    factories.content(account, source="https://other.example/a", policy_id=factories.policy(account, READERS).pk)
+    assert elsewhere(ask, "/a").status == 200
+    assert [told(elsewhere(ask, uri)) for _ in range(2)] == [(403, "deny", "no_policy")] * 2

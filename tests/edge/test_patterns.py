@@ -3,7 +3,8 @@
 import pytest
 from msgspec import Struct
 
-from licensing.sites.patterns import compiled, most_specific, normalize_path
+from kit.values.paths import normalize_path
+from licensing.sites.patterns import compiled, most_specific
 
 
 class Rule(Struct):

@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def check_urls() -> None:
-    """Raises CommandError where items are not found by their URLs, which would let a denied page pass as unknown."""
+    """Raise CommandError if items are not found by their URLs: a denied page would pass as unknown."""
     try:
         is_stale = has_stale_keys()
     except DatabaseError:  # the service starts without its database, and answers 503 until that is there
@@ -70,7 +70,10 @@ def check_urls() -> None:
     finally:
         connections.close_all()
     if is_stale:
-        raise CommandError("SAME_PAGE or PAGE_PARAMETERS has changed: run `manage.py rekey_content` first.")
+        raise CommandError(
+            "Items lack the keys of their URLs: SAME_PAGE or PAGE_PARAMETERS has changed, or the version before wrote "
+            "items after `migrate`. Run `manage.py rekey_content` first."
+        )
 
 
 def check_free(host: str, port: int) -> None:

@@ -263,7 +263,9 @@ class Gateway:
         if found is None:
             found = await self.lookups.result_of(wanted)
         for selector in wanted.selectors & found.items.keys():
-            self.snapshot.put(wanted.account_id, found.epoch, selector, found.items[selector])
+            item = found.items[selector]
+            if not item.others:  # of an ambiguous URL no visitor asks twice
+                self.snapshot.put(wanted.account_id, found.epoch, selector, item)
         for requester_id in wanted.requesters:
             if (requester := found.requesters[requester_id]).pk is not None:
                 self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)

@@ -6,7 +6,7 @@ decided (licensing.access.decisions), by facts that the decision's record confir
 
 from collections.abc import Sequence
 from datetime import datetime
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import jwt
 import msgspec
@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from accounts.keys import keytext
 from kit.http.errors import ValidationFailed
 from kit.values import ids
+from kit.values.paths import normalize_path, read
+from kit.values.urls import normalised_host, normalised_path
 from licensing.access.bodies import Check
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import out_of_scope, refused
 from licensing.access.tokens.key_pairs import jwk_of
 from licensing.access.tokens.signing import verifying_keys
-from licensing.sites.patterns import normalize_path
 
 MAX_TOKEN = 4096  # characters
 MAX_VERIFIED = 10_000
@@ -44,22 +45,23 @@ class Claims(Struct, frozen=True):
     scope: str = ""
 
     def is_for(self, url: str) -> bool:
-        """Whether the token is for the page: by host and path, as an origin reads it."""
-        wanted = address_of(url)
-        return any(is_at_or_below(wanted, address_of(one)) for one in self.aud)
+        """Whether the token is for the page, by host and path, however an origin reads the path."""
+        parts = urlsplit(url)
+        own = [aud for aud in map(urlsplit, self.aud) if host_of(aud) == host_of(parts)]
+        if any(normalised_path(aud.path) == normalised_path(parts.path) for aud in own):
+            return True
+        paths, is_complete = read(parts.path)
+        return is_complete and all(
+            any(is_at_or_below(path, normalize_path(aud.path)) for aud in own) for path in paths
+        )
 
 
-Address = tuple[str | None, str]
+def host_of(parts: SplitResult) -> str:
+    return normalised_host(parts.hostname or "")
 
 
-def address_of(url: str) -> Address:
-    parts = urlsplit(url)
-    return parts.hostname, normalize_path(parts.path)
-
-
-def is_at_or_below(wanted: Address, prefix: Address) -> bool:
-    (host, path), (own_host, own_path) = wanted, prefix
-    return host == own_host and (path == own_path or path.startswith(f"{own_path.rstrip('/')}/"))
+def is_at_or_below(path: str, own: str) -> bool:
+    return path == own or path.startswith(f"{own.rstrip('/')}/")
 
 
 # --- Verifying -------------------------------------------------------------------------------------------------------

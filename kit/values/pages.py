@@ -1,0 +1,141 @@
+"""Which page a URL names: its host and its normal path, with the parameters of its query.
+
+The scheme, the port and the order of parameters make no difference, nor do further parameters. kit.values.urls
+compares whole URLs instead, as RFC 3986 does.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import product
+from urllib.parse import unquote_plus, urlsplit
+
+from msgspec import Struct
+
+from kit.values.paths import normalize_path, read, until_nul
+from kit.values.same_page import SamePage
+from kit.values.urls import normalised, normalised_host
+
+HALF = 8  # bytes of a key for the page, and as many for a parameter
+NO_PARAMETER = bytes(HALF)
+MAX_PARAMETERS = 1_000  # of a request; applications ignore more
+MAX_KEYS = 2_000  # of a request
+IS_PLAIN = re.compile(r"[A-Za-z0-9._~=&-]*").fullmatch  # a query that every application reads in the same way
+ARRAY = re.compile(r"\[[^\]]*\]$")
+
+Parameters = frozenset[tuple[str, str]]  # names and values
+
+
+class Registered(Struct, frozen=True):
+    """The page that an item is registered for: a request has to have its `parameters`, whatever others it has."""
+
+    host: str
+    path: str
+    parameters: Parameters
+
+    @classmethod
+    def from_url(cls, url: str, same: SamePage | None) -> "Registered":
+        """Of an http(s) URL; `same` is the setting SAME_PAGE."""
+        parts = urlsplit(url)
+        path, parameters = normalize_path(parts.path), frozenset(pairs_of(parts.query))
+        if same is not None:
+            path, parameters = same.path(path), frozenset(pair for pair in parameters if same.counts(pair[0]))
+        return cls(normalised_host(parts.hostname or ""), path, parameters)
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The keys under any of which requests find it: one for each parameter."""
+        page = page_digest(self.host, self.path)
+        return [page + parameter_digest(pair) for pair in sorted(self.parameters)] or [page + NO_PARAMETER]
+
+
+class Requested(Struct, frozen=True):
+    """The pages that a requested URL may name, as origins differ: `paths` has the usual one first. `parameters` are
+    all that some application may read; `spelling` is the URL itself. Not `is_complete`: there are too many readings to
+    follow."""
+
+    host: str
+    paths: tuple[str, ...]
+    parameters: Parameters
+    spelling: str
+    is_complete: bool
+
+    @classmethod
+    def from_url(cls, url: str, same: SamePage | None) -> "Requested":
+        """Of an absolute http(s) URL; `same` is the setting SAME_PAGE."""
+        parts = urlsplit(url)
+        paths, is_complete = read(parts.path)
+        if same is not None:
+            paths = tuple(dict.fromkeys(map(same.path, paths)))
+        parameters: Parameters = frozenset()
+        if parts.query.count("&") + parts.query.count(";") < MAX_PARAMETERS:
+            parameters = frozenset(read_query(parts.query))
+        else:
+            is_complete = False
+        is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
+        return cls(normalised_host(parts.hostname or ""), paths, parameters, spelling_of(url, same), is_complete)
+
+    @property
+    def pages(self) -> list[bytes]:
+        """The first half of the keys of each path."""
+        return [page_digest(self.host, path) for path in self.paths]
+
+    @property
+    def keys(self) -> list[bytes]:
+        """Every key under which an item may be found that one of the pages is."""
+        parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
+        return [page + parameter for page, parameter in product(self.pages, parameters)]
+
+    def is_sure_of(self, parameters: Parameters) -> bool:
+        """Whether every application reads these values: none of the names is given twice, with another value."""
+        given = Counter(name for name, _ in self.parameters)
+        return all(given[name] == 1 for name, _ in parameters)
+
+
+def page_digest(host: str, path: str) -> bytes:
+    return blake2b(f"{host}{path}".encode(), digest_size=HALF).digest()
+
+
+def parameter_digest(pair: tuple[str, str]) -> bytes:
+    return blake2b("=".join(pair).encode(), digest_size=HALF).digest()
+
+
+def spelling_of(url: str, same: SamePage | None) -> str:
+    """The URL in normal form, without scheme and port."""
+    form = normalised(url)
+    if same is not None:
+        form = same.form(form)
+    _, _, rest = form.partition("://")
+    netloc, slash, target = rest.partition("/")
+    return re.sub(r":\d+$", "", netloc) + slash + target
+
+
+# --- Queries ---------------------------------------------------------------------------------------------------------
+
+
+def pairs_of(query: str) -> Iterator[tuple[str, str]]:
+    """The parameters as most applications read them."""
+    for piece in query.split("&"):
+        if piece:
+            name, _, value = piece.partition("=")
+            yield unquote_plus(name), unquote_plus(value)
+
+
+def read_query(query: str) -> Iterator[tuple[str, str]]:
+    """The parameters that some application may read: `;` may separate them, `#` end them, and PHP and Node have ways
+    of their own to write a name."""
+    yield from pairs_of(query)
+    if IS_PLAIN(query):
+        return
+    for piece in {*query.split("&"), *re.split("[&;]", query)}:
+        for text in {piece, re.split("#|%23", piece, maxsplit=1)[0]}:
+            name, _, value = text.partition("=")
+            for one_name, one_value in product(decoded(name), decoded(value)):
+                yield from ((short, one_value) for short in {one_name, ARRAY.sub("", until_nul(one_name).strip())})
+
+
+def decoded(text: str) -> tuple[str, ...]:
+    """The text decoded once, and twice where that differs."""
+    once = unquote_plus(text)
+    return (once,) if "%" not in once else (once, unquote_plus(once))

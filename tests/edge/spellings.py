@@ -1,0 +1,58 @@
+"""Random spellings of a URL which some origin serves as the URL itself."""
+
+from random import Random
+
+OVERLONG = {".": "%c0%ae", "/": "%c0%af"}
+DECOYS = ["free", ".well-known", "robots.txt", "free/closed", "premium/sample"]
+JUNK = ["%00", "%00.html", "%09", "%0d%0a", "#part", "#/../free/x", "?#"]
+
+
+def escaped(chance: Random, text: str) -> str:
+    """Some characters once or twice percent-encoded; dots and slashes overlong now and then."""
+    made = ""
+    for letter in text:
+        forms = [f"%{ord(letter):02x}", f"%{ord(letter):02X}", f"%25{ord(letter):02x}", OVERLONG.get(letter, letter)]
+        made += chance.choice(forms) if chance.random() < 0.15 else letter
+    return made
+
+
+def slash(chance: Random) -> str:
+    return chance.choice(["/", "/", "/", "/", "//", "/./", "\\", "%2f", "%5c", "%252F", "%c0%af", ";x=1/", ";/"])
+
+
+def up(chance: Random) -> str:
+    """A segment that goes up."""
+    return chance.choice(["..", "%2e%2e", ".%2E", "%252e%252e", "..;", "..;x=1", "%c0%ae%c0%ae", "..%09", "%2e%2e;a"])
+
+
+def spelled_path(chance: Random, path: str) -> str:
+    made = ""
+    if chance.random() < 0.4:
+        decoy = chance.choice(DECOYS)
+        made = f"/{decoy}" + "".join(f"{slash(chance)}{up(chance)}" for _ in decoy.split("/"))
+    for segment in path.split("/")[1:]:
+        made += slash(chance) if made else chance.choice(["/", "/", "//", "/./", "/.;/"])
+        made += escaped(chance, segment) + chance.choice(["", "", "", ";", ";jsessionid=1", "%3bx"])
+    return made + (chance.choice(JUNK) if chance.random() < 0.2 else "")
+
+
+def spelled_query(chance: Random, query: str) -> str:
+    """The parameters in another order, some twice, and others among them."""
+    own = [chance.choice([pair, f"{escaped(chance, pair[:2])}{pair[2:]}", f"+{pair}", f"{pair}#x"])
+           for pair in query.split("&")]  # fmt: skip
+    others = ["x=1", "utm_source=mail", "", "id=1", "id", "id%5B%5D=1", "ID=7", "a;b=2"]
+    pieces = own + chance.sample(others, chance.randrange(4))
+    chance.shuffle(pieces)
+    return chance.choice(["&", "&", "&&", ";"]).join(pieces)
+
+
+def spelled_uri(chance: Random, uri: str) -> str:
+    path, mark, query = uri.partition("?")
+    if mark:
+        return f"{spelled_path(chance, path).partition('?')[0]}?{spelled_query(chance, query)}"
+    return spelled_path(chance, path) + chance.choice(["", "", "?", "?x=1", "?x=/free/", "?&a=b&a=c"])
+
+
+def spelled_host(chance: Random, host: str) -> str:
+    letters = "".join(chance.choice([letter, letter.upper()]) for letter in host)
+    return letters + chance.choice(["", "", "."]) + chance.choice(["", "", ":443", ":80", ":8443"])

@@ -1,0 +1,123 @@
+"""The keys that items are found by at the edge: kept up to date by every write, the migration and rekey_content."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from kit.values.same_page import SamePage
+from licensing.access.lookup import find_items
+from licensing.content.models import Content
+from licensing.content.rekeying import has_stale_keys
+from licensing.content.services import delete_content, update_content
+from licensing.content.url_key import page_keys
+from tests import factories
+from tests.edge.asking import READERS
+
+
+@pytest.fixture
+def shut(account):
+    return factories.policy(account, factories.DENY_ALL)
+
+
+@pytest.fixture
+def site(account):
+    return factories.site(account, {"/*": factories.policy(account, READERS)}, host="pub.example")
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("uri", ["/a", "/a?utm=1", "/a;x", "//a"])
+def test_every_change_of_an_item_holds_for_the_next_request(ask, account, shut, uri):
+    assert ask(uri).status == 200
+    item = factories.content(account, source="https://pub.example:8443/a", policy_id=shut.pk)
+    assert ask(uri).status == 402
+    update_content(item, {"source": "https://pub.example/b?id=1"})
+    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (200, 402)
+    update_content(item, {"source": "https://pub.example/%61"})
+    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (402, 200)
+    delete_content(item)
+    assert ask(uri).status == 200
+
+
+def test_a_bulk_request_writes_the_keys_too(api, ask, shut):
+    items = [{"title": "A", "externalId": str(n), "source": f"https://pub.example/?view=a&id={n}", "policyId": shut.pk}
+             for n in range(50)]  # fmt: skip
+    api.post("/v1/content/bulk", {"items": items})
+    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [402, 402, 200]
+    api.post("/v1/content/bulk", {"items": [{**items[0], "source": "https://pub.example/?view=a&id=50"}]})
+    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [200, 402, 402]
+
+
+def test_items_of_one_page_are_found_by_the_parameter_that_tells_them_apart(account, api):
+    sources = [f"https://pub.example/?option=content&view=article&id={n}" for n in range(300)]
+    for source in sources[:3]:
+        factories.content(account, source=source)
+    api.post("/v1/content/bulk", {"items": [{"title": "A", "source": source} for source in sources[3:]]})
+    keys = [bytes(key) for key in Content.objects.filter(source__in=sources).values_list("page_key", flat=True)]
+    assert len(set(keys)) >= 298  # the first of all may have any
+
+
+def test_the_newest_active_item_of_a_page_decides(ask, account, shut):
+    open_ = factories.policy(account, READERS)
+    newer = [factories.content(account, source=f"{start}/a", policy_id=policy.pk)
+             for start, policy in (("https://pub.example", open_), ("http://pub.example:81", shut))][1]  # fmt: skip
+    assert ask("/a").status == 402
+    update_content(newer, {"status": "archived"})
+    assert ask("/a").status == 200
+
+
+def test_rekey_content_lists_pages_whose_items_have_different_policies(account, shut):
+    open_ = factories.policy(account, READERS)
+    older = factories.content(account, source="https://pub.example/a?x=1&y=2", policy_id=open_.pk)
+    newer = factories.content(account, source="http://PUB.example:81/a?y=2&x=1", policy_id=shut.pk)
+    for path in ("/a?x=1", "/b", "/b"):
+        factories.content(account, source=f"https://pub.example{path}", policy_id=shut.pk)
+    archived = factories.content(account, source="https://pub.example/b", policy_id=open_.pk)
+    update_content(archived, {"status": "archived"})
+    output = StringIO()
+    call_command("rekey_content", stdout=output)
+    assert output.getvalue().splitlines()[1:] == [
+        "Pages with items of different policies, where the newest active item decides: 1",
+        f"  {newer.source}: {newer.pk} decides, not {older.pk} ({older.source})",
+    ]
+    call_command("rekey_content", json=True, stdout=output)
+    assert json.loads(output.getvalue().splitlines()[-1])["contestedPages"] == [[newer.pk, older.pk]]
+
+
+def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
+    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html", "query"], ["id"])
+    for uri in ("/a", "/b/index.html", "/c?id=1&utm=mail"):
+        factories.content(account, source=f"https://pub.example{uri}", policy_id=shut.pk)
+    for uri in ("/a/", "/a/index.html", "/a;x/", "/b", "/b/", "/c/?id=1", "/c?utm=x&id=1"):
+        assert (uri, ask(uri).status) == (uri, 402)
+    assert ask("/c?utm=mail").status == 200
+
+
+def test_an_item_without_keys_is_stale_until_it_is_given_new_ones(ask, account, shut, site):
+    item = factories.content(account, source="https://pub.example/a?x=1&y=2", policy_id=shut.pk)
+    Content.objects.filter(pk=item.pk).update(page_key=None)
+    assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (True, 200)
+    call_command("rekey_content", verbosity=0)
+    assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (False, 402)
+
+
+def test_a_lookup_takes_as_many_queries_for_ambiguous_urls(account, site, django_assert_max_num_queries):
+    urls = [f"https://pub.example/{number};x/%252e%252e/a?a={number};b" for number in range(20)]
+    with django_assert_max_num_queries(5):
+        assert len(find_items(account.pk, [("page", url) for url in urls])) == 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_items_of_before_are_found_after_the_migration(account):
+    paths = [":8443/a", "/b?view=x&id=1", "/b?view=x&id=2"]
+    made = [factories.content(account, source=f"https://pub.example{path}") for path in paths]
+    made.append(factories.content(account, source=None))
+    call_command("migrate", "licensing", "0020", verbosity=0)
+    call_command("migrate", verbosity=0)
+    keys = {item.pk: item.page_key for item in Content.objects.filter(pk__in=[one.pk for one in made])}
+    assert all((keys[one.pk] and bytes(keys[one.pk])) in page_keys(one.source) for one in made)
+    assert bytes(keys[made[1].pk]) != bytes(keys[made[2].pk])
+    asked = ["https://pub.example/a", "https://pub.example:81/b?id=2&view=x"]
+    found = find_items(account.pk, [("page", url) for url in asked])
+    assert [found["page", url].id for url in asked] == [made[0].pk, made[2].pk]

@@ -1,0 +1,50 @@
+"""What an origin may read a path as: no spelling hides a page from the service that an origin would serve."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.values.paths import read
+from licensing.edge.original import spelled
+from tests.edge.origins import ORIGINS
+from tests.examples import examples
+
+PIECES = [
+    *("/", "/", "/", "//", "\\", "%2f", "%5C", "%252f", "%c0%af", "premium", "premium", "a", "free", ".well-known"),
+    *("..", "..", "%2e%2e", ".%2E", "%252e%252e", "%c0%ae%c0%ae", "..;", ";", ";x=1", "%3b", ".", "%00", "%09"),
+    *("#", "%23", "?", "%3F", "%2523", "é", "%C3%A9", "%E9", "%25", "%"),
+]
+PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "".join(pieces))
+
+
+@settings(max_examples=examples(3_000), deadline=None)
+@given(PATHS)
+def test_a_page_that_some_origin_serves_is_among_the_readings(path):
+    readings, is_complete = read(urlsplit(f"https://pub.example{spelled(path.encode().decode('latin-1'))}").path)
+    for origin in ORIGINS:
+        served = origin(path).rstrip("/")
+        assert not is_complete or served in {one.rstrip("/") for one in readings}, (origin.__name__, served)
+
+
+@pytest.mark.parametrize(
+    ("path", "readings"),
+    [
+        ("/premium/a", ["/premium/a"]),
+        ("/caf%C3%A9/%20x", ["/café/ x"]),
+        ("//premium/./b/../a", ["/premium/a"]),
+        ("/free/..;/premium/p0", ["/free/..;/premium/p0", "/premium/p0"]),
+        ("/.well-known/%252e%252e/premium/a", ["/.well-known/%2e%2e/premium/a", "/premium/a"]),
+        ("/premium;x/a", ["/premium;x/a", "/premium/a"]),
+        ("/100%25", ["/100%"]),
+        ("/wiki/C%23", ["/wiki/C#", "/wiki/C"]),
+    ],
+)
+def test_plain_paths_have_one_reading_and_ambiguous_ones_few(path, readings):
+    assert read(path) == (tuple(readings), True)
+
+
+@pytest.mark.parametrize("path", ["/" + "%2e%2e;/\\%00%09#%252e" * 70, "/;x" * 4_000, "/%" + "25" * 4_000])
+def test_a_path_with_too_many_readings_is_known_as_such(path):
+    assert not read(path)[1]

@@ -1,0 +1,183 @@
+"""No spelling of a URL opens what its plain spelling closes."""
+
+from random import Random
+from urllib.parse import quote
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from licensing.content.models import Content
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.spellings import spelled_host, spelled_uri
+from tests.examples import examples
+from tests.ways import both_ways
+
+CLOSED = ["/premium/a", "/premium/", "/free/closed", "/article?id=5", "/list?page=2&tag=x"]
+SEEDS = st.integers(0, 2**32).map(Random)
+many = hypothesis.settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture
+def site(account):
+    """Everything is open but /premium/*, and the items that CLOSED names."""
+    shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
+    rules = {"/*": open_, "/premium/*": shut, "/premium/sample": open_}
+    factories.content(account, source="https://pub.example/article", policy_id=open_.pk)
+    for uri in CLOSED[2:]:
+        factories.content(account, source=f"https://pub.example{uri}", policy_id=shut.pk)
+    return factories.site(account, rules, host="pub.example", unknown="allow")
+
+
+# --- Thousands of spellings ------------------------------------------------------------------------------------------
+
+
+@many
+@given(chance=SEEDS)
+def test_no_spelling_opens_a_closed_page(api, site, chance):
+    """More than five thousand in CI; offers decide as the edge does, many at a time."""
+    uris = [chance.choice(CLOSED) for _ in range(100)]
+    urls = [f"https://pub.example{quote(spelled_uri(chance, uri), safe=SAFE)}" for uri in uris]
+    data = api.post("/v1/access/offers/batch", {"items": [{"url": url} for url in urls]})["data"]
+    assert [url for url, one in zip(urls, data, strict=True) if one["allowed"]] == []
+
+
+REFUSED = (402, 403)  # 403: there are too many readings to follow
+SAFE = "/!$&'()*+,;=:@~?%\\"
+
+
+@many
+@given(chance=SEEDS)
+def test_no_spelling_opens_a_closed_page_at_a_proxy(ask, raw, key, site, chance):
+    uri, host = spelled_uri(chance, chance.choice(CLOSED)), spelled_host(chance, "pub.example")
+    scheme = chance.choice(["http", "https"])
+    assert (uri, ask(uri, x_forwarded_host=host, x_forwarded_proto=scheme).status in REFUSED) == (uri, True)
+    assert (uri, raw(f"/v1/access/envoy{uri}", host=host, x_licensing_key=key).status in REFUSED) == (uri, True)
+
+
+@both_ways
+@many
+@given(chance=SEEDS)
+def test_no_spelling_opens_a_closed_item_in_a_check(api, site, chance):
+    """A check finds an item by equivalent URLs alone; any other spelling is unknown."""
+    uris = [spelled_uri(chance, chance.choice(CLOSED[2:])) for _ in range(20)]
+    urls = [quote(f"https://{spelled_host(chance, 'pub.example')}{uri}", safe=SAFE) for uri in uris]
+    checks = [{"source": url, "requester": "anonymous", "permission": "read"} for url in urls]
+    data = api.post("/v1/access/check/batch", {"checks": checks})["data"]
+    assert [url for url, one in zip(urls, data, strict=True) if one["allowed"]] == []
+    for check in checks[:3]:
+        assert not api.post("/v1/access/check", check).body.get("allowed")
+
+
+# --- The host --------------------------------------------------------------------------------------------------------
+
+HOSTS = ["pub.example", "pub.example:8443", "pub.example:443", "PUB.example", "pub.example.", "Pub.Example.:80"]
+
+
+@pytest.mark.parametrize("registered", ["pub.example", "pub.example:8443", "pub.example:443", "pub.example."])
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_item_is_found_whatever_port_it_is_registered_or_asked_for_at(ask, raw, key, account, registered, host):
+    shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
+    factories.site(account, {"/*": open_}, host="pub.example")
+    factories.content(account, source=f"http://{registered}/a", policy_id=shut.pk)
+    assert ask("/a", x_forwarded_host=host).status == 402
+    assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 402
+    assert ask("/b", x_forwarded_host=host).status == 200
+
+
+# --- Which of several pages decides ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "uri", ["/article?id=5", "/article?x=1&id=5", "/article?&id=5", "//article?id=5", "/article?id=5&id=6",
+            "/article?id=6&id=5", "/article?x=1;id=5", "/article?%69d=%35", "/article?id[]=5", "/article;x?id=5"],
+)  # fmt: skip
+def test_an_item_with_a_query_is_found_among_other_parameters(ask, site, uri):
+    assert ask(uri).status == 402
+
+
+def test_an_item_with_a_query_is_not_found_without_it(ask, site):
+    assert [ask(uri).status for uri in ("/article", "/article?id=6", "/article?x=5")] == [200, 200, 200]
+    assert [ask(uri).status for uri in ("/list?page=2", "/list?tag=x&page=2")] == [200, 402]
+
+
+def test_the_item_with_more_of_the_query_decides(ask, account):
+    shut, open_ = factories.policy(account, factories.DENY_ALL).pk, factories.policy(account, READERS).pk
+    for uri, policy in {"/a": shut, "/a?id=5": open_, "/a?id=5&page=2": shut}.items():
+        factories.content(account, source=f"https://pub.example{uri}", policy_id=policy)
+    asked = ["/a", "/a?id=6", "/a?id=5", "/a?utm=x&id=5", "/a?page=2&id=5", "/a?id=5&id=6", "/a?id=5;page=2"]
+    assert [ask(uri).status for uri in asked] == [402, 402, 200, 200, 402, 402, 402]
+
+
+def test_an_item_registered_under_that_very_url_decides_alone(ask, account):
+    shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
+    factories.site(account, {"/*": shut}, host="pub.example")
+    for path in ("/map;id=5", "/wiki/C%23", "/100%2525"):
+        factories.content(account, source=f"https://pub.example{path}", policy_id=open_.pk)
+        assert (path, ask(path).status) == (path, 200)
+    assert [ask(path).status for path in ("/map", "/map;id=6", "/wiki/C")] == [402, 402, 402]
+
+
+def test_the_stricter_of_two_readings_is_recorded(ask, account, site):
+    reply = ask("/free/..;/premium/a")
+    assert told(reply) == (402, "deny", "no_license")
+    assert (event(reply).content_id, event(reply).facts["pattern"]) == (site.pages_id, "/premium/*")
+    reply = ask("/free/closed;x")
+    assert event(reply).content_id == Content.objects.get(source="https://pub.example/free/closed").pk
+
+
+def test_a_price_is_not_avoided_by_another_spelling(ask, account):
+    open_, licensed = factories.policy(account, READERS), factories.policy(account, LICENSED)
+    factories.site(account, {"/*": open_}, host="pub.example")
+    item = factories.content(account, source="https://pub.example/a", policy_id=licensed.pk)
+    factories.license(account, "anonymous", per_access="0.50", content_ids=[item.pk])
+    assert [ask(uri).headers.get("crawler-charged") for uri in ("/a", "/a;x", "/b")] == ["USD 0.50", "USD 0.50", None]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["/x?" + "a&" * 1_000, "/" + "%2e%2e;/\\%00%09#?%252e" * 40, "/" + "x;" * 1_500],
+    ids=["parameters", "steps", "length"],
+)
+def test_a_url_with_too_many_readings_is_denied(ask, site, uri):
+    reply = ask(uri)
+    assert told(reply) == (403, "deny", "no_policy")
+    assert event(reply).content_id == site.pages_id
+
+
+def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item_may_be_meant(ask, account):
+    item = factories.content(account, source="https://pub.example/a?id=5", policy_id=None)
+    reply = ask(f"/a?{'x&' * 1_000}id=5")
+    assert (reply.status, event(reply).content_id) == (403, item.pk)
+    assert told(ask(f"/b?{'x&' * 1_000}id=5")) == (200, "allow", None)
+
+
+# --- What stays open -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "//robots.txt", "/%72obots.txt", "/.well-known/x", "/.well-known//x"])
+def test_free_paths_are_open(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
+    assert told(ask(path)) == (200, "allow", None)
+
+
+@pytest.mark.parametrize(
+    "path", ["/.well-known/..;/a", "/.well-known/%252e%252e/a", "/.well-known/..%2fa", "/.well-known/..%5Ca",
+             "/a;/robots.txt", "/robots.txt;x", "/robots.txt/a", "/robots.txt%00", "/.well-known/..%00/a",
+             "/.well-known#/../a"],
+)  # fmt: skip
+def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
+    assert ask(path).status == 402
+
+
+@pytest.mark.parametrize(
+    "uri", ["/free/a%20b", "/free/caf%C3%A9", "/free/caf%E9", "/free/a;jsessionid=1", "/free/C%23", "/free/100%25",
+            "/free/a?tag=a&tag=b", "/free/a?q=a;b", "/free/what%3F", "/free//a", "/free/a?" + "x=1&" * 300],
+)  # fmt: skip
+def test_what_is_written_unusually_but_closed_under_no_spelling_is_open(ask, site, uri):
+    assert ask(uri).status == 200

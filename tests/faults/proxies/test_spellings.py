@@ -1,0 +1,89 @@
+"""Spellings of closed pages at real proxies, before an origin that serves a closed page wherever any origin would."""
+
+import re
+import socket
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from threading import Thread
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.edge.origins import ORIGINS
+from tests.edge.spellings import spelled_uri
+from tests.examples import examples
+from tests.faults.harness import Deployment
+from tests.faults.proxies.conftest import NOBODY, Publisher
+from tests.faults.proxies.programs import HOST, Place, Proxy, running
+from tests.services import free_port
+
+SECRET, PUBLIC = b"the closed page", b"another page"
+CLOSED = ["/licensed/a", "/open/closed", "/article?id=5"]
+
+
+def is_closed(target: str) -> bool:
+    """Whether some origin serves a closed page for what it is asked for."""
+    paths = {origin(target) for origin in ORIGINS}
+    if any(path.startswith("/licensed/") or path == "/open/closed" for path in paths):
+        return True
+    query = re.split("[?]", target, maxsplit=1)[1:]
+    return "/article" in paths and any("5" in parse_qs(text).get("id", []) for text in query)
+
+
+class Lenient(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        body = SECRET if is_closed(self.path) else PUBLIC
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet: the test says what went wrong."""
+
+
+@pytest.fixture(scope="module")
+def lenient_origin() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Lenient)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def closed_items(publisher: Publisher) -> None:
+    with publisher.api() as api:
+        shut = api.post("/policies", json={"name": "closed items", "rules": [NOBODY]}).json()["id"]
+        items = [{"title": uri, "source": f"https://{HOST}{uri}", "policyId": shut} for uri in CLOSED[1:]]
+        api.post("/content/bulk", json={"items": items}).raise_for_status()
+
+
+@pytest.fixture
+def address(
+    proxy: Proxy, server: Deployment, publisher: Publisher, lenient_origin: int, closed_items: None, tmp_path: Path
+) -> Iterator[tuple[str, int]]:
+    at = Place(publisher.edge_key, server.port, lenient_origin, free_port(), tmp_path)
+    with running(proxy, at):
+        yield "127.0.0.1", at.port
+
+
+def send(address: tuple[str, int], target: str) -> bytes:
+    """Send a target as it is, which HTTP clients would normalise, and return the whole reply."""
+    with socket.create_connection(address, timeout=10) as connection:
+        head = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode("latin-1"))
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def test_no_spelling_gets_a_closed_page_from_the_origin(address):
+    assert send(address, "/open/a").endswith(PUBLIC)
+    for uri in (*CLOSED, "/.well-known/..;/licensed/a", "/licensed;x/a", "/article?x=1&id=5", "//article?id=5"):
+        assert (uri, send(address, uri)[:10]) == (uri, b"HTTP/1.1 4")
+    chance = Random(24)
+    asked = [spelled_uri(chance, chance.choice(CLOSED)) for _ in range(examples(600))]
+    assert [uri for uri in asked if SECRET in send(address, uri)] == []
