@@ -130,28 +130,19 @@ class Batch:
     def add(self, entry: Entry) -> Case | None:
         """Return the numbered case of the entry; None if it has to wait for a later batch."""
         naming = None if entry.naming is None else self.naming(entry.naming)
-        counter, claimed, reply = None, 0, None
+        case = entry.case if naming is None else replace(entry.case, naming=naming)
         if entry.claim is not None:
             limit = self.counter(entry.claim, naming)
             if limit.window_start != entry.claim.window_start:
                 return None
-            counter, claimed = limit.number, limit.claimed
+            case = replace(case, counter=limit.number, claimed=limit.claimed)
             limit.claimed += len(entry.ids)
         elif entry.reply is not None:
-            reply = self.reply(entry.reply, naming)
+            case = replace(case, reply=self.reply(entry.reply, naming))
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
-        case = replace(
-            entry.case,
-            number=len(self.cases),
-            first=first,
-            last=len(self.ids),
-            counter=counter,
-            claimed=claimed,
-            reply=reply,
-            naming=naming,
-        )
+        case = replace(case, number=len(self.cases), first=first, last=len(self.ids))
         self.cases.append(case)
         if entry.charge is not None:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))

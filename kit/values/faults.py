@@ -1,5 +1,6 @@
 """What is wrong with a value from outside: every fault with its place, as many as a reply tells."""
 
+import re
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self, TypeVar
@@ -8,6 +9,18 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 MAX_FAULTS = 100  # in a reply; whoever looks for them stops there
+
+# msgspec's words for what a caller most often gets wrong, in ours.
+WORDED = (
+    (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
+    (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
+    (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
+    (re.compile(r"Expected `str` of length >= (?P<least>\d+)"), "Must have at least {least} characters."),
+    (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
+    (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
+    (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
+)
+TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
 
 
 class Fault(ValueError):
@@ -75,3 +88,14 @@ def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> li
             faults.add(fault)
     faults.raise_first()
     return members
+
+
+def worded(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()) -> str:
+    """Return the message for an error of msgspec's; `special` are patterns of such errors with their messages."""
+    for pattern, message in (*special, *WORDED):
+        if match := pattern.fullmatch(text):
+            found = match.groupdict()
+            if "wanted" in found:
+                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
+            return message.format(**found)
+    return f"{text}."

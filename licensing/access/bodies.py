@@ -4,7 +4,7 @@ They stand in for serializers because a check's whole budget is what a serialize
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,27 +12,25 @@ from msgspec.structs import replace
 
 from kit.rest.fields import is_http_url
 from kit.values.faults import Fault
-from kit.values.networks import ADDRESS_SCHEMA, parse_ip
 from kit.values.urls import URL_SCHEMA
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
+from licensing.access.sent_facts import sent_facts, with_facts
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import NOT_BLANK, NOTHING, Given
 from licensing.policies.offers import Payment
 from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
-NOT_BLANK = r"\S"
 
 Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
-LicenseType = Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)]
 # Python's $ would let a final newline pass; in JSON Schema it does not.
 Permission = Annotated[
     str, Meta(pattern=rf"^{PERMISSION_PATTERN}\Z", extra_json_schema={"pattern": f"^{PERMISSION_PATTERN}$"})
 ]
 Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://", extra_json_schema=URL_SCHEMA)]
-Address = Annotated[str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema=ADDRESS_SCHEMA)]
 
 
 class Body(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
@@ -42,13 +40,15 @@ class Body(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
 class RequesterBody(Body, kw_only=True):
     id: Identifier
     name: Name | None = None
-    license_type: Annotated[LicenseType | None, Meta(description="What the caller vouches for.")] = None
-    has_valid_license: Annotated[bool | None, Meta(description="Likewise.")] = None
 
 
 class ContextBody(Body, kw_only=True):
-    ip: Annotated[Address | None, Meta(description="The requester's address.")] = None
-    user_agent: Annotated[str, Meta(max_length=1000)] | None = None
+    pass
+
+
+if not TYPE_CHECKING:
+    RequesterBody = with_facts(RequesterBody, "requester")
+    ContextBody = with_facts(ContextBody, "context")
 
 
 class DraftBody(Body, kw_only=True):
@@ -87,6 +87,22 @@ class BatchBody(CheckFields, kw_only=True):
     checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
 
 
+class PresentedToken(Struct, frozen=True, gc=False):
+    """The licence token that was sent with a check: its licence, and the client that it was given to."""
+
+    license_id: str
+    client_id: str
+
+
+class EdgeTerms(Struct, frozen=True, gc=False):
+    """What only the edge asks for beside: another permission, for another requester, without which nothing is allowed;
+    and what the visitor pays, if the access takes that."""
+
+    and_permission: str | None = None
+    and_requester_id: str | None = None  # None: the same requester
+    payment: Payment | None = None
+
+
 class Check(Struct, frozen=True, gc=False):
     """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`), or a page at
     the edge (`page`), and its name."""
@@ -94,30 +110,23 @@ class Check(Struct, frozen=True, gc=False):
     selector: tuple[str, str]
     requester_id: str
     requester_name: str | None = None
-    license_type: str | None = None
-    has_valid_license: bool = False
     permission: str | None = None
-    ip: str | None = None
-    user_agent: str | None = None
+    given: Given = NOTHING
     dry_run: bool = False
     explain: bool = False
     sign: bool = False
     policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
     correlation_id: str | None = None
-    and_permission: str | None = None  # a further one, without which nothing is allowed
-    and_requester_id: str | None = None  # whom that has to be allowed too; None: the same requester
-    identified_by: str | None = None  # what told a proxy's visitor: one of licensing.edge.visitors.Identification
-    is_free: bool = False  # nothing is charged, whatever the licence says
-    license_id: str | None = None  # of the licence token that was sent
-    client_id: str | None = None  # to whom that was given
-    payment: Payment | None = None  # what is paid for the access, if that takes it
+    token: PresentedToken | None = None
+    edge: EdgeTerms | None = None
     names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
 
     @property
     def requesters(self) -> tuple[tuple[str, str | None], ...]:
         """The ids of all whom the decision depends on, with the names that were given."""
         own = (self.requester_id, self.requester_name)
-        return (own,) if self.and_requester_id is None else (own, (self.and_requester_id, None))
+        other = None if self.edge is None else self.edge.and_requester_id
+        return (own,) if other is None else (own, (other, None))
 
 
 # What stands for a field that is wrong by itself, so that the others can be looked at beside it: it is given, and fits
@@ -239,21 +248,12 @@ def complete(
         requester = ""
     if isinstance(requester, str):
         requester = RequesterBody(id=requester)
-    ip = None
-    if context is not None and context.ip is not None:
-        try:
-            ip = str(parse_ip(context.ip))
-        except ValueError as error:
-            tell(path, "context.ip", str(error), context)
     return Check(
         selector=selector,
         requester_id=requester.id,
         requester_name=requester.name,
-        license_type=requester.license_type,
-        has_valid_license=bool(requester.has_valid_license),
         permission=permission,
-        ip=ip,
-        user_agent=context.user_agent if context is not None else None,
+        given=sent_facts((("requester", requester), ("context", context)), path, tell),
         dry_run=bool(dry_run),
         explain=bool(explain),
         sign=bool(sign),

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -11,60 +12,32 @@ from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import Named, Naming
 from analytics.wallets.spending import Spend
 from kit.http.errors import ApiError
-from kit.http.middleware import parse_address
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, Shared, not_found, settle
-from licensing.access.bodies import Check
+from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.charges import charge_of
+from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup import Found
 from licensing.access.prepaid.credits import rehearse_spending, spends_of
-from licensing.access.subjects import Item, RequesterSnapshot, recorded_license, recorded_offer
+from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
-from licensing.access.used_limits import note_limit
 from licensing.policies import rate_limits
-from licensing.policies.decision import decide
-from licensing.policies.facts import Facts
-from licensing.policies.offers import OFFER, offers, taken
-from licensing.policies.standing import vouched_for
+from licensing.policies.decision import Decision, decide
+from licensing.policies.facts import OF_ITEM, Facts
+from licensing.policies.offers import offers, taken
 
-
-def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
-    """The service's own licences for the item win; where it knows of none that has begun, the caller's word counts."""
-    standing = None
-    if requester.licenses is not None:
-        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now, check.license_id)
-    if standing is None:
-        standing = vouched_for(check.license_type, check.has_valid_license)
-    licenses = standing.licenses
-    if check.is_free:
-        licenses = tuple(replace(held, access_amount=None, access_currency=None) for held in licenses)
-    return Facts(
-        now=now,
-        requester_id=check.requester_id,
-        license_types=standing.license_types,
-        has_valid_license=standing.is_valid,
-        has_lapsed_license=standing.has_lapsed,
-        licenses_by_service=standing.by_service,
-        licenses=licenses,
-        permission=check.permission,
-        ip=parse_address(check.ip) if check.ip is not None else None,
-        content_type=item.content_type,
-        tags=item.tags,
-        category=item.category,
-        archived=item.archived,
-        mode=item.mode,
-        is_open=item.is_open,
-        is_elsewhere=item.is_elsewhere,
-    )
+Likeness = tuple[object, ...]  # what decides of an item: its policy and its facts
+likeness_of = attrgetter("policy_key", *(fact.attribute for fact in OF_ITEM))
 
 
 def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
     """Return the page that decides: of those that the URL may name the one with the strictest decision."""
     if not item.others:
         return item
-    requester, other = found[check.requester_id], found.get(check.and_requester_id or "")
+    other_id = check.edge.and_requester_id if check.edge is not None else None
+    requester, other = found[check.requester_id], found.get(other_id or "")
     return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
 
 
@@ -88,21 +61,12 @@ def decide_check(
 ) -> Answer:
     """The answer, as far as it depends on facts alone; what was counted is added later.
 
-    `other` is the one of `and_requester_id`. Of two permissions that are allowed the further one decides where its
-    rule has a limit: nobody gets around that by asking for another permission.
+    `other` is the one of the edge's `and_requester_id`.
     """
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
-    if check.and_permission is not None and not decision.refuses:
-        further = replace(facts, permission=check.and_permission)
-        if check.and_requester_id is not None and other is not None:
-            asked = replace(check, requester_id=check.and_requester_id, permission=check.and_permission)
-            further = facts_of(asked, item, other, now)
-        second = decide(item.policy, further)
-        if second.refuses or (second.rule is not None and second.rule.rate_limit is not None):
-            facts, decision = further, second
-    if check.payment is not None and (paid := taken(item.policy, facts, decision, check.payment)) is not None:
-        facts, decision = paid, decide(item.policy, paid)
+    if check.edge is not None:
+        facts, decision = decide_edge(check, check.edge, item, other, facts, decision)
     limit = decision.rule.rate_limit if decision.rule is not None else None
     if limit is not None and decision.refuses:
         limit = None
@@ -120,8 +84,25 @@ def decide_check(
     )
 
 
-# What decides of an item: its policy, type, tags, category, and whether it is archived.
-Likeness = tuple[str | None, str, frozenset[str], str | None, bool]
+def decide_edge(
+    check: Check, edge: EdgeTerms, item: Item, other: RequesterSnapshot | None, facts: Facts, decision: Decision
+) -> tuple[Facts, Decision]:
+    """The decision with what the edge asks for beside, and the facts that it was made on.
+
+    Of two permissions that are allowed the further one decides where its rule has a limit: nobody gets around that by
+    asking for another permission.
+    """
+    if edge.and_permission is not None and not decision.refuses:
+        further = replace(facts, permission=edge.and_permission)
+        if edge.and_requester_id is not None and other is not None:
+            asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
+            further = facts_of(asked, item, other, facts.now)
+        second = decide(item.policy, further)
+        if second.refuses or (second.rule is not None and second.rule.rate_limit is not None):
+            facts, decision = further, second
+    if edge.payment is not None and (paid := taken(item.policy, facts, decision, edge.payment)) is not None:
+        return paid, decide(item.policy, paid)
+    return facts, decision
 
 
 class DecisionBatch:
@@ -137,49 +118,47 @@ class DecisionBatch:
         """`account` is a UUID in hex, `key` what the caller's key is called by accounts.plans.epochs."""
         self.also = list(key)  # what the decisions depend on, beside what their records name
         self.account, self.epoch, self.now = account, found.epoch, now
-        self.requesters = found.requesters
-        nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
-        self.answers: list[Answer | ApiError] = []
+        self.items, self.requesters = found.items, found.requesters
         self.entries: list[Entry] = []
         self.shared: list[Shared] = []  # one for each entry
         self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places
         self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
         self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
         # Events are partitioned by id, so one that is told of later still goes to its own month.
+        nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
         texts, keys = ids.successive("dec", len(checks), nanoseconds)
-        for place, check in enumerate(checks):
-            item = found.items.get(check.selector)
-            if item is None:
-                self.answers.append(not_found(check))
-            elif check.license_id is not None and (
-                refusal := refusal_of_token(check, found.requesters[check.requester_id], now)
-            ):
-                self.also += found.requesters[check.requester_id].depends_on
-                self.answers.append(refusal)
-            elif check.dry_run:
-                self.answers.append(rehearse(check, item, found.requesters, now))
-            else:
-                if item.others:
-                    self.also += [name for page in item.others for name in page.depends_on]
-                    item = strictest_page(check, item, found.requesters, now)
-                if item.urls:
-                    self.also += item.urls
-                shared = self.decide(check, item, found.requesters[check.requester_id])
-                shared.places.append(place)
-                shared.entry.ids.append(keys[place])
-                shared.entry.contents.append(item.key)
-                self.answers.append(replace(shared.answer, id=texts[place], content_id=item.id, shared=shared))
+        self.answers = [self.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
         if self.unwritten:
-            named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
-            naming = Naming(account, render_timestamp(now) or "", named)
-            self.entries = [replace(entry, naming=naming) for entry in self.entries]
+            self.add_naming()
+
+    def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
+        """The answer to the check at that place, which is to be recorded by this id, unless it is a dry run."""
+        item = self.items.get(check.selector)
+        if item is None:
+            return not_found(check)
+        requester = self.requesters[check.requester_id]
+        if check.token is not None and (refusal := refusal_of_token(check.token, requester, self.now)) is not None:
+            self.also += requester.depends_on
+            return refusal
+        if check.dry_run:
+            return rehearse(check, item, self.requesters, self.now)
+        if item.others:
+            self.also += [name for page in item.others for name in page.depends_on]
+            item = strictest_page(check, item, self.requesters, self.now)
+        if item.urls:
+            self.also += item.urls
+        shared = self.decide(check, item, requester)
+        shared.places.append(place)
+        shared.entry.ids.append(key)
+        shared.entry.contents.append(item.key)
+        return replace(shared.answer, id=decision_id, content_id=item.id, shared=shared)
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
         """The decision for a check and an item like these, made once."""
         # A licence may be for a single item, and each decision that a wallet pays is one by itself.
         if not check.names_item_alone or requester.licenses is not None or requester.wallets:
             return self.decided(check, item, requester)
-        kind = (item.policy_key, item.content_type, item.tags, item.category, item.archived)
+        kind = likeness_of(item)
         shared = self.alike.get(kind)
         # What is counted is counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):
@@ -187,22 +166,15 @@ class DecisionBatch:
         return shared
 
     def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        other = None if check.and_requester_id is None else self.requesters[check.and_requester_id]
+        other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
-        if other is not None and check.and_requester_id is not None:
-            self.also += other.depends_on
-            if not other.is_written:
-                self.unwritten[check.and_requester_id] = other
         answer = decide_check(check, item, requester, self.now, other)
         decision, rule = answer.decision, answer.decision.rule
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
         claim = None
-        if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
-            begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
-            allowance = rule.rate_limit.requests
-            policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
-            claim = Claim(self.account, counted.pk or 0, policy, fingerprint, begin, allowance)
+        if answer.rate_reset is not None:
+            claim = self.claim_of(answer, item, counted)
         case = Case(
             account=self.account,
             epoch=self.epoch,
@@ -213,7 +185,7 @@ class DecisionBatch:
             reason=decision.reason,
             rule_index=rule.index if rule else None,
             permission=answer.facts.permission,
-            facts=recorded_facts(check, item, answer),
+            facts=recorded_facts(check, item, answer.facts, answer.requester_name),
             created=answer.created,
             rate_reset=answer.rate_reset,
             observed=decision.observed,
@@ -224,6 +196,31 @@ class DecisionBatch:
         self.entries.append(entry := Entry(case, [], [], claim, charge_of(decision)))
         self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
         return shared
+
+    def other_requester(self, edge: EdgeTerms) -> RequesterSnapshot | None:
+        """The one who has to be allowed too, on whom the decision then depends."""
+        if edge.and_requester_id is None:
+            return None
+        other = self.requesters[edge.and_requester_id]
+        self.also += other.depends_on
+        if not other.is_written:
+            self.unwritten[edge.and_requester_id] = other
+        return other
+
+    def claim_of(self, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
+        """What a decision by a rule with a limit claims of that, for the requester who is counted."""
+        rule = answer.decision.rule
+        if answer.rate_reset is None or rule is None or rule.rate_limit is None:
+            return None
+        begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
+        policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
+        return Claim(self.account, counted.pk or 0, policy, fingerprint, begin, rule.rate_limit.requests)
+
+    def add_naming(self) -> None:
+        """Lets the record write the requesters that it is the first to name so."""
+        named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
+        naming = Naming(self.account, render_timestamp(self.now) or "", named)
+        self.entries = [replace(entry, naming=naming) for entry in self.entries]
 
     @property
     def claims(self) -> bool:
@@ -251,7 +248,9 @@ class DecisionBatch:
         """Tells of a rule's limit that this decision has used up."""
         decided_of = answer.facts.requester_id
         name = answer.requester_name if decided_of == answer.requester_id else None
-        note_limit(self.account, answer.policy, answer.decision.rule, answer.rate_reset, (decided_of, name))
+        rate_limits.note_used_up(
+            self.account, answer.policy, answer.decision.rule, answer.rate_reset, (decided_of, name)
+        )
 
 
 def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Answer:
@@ -271,30 +270,3 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
         return answer
     left = rate_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))
-
-
-def recorded_facts(check: Check, item: Item, answer: Answer) -> dict[str, object]:
-    """The facts to keep: what licensing.access.subjects.facts_of_event reads, and what the reply shows beside."""
-    facts, known, requester_name = dict(item.facts), answer.facts, answer.requester_name
-    paid = [held for held in known.licenses if held.source == OFFER]
-    if paid:
-        facts["offer"] = recorded_offer(paid[0])
-    if known.licenses_by_service:
-        facts["licenses"] = [recorded_license(held) for held in known.licenses if held.source != OFFER]
-        if known.has_lapsed_license:
-            facts["lapsedLicense"] = True
-    if check.license_type is not None:
-        facts["licenseType"] = check.license_type
-    if check.has_valid_license:
-        facts["hasValidLicense"] = True
-    if requester_name is not None:
-        facts["requesterName"] = requester_name
-    if check.ip is not None:
-        facts["ip"] = check.ip
-    if check.user_agent:
-        facts["userAgent"] = check.user_agent
-    if check.identified_by is not None:
-        facts["identifiedBy"] = check.identified_by
-    if known.requester_id != check.requester_id:
-        facts["decidedAs"] = known.requester_id
-    return facts

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from kit.http.errors import ValidationFailed
-from kit.values.faults import Fault, Faults
+from kit.values.faults import Fault, Faults, worded
 from licensing.policies.condition_values import PERMISSION_RULE
 
 B = TypeVar("B", bound=Struct)
@@ -22,31 +22,11 @@ Tell = Callable[[str, str, str, object], None]
 ABSENT = object()
 UNIONS = (Union, UnionType)
 URL_RULE = "Must be an http(s) URL such as https://example.com/a."
-
-# msgspec's words for what a caller most often gets wrong, in ours.
-WORDED = (
+SPECIAL = (
     (re.compile(r"Expected `str` matching regex '\^\[a-z\].*"), PERMISSION_RULE),
     (re.compile(r"Expected `str` matching regex '\^\[Hh\].*"), URL_RULE),
-    (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
-    (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
-    (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
-    (re.compile(r"Expected `array` of length <= (?P<most>\d+)"), "Must have at most {most} items."),
-    (re.compile(r"Expected `array` of length >= 1"), "Must not be empty."),
     (re.compile(r"Invalid enum value .*", re.DOTALL), "Must be one of: allow, deny."),
-    (re.compile(r"Expected `(?P<wanted>[a-z |]+)`, got `.*`"), "Must be {wanted}."),
 )
-TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
-
-
-def worded(text: str) -> str:
-    """The message for an error of msgspec's."""
-    for pattern, message in WORDED:
-        if match := pattern.fullmatch(text):
-            found = match.groupdict()
-            if "wanted" in found:
-                found["wanted"] = " or ".join(TYPES.get(name, name) for name in found["wanted"].split(" | "))
-            return message.format(**found)
-    return f"{text}."
 
 
 def refuse(path: str, field: str, message: str, part: object) -> None:
@@ -114,7 +94,7 @@ class Walk:
         if within and isinstance(value, list):  # it is the members that are wrong
             [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
             return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
-        self.faults.add(Fault(path, worded(text)))
+        self.faults.add(Fault(path, worded(text, SPECIAL)))
         return self.stand_ins.get(name, ABSENT)
 
 

@@ -8,6 +8,7 @@ from kit.values.currencies import in_full
 from licensing.access.answers import Answer
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason
+from licensing.policies.facts import value_in_words
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.models import PolicyRevision
 
@@ -66,11 +67,3 @@ def outcome(step: Step) -> str:
     if step["decisive"]:
         return f"Decides. It grants {saw}, not {wanted}."
     return f"Does not match: {failed['condition']} wants {wanted}, saw {saw}."
-
-
-def value_in_words(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(str(one) for one in value) or "nothing"
-    return "nothing" if value is None else str(value)

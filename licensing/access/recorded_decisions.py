@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
+from licensing.access.facts import facts_of_event
 from licensing.access.lookup import Revision, compiled_policies
-from licensing.access.subjects import facts_of_event
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
@@ -59,6 +59,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             permissions=rule.permissions if rule and event.allowed and not event.observed else (),
             license=license_of(event.observed or reason, rule, facts) if considered else None,
             observed=event.observed,
+            waived=facts.waived,
         ),
         content_id=event.content_id,
         requester_id=event.requester.requester_id,

@@ -16,6 +16,7 @@ from licensing.access.answers import Answer, Shared
 from licensing.access.bodies import Check
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
+from licensing.policies.facts import shown_facts
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
 Sign = Callable[[Answer], str]
@@ -66,10 +67,12 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
 
 
 def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = False) -> dict[str, object]:
-    """A decision as it was recorded, with the `context` that was given."""
-    given = {"ip": event.facts.get("ip"), "userAgent": event.facts.get("userAgent")}
-    context = {name: value for name, value in given.items() if value is not None}
-    return {**present(answer, explain=explain), **({"context": context} if context else {})}
+    """A decision as it was recorded, with what the caller said of the requester and in `context`."""
+    shown = present(answer, explain=explain)
+    shown["requester"] |= shown_facts("requester", event.facts)
+    if context := shown_facts("context", event.facts):
+        shown["context"] = context
+    return shown
 
 
 def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object]:

@@ -5,7 +5,9 @@ from rest_framework import serializers
 from kit.rest.fields import Choice, ErrorShown, Id, Timestamp
 from kit.rest.money import Amount
 from licensing.policies.decision import Reason
+from licensing.policies.facts import SHOWN
 from licensing.policies.rules import ACTIONS, PERIODS
+from licensing.policies.serializers import fact_fields
 
 
 class MatchedRule(serializers.Serializer):
@@ -49,13 +51,18 @@ class TraceStep(serializers.Serializer):
 
 
 class RequesterShown(serializers.Serializer):
+    """Facts that the caller sent are among the members of a recorded decision."""
+
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
 
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {**super().get_fields(), **fact_fields(SHOWN["requester"])}
+
 
 class ContextShown(serializers.Serializer):
-    ip = serializers.IPAddressField(required=False)
-    userAgent = serializers.CharField(required=False)
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {**super().get_fields(), **fact_fields(SHOWN["context"])}
 
 
 class ChargeShown(serializers.Serializer):

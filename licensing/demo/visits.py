@@ -12,6 +12,7 @@ from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
+from licensing.policies.facts import Given
 
 VISITS_PER_DAY = 20
 # How busy each hour of the day is, from midnight UTC, and each day of the week from Monday.
@@ -68,13 +69,17 @@ def visits(
 
 
 def check_of(customer: Customer, external_id: str, random: Random) -> Check:
+    permission = random.choice(customer.permissions)
+    known = {
+        "licenseType": customer.vouched,
+        "hasValidLicense": customer.vouched is not None,
+        "ip": f"198.51.100.{random.randint(1, 254)}",
+        "userAgent": customer.user_agent,
+    }
     return Check(
         selector=("externalId", external_id),
         requester_id=customer.id,
         requester_name=customer.name,
-        license_type=customer.vouched,
-        has_valid_license=customer.vouched is not None,
-        permission=random.choice(customer.permissions),
-        ip=f"198.51.100.{random.randint(1, 254)}",
-        user_agent=customer.user_agent,
+        permission=permission,
+        given=Given.from_record({name: value for name, value in known.items() if value}),
     )

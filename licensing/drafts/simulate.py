@@ -18,7 +18,7 @@ from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day,
 from kit.http.errors import ValidationFailed, check_wanted
 from kit.values import ids
 from kit.values.ids import RawId
-from licensing.access.subjects import facts_of_event
+from licensing.access.facts import facts_of_event
 from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.models import Policy

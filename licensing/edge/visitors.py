@@ -9,7 +9,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
-from licensing.access.bodies import Check
+from licensing.access.bodies import Check, EdgeTerms, PresentedToken
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
@@ -20,6 +20,7 @@ from licensing.edge.identification import Identification
 from licensing.edge.original import Original
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import Signed
+from licensing.policies.facts import Given
 from licensing.policies.offers import Payment
 
 READ = "read"
@@ -33,8 +34,7 @@ class Visitor(Struct, frozen=True):
     identified_by: Identification = Identification.NOTHING
     and_permission: str | None = None
     and_requester_id: str | None = None
-    license_id: str | None = None
-    client_id: str | None = None
+    token: PresentedToken | None = None
     covered: frozenset[str] | None = None  # the components of the request that he signed; None: he did not
 
     @property
@@ -44,20 +44,21 @@ class Visitor(Struct, frozen=True):
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
         """What is decided and recorded of the page. Nobody pays in another's name, or for what is free."""
+        known = {
+            "ip": original.address,
+            "userAgent": user_agent[:MAX_USER_AGENT],
+            "identifiedBy": self.identified_by,
+            "waived": original.is_free,
+        }
+        pays = payment if self.is_known and not original.is_free else None
         return Check(
             selector=("page", original.url),
             requester_id=self.id,
             requester_name=self.name,
             permission=self.permission,
-            and_permission=self.and_permission,
-            and_requester_id=self.and_requester_id,
-            identified_by=self.identified_by,
-            ip=original.address,
-            user_agent=user_agent[:MAX_USER_AGENT] or None,
-            is_free=original.is_free,
-            license_id=self.license_id,
-            client_id=self.client_id,
-            payment=payment if self.is_known and not original.is_free else None,
+            given=Given.from_record({name: value for name, value in known.items() if value}),
+            token=self.token,
+            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays),
         )
 
 
@@ -89,8 +90,7 @@ async def identify(
             said.sub,
             None,
             identified_by=Identification.LICENSE_TOKEN,
-            license_id=said.license_id,
-            client_id=said.client_id,
+            token=PresentedToken(said.license_id, said.client_id),
             **asked,
         )
     if signed is not None:

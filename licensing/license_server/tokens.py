@@ -8,6 +8,7 @@ from msgspec.structs import asdict, replace
 from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
+from licensing.access.facts import known_of
 from licensing.access.models import Algorithm
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
@@ -18,8 +19,8 @@ from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import judge
-from licensing.policies.facts import Facts, HeldLicense
-from licensing.policies.standing import standing_of
+from licensing.policies.facts import HeldLicense
+from licensing.policies.standing import build_facts, standing_of
 
 
 class Unlicensed(Exception):
@@ -65,20 +66,8 @@ def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLi
 
 def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
     """The uses, by RSL's names, that the licence opens as its policy is now."""
-    standing = standing_of([held], has_lapsed=False)
     item = resource.item
-    facts = Facts(
-        now=now,
-        requester_id=requester_id,
-        license_types=standing.license_types,
-        has_valid_license=True,
-        licenses_by_service=True,
-        licenses=standing.licenses,
-        content_type=item.content_type,
-        tags=item.tags,
-        category=item.category,
-        is_open=item.is_open,
-    )
+    facts = build_facts(standing_of([held], has_lapsed=False), now, requester_id, None, known_of(item))
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 

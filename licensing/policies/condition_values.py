@@ -11,7 +11,6 @@ from typing import TypeVar
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
-from licensing.policies.facts import ContentType
 
 MAX_VALUES = 500
 PERMISSION_PATTERN = "[a-z][a-z0-9_:.-]{0,63}"
@@ -87,10 +86,6 @@ def permission_name(value: object, path: str) -> str:
     if not isinstance(value, str) or not IS_PERMISSION(value):
         raise Fault(path, PERMISSION_RULE)
     return value
-
-
-def content_type(value: object, path: str) -> str:
-    return one_of(list(ContentType), value, path, f"Must be one of: {', '.join(ContentType)}.")
 
 
 def network(value: object, path: str) -> Network:

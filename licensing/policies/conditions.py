@@ -17,7 +17,6 @@ from licensing.policies.condition_values import (
     AddressRanges,
     Kind,
     Schema,
-    content_type,
     expect,
     mapping,
     moment,
@@ -29,7 +28,7 @@ from licensing.policies.condition_values import (
     text_of,
     text_schema,
 )
-from licensing.policies.facts import ContentType, Facts
+from licensing.policies.facts import ContentType, Facts, parse_content_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ TYPES = (
     ConditionType(
         name="contentType",
         kind=Kind.CHOICES,
-        build=member_of("contentType", content_type, "content_type"),
+        build=member_of("contentType", parse_content_type, "content_type"),
         schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}),
         holds_if="the item is of that type, or of one of those types",
         words="the item is of type {}",

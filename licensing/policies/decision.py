@@ -100,6 +100,7 @@ class Decision(Struct, frozen=True, gc=False):
     permissions: tuple[str, ...] = ()
     license: HeldLicense | None = None
     observed: str | None = None
+    waived: bool = False  # nothing is charged, whatever the licence says
 
     @property
     def refuses(self) -> bool:
@@ -110,7 +111,7 @@ class Decision(Struct, frozen=True, gc=False):
     def price(self) -> tuple[int, str] | None:
         """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
         held = self.license
-        if held is None or not held.access_amount or held.access_currency is None or self.refuses:
+        if held is None or not held.access_amount or held.access_currency is None or self.refuses or self.waived:
             return None
         return held.access_amount, held.access_currency
 
@@ -172,7 +173,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         return denial(reason_of_denial(facts), None, facts)
     if facts.permission is not None:
         return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
-    return Decision(True, license=license_behind(None, facts))
+    return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
 def granted(rule: Rule, facts: Facts) -> Decision:
@@ -183,7 +184,7 @@ def granted(rule: Rule, facts: Facts) -> Decision:
     held = license_behind(rule, facts)
     if rule.price is not None and held is None:
         return denial(reason_of_denial(facts), rule, facts)
-    return Decision(True, None, rule, rule.permissions, held)
+    return Decision(True, None, rule, rule.permissions, held, None, facts.waived)
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:

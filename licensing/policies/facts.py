@@ -1,12 +1,30 @@
-"""The facts of a decision. No ORM, no HTTP."""
+"""The facts of a decision, one table: each field of Facts is a fact, and its Fact says all that is particular to it.
 
+Derived from FACTS and NOTES: the bodies of checks and of policy tests with their OpenAPI schemas, what a decision is
+made on, recorded with and replayed on, what a recorded decision shows, and the admin's labels and trial form. No ORM,
+no HTTP.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import fields
 
+from kit.values.faults import Fault
+from kit.values.networks import ADDRESS_SCHEMA, parse_ip
 from licensing.policies.modes import Mode
+
+NOT_BLANK = r"\S"
+
+T = TypeVar("T")
+Recorded = dict[str, Any]  # facts as an event keeps them: JSON by their names
+Values = tuple[Any, ...]  # of several facts, in their order
 
 
 class ContentType(StrEnum):
@@ -28,22 +46,269 @@ class HeldLicense(Struct, frozen=True, gc=False):
     access_currency: str | None = None
 
 
-class Facts(Struct, frozen=True, gc=False):
-    """All that a decision may depend on beside the policy. None and empty are what is not known."""
+# --- What a row says -------------------------------------------------------------------------------------------------
 
-    now: datetime
-    requester_id: str
-    license_types: tuple[str, ...] = ()
-    has_valid_license: bool = False
-    has_lapsed_license: bool = False  # of which the service knows
-    licenses_by_service: bool = False  # the service knows of licences, so the caller's word does not count
-    licenses: tuple[HeldLicense, ...] = ()
-    permission: str | None = None
-    ip: IPv4Address | IPv6Address | None = None
-    content_type: str = "article"
-    tags: frozenset[str] = frozenset()
-    category: str | None = None
-    archived: bool = False
-    mode: str = Mode.ENFORCE  # of the site that the item was asked for at
-    is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
-    is_elsewhere: bool = False  # a page of a host that the asking key is not for
+
+class Source(Enum):
+    """Where a fact comes from."""
+
+    DECISION = auto()  # columns of the recorded decision: who asks, when, for which permission
+    LICENSES = auto()  # the requester's licences for the item (licensing.policies.standing)
+    ITEM = auto()  # the item or its page: the attribute of the same name of licensing.access.subjects.Item
+    CHECK = auto()  # the body of the check, or what the edge has found out about its visitor
+
+
+def as_it_is(value: T) -> T:
+    return value
+
+
+def as_sent(value: T, path: str) -> T:
+    return value
+
+
+def value_in_words(value: object) -> str:
+    """JSON of a fact or a condition as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value) or "nothing"
+    return "nothing" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """All that is particular to a fact.
+
+    A fact that callers send has a `place` in the body of a check, one of the item's has it in that of a policy test:
+    `context.ip`, `content.tags`. The place is that of an object's member; `permission` alone stands by itself.
+    """
+
+    name: str  # in the recorded facts
+    source: Source = Source.CHECK
+    attribute: str = ""  # its field of Facts, empty for a note
+    place: str = ""
+    type: object = str  # of its JSON, as msgspec validates and describes it
+    description: str = ""  # in the OpenAPI document
+    parse: Callable[..., object] = as_sent  # from valid JSON and its path; raises Fault
+    load: Callable[..., object] = as_it_is  # from what `dump` has made
+    dump: Callable[..., object] = as_it_is  # to JSON
+    text: Callable[..., str] = value_in_words  # of its JSON, for people
+    words: str = ""  # of its clause in a policy test's sentence, `{}` being its text
+    is_always_said: bool = False  # by the tests that are made of decisions
+    label: str = ""  # on the admin's page of a decision; empty: not shown
+    field: str = ""  # label of its field in the admin's trial form; empty: not offered
+    hint: str = ""  # of that field
+    read_text: Callable[[str], object] = as_it_is  # from the text of the field to JSON
+
+    @property
+    def part(self) -> str:
+        """The object of a body that it is a member of."""
+        return self.place.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Its name as a member of `part`."""
+        return self.place.partition(".")[2]
+
+
+# --- Reading and writing ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=10_000)
+def load_address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return parse_ip(text)
+    except ValueError:
+        return None
+
+
+def parse_address(text: str, path: str) -> IPv4Address | IPv6Address:
+    address = load_address(text)
+    if address is None:
+        raise Fault(path, "Must be an IP address.")
+    return address
+
+
+def parse_content_type(value: object, path: str) -> str:
+    if not isinstance(value, str) or value not in list(ContentType):
+        raise Fault(path, f"Must be one of: {', '.join(ContentType)}.")
+    return value
+
+
+def text_of_licenses(licenses: list[dict[str, str]]) -> str:
+    return ", ".join(f"{one['licenseType']} ({one['id']})" for one in licenses)
+
+
+# --- The table -------------------------------------------------------------------------------------------------------
+
+
+class Facts(Struct, frozen=True, gc=False):
+    """All that a decision may depend on beside the policy. None and empty are what is not known.
+
+    The fields are in the order of their sources, so that a check's facts are put together from a tuple of each.
+    """
+
+    now: Annotated[datetime, Fact(name="at", source=Source.DECISION)]
+    requester_id: Annotated[str, Fact(name="decidedAs", source=Source.DECISION, label="Decided as")]
+    permission: Annotated[
+        str | None,
+        Fact(name="permission", source=Source.DECISION, place="permission", field="Permission asked for"),
+    ] = None
+    license_types: Annotated[tuple[str, ...], Fact(name="licenseTypes", source=Source.LICENSES)] = ()
+    has_valid_license: Annotated[bool, Fact(name="isLicensed", source=Source.LICENSES)] = False
+    # The service knows of licences, and none is valid.
+    has_lapsed_license: Annotated[
+        bool, Fact(name="lapsedLicense", source=Source.LICENSES, label="Had a licence that lapsed")
+    ] = False
+    # The service knows of licences, so the caller's word does not count.
+    licenses_by_service: Annotated[bool, Fact(name="licensesByService", source=Source.LICENSES)] = False
+    licenses: Annotated[
+        tuple[HeldLicense, ...],
+        Fact(name="licenses", source=Source.LICENSES, label="Licences held by the service", text=text_of_licenses),
+    ] = ()
+    content_type: Annotated[
+        str,
+        Fact(
+            name="contentType",
+            source=Source.ITEM,
+            place="content.type",
+            type=Annotated[str, Meta(extra_json_schema={"enum": list(map(str, ContentType))})],
+            description="`article`, unless given.",
+            parse=parse_content_type,
+            is_always_said=True,
+            label="Type of the item",
+        ),
+    ] = "article"
+    tags: Annotated[
+        frozenset[str],
+        Fact(
+            name="tags",
+            source=Source.ITEM,
+            place="content.tags",
+            type=Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)],
+            description="Of the item.",
+            load=frozenset,
+            dump=sorted,
+            label="Tags of the item",
+            words="tagged {}",
+        ),
+    ] = frozenset()
+    category: Annotated[
+        str | None,
+        Fact(
+            name="category",
+            source=Source.ITEM,
+            place="content.category",
+            type=Annotated[str, Meta(min_length=1, max_length=255)],
+            label="Category of the item",
+            words="in {}",
+        ),
+    ] = None
+    archived: Annotated[bool, Fact(name="archived", source=Source.ITEM, label="Item archived")] = False
+    # Of the site whose page was asked for.
+    mode: Annotated[str, Fact(name="mode", source=Source.ITEM, label="Mode of the site")] = Mode.ENFORCE
+    # A page without a known policy, at a site that lets such pages through.
+    is_open: Annotated[bool, Fact(name="open", source=Source.ITEM)] = False
+    # A page of a host that the asking key is not for.
+    is_elsewhere: Annotated[bool, Fact(name="elsewhere", source=Source.ITEM, label="Host not of the key")] = False
+    ip: Annotated[
+        IPv4Address | IPv6Address | None,
+        Fact(
+            name="ip",
+            place="context.ip",
+            type=Annotated[
+                str, Meta(max_length=45, description="An IPv4 or IPv6 address.", extra_json_schema=ADDRESS_SCHEMA)
+            ],
+            description="The requester's address.",
+            parse=parse_address,
+            load=load_address,
+            dump=str,
+            label="Address",
+            field="Address",
+            words="from {}",
+        ),
+    ] = None
+    # Nothing is charged, whatever the licence says.
+    waived: Annotated[bool, Fact(name="waived", label="Charge waived")] = False
+
+
+# What is recorded beside facts, for people: no rule can look at it. What callers say of licences counts as long as the
+# service knows of none (licensing.policies.standing).
+NOTES = (
+    Fact(name="url", label="Page asked for"),
+    Fact(name="pattern", label="Pattern of the site"),
+    Fact(name="requesterName", label="Requester's name"),
+    Fact(
+        name="licenseType",
+        place="requester.licenseType",
+        type=Annotated[str, Meta(max_length=100, pattern=NOT_BLANK)],
+        description="What the caller vouches for.",
+        label="Licence type, by the caller",
+        field="Licence type",
+        hint="As the caller vouches for it. A licence held by the service takes precedence.",
+    ),
+    Fact(
+        name="hasValidLicense",
+        place="requester.hasValidLicense",
+        type=bool,
+        description="Likewise.",
+        label="Licence valid, by the caller",
+        field="Valid licence",
+    ),
+    Fact(name="identifiedBy", label="Visitor identified by"),
+    Fact(
+        name="userAgent",
+        place="context.userAgent",
+        type=Annotated[str, Meta(max_length=1000)],
+        label="User agent",
+    ),
+)
+
+
+# --- Derived from it -------------------------------------------------------------------------------------------------
+
+
+def declared_facts() -> Iterator[Fact]:
+    hints = get_type_hints(Facts, include_extras=True)
+    for one in fields(Facts):
+        [fact] = (said for said in hints[one.name].__metadata__ if isinstance(said, Fact))
+        yield replace(fact, attribute=one.name)
+
+
+FACTS = tuple(declared_facts())
+BY_NAME = {fact.name: fact for fact in (*NOTES, *FACTS)}
+OF_ITEM = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
+OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
+DEFAULTS = {one.name: one.default for one in fields(Facts)}
+TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be said in a policy test
+# What callers send in these parts of a check's body.
+SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
+ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # in the trial form
+# What a recorded decision shows of that. What callers say of licences shows in the decision's `license`.
+SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
+
+
+def shown_facts(part: str, recorded: Recorded) -> Recorded:
+    """The members of that part of a recorded decision."""
+    return {fact.key: recorded[fact.name] for fact in SHOWN[part] if fact.name in recorded}
+
+
+def load_facts(facts: Iterable[Fact], recorded: Recorded) -> Values:
+    """The values of these facts, in their order, from their JSON by name."""
+    return tuple(
+        fact.load(recorded[fact.name]) if fact.name in recorded else DEFAULTS[fact.attribute] for fact in facts
+    )
+
+
+class Given(Struct, frozen=True, gc=False):
+    """What comes with a check: the values of OF_CHECK, and those and the notes as they are recorded."""
+
+    facts: Values = tuple(DEFAULTS[fact.attribute] for fact in OF_CHECK)
+    recorded: Recorded = {}
+
+    @classmethod
+    def from_record(cls, recorded: Recorded) -> "Given":
+        return cls(load_facts(OF_CHECK, recorded), recorded)
+
+
+NOTHING = Given()

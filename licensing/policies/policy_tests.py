@@ -4,23 +4,32 @@ Each version has to pass its own before it is written (licensing.policies.servic
 policy, so a check never loads them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
 from msgspec import Struct
 
-from kit.values.networks import parse_ip
+from kit.values.json_values import JsonObject
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
-from licensing.policies.facts import ContentType, Facts, HeldLicense
+from licensing.policies.facts import (
+    DEFAULTS,
+    OF_CHECK,
+    OF_ITEM,
+    TESTED,
+    Fact,
+    Facts,
+    HeldLicense,
+    Recorded,
+    load_facts,
+)
 from licensing.policies.rules import Rule
-from licensing.policies.standing import Standing, Term, standing_at, vouched_for
+from licensing.policies.standing import Standing, Term, build_facts, standing_at, vouched_by
 
 MAX_TESTS = 100
 MAX_TESTS_BYTES = 64 * 1024  # of compact JSON, as of the rules
 MAX_LICENSES = 50
-MAX_TAGS = 50
 BEGINNING = datetime.min.replace(tzinfo=UTC)  # when a licence began that does not say
 
 
@@ -31,22 +40,15 @@ class LicenseOfTest(TypedDict):
 
 
 class RequesterOfTest(TypedDict):
-    """`licenses` are held by the service, and count instead of what the caller vouches for, as in a check."""
+    """`licenses` are held by the service, and count instead of what the caller vouches for, as in a check.
+
+    Facts of the requester are further members (licensing.policies.facts.TESTED).
+    """
 
     id: str
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
     licenses: NotRequired[list[LicenseOfTest] | None]
-
-
-class ContentOfTest(TypedDict, total=False):
-    type: str | None
-    tags: list[str] | None
-    category: str | None
-
-
-class ContextOfTest(TypedDict, total=False):
-    ip: str | None
 
 
 class Expected(TypedDict):
@@ -62,9 +64,9 @@ class PolicyTest(TypedDict):
 
     name: NotRequired[str | None]
     requester: RequesterOfTest
-    content: NotRequired[ContentOfTest | None]
+    content: NotRequired[JsonObject | None]
     permission: NotRequired[str | None]
-    context: NotRequired[ContextOfTest | None]
+    context: NotRequired[JsonObject | None]
     at: NotRequired[str | None]
     expect: Expected
 
@@ -137,30 +139,26 @@ def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
     """The facts that a check of this kind would have."""
     at = test.get("at")
     moment = parse_timestamp(at) if at else now
-    content, context = test.get("content") or {}, test.get("context") or {}
-    ip = context.get("ip")
-    standing = standing_of_test(test["requester"], moment)
-    return Facts(
-        now=moment,
-        requester_id=test["requester"]["id"],
-        license_types=standing.license_types,
-        has_valid_license=standing.is_valid,
-        has_lapsed_license=standing.has_lapsed,
-        licenses_by_service=standing.by_service,
-        licenses=standing.licenses,
-        permission=test.get("permission"),
-        ip=parse_ip(ip) if ip else None,
-        content_type=content.get("type") or ContentType.ARTICLE.value,
-        tags=frozenset(content.get("tags") or ()),
-        category=content.get("category"),
-    )
+    requester = test["requester"]
+    standing = standing_of_test(requester, moment)
+    said = {fact.name: value for fact, value in said_facts(test)}
+    known = load_facts(OF_ITEM, said), load_facts(OF_CHECK, said)
+    return build_facts(standing, moment, requester["id"], test.get("permission"), *known)
+
+
+def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
+    """The facts of the table that the test says, with their JSON."""
+    parts = cast("dict[str, Recorded | None]", test)
+    for fact in TESTED:
+        value = (parts.get(fact.part) or {}).get(fact.key)
+        if value not in (None, [], {}):
+            yield fact, value
 
 
 def standing_of_test(requester: RequesterOfTest, now: datetime) -> Standing:
     """By the licences held if any of them has begun, otherwise by the caller's word: as in a check."""
     terms = sorted(map(term_of, requester.get("licenses") or ()), key=lambda term: term.starts_at)
-    held = standing_at(terms, now)
-    return held or vouched_for(requester.get("licenseType"), requester.get("hasValidLicense") is True)
+    return standing_at(terms, now) or vouched_by(requester)
 
 
 def term_of(held: LicenseOfTest) -> Term:
@@ -174,21 +172,14 @@ def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
 
     It says when only if the policy looks at the time.
     """
-    content: ContentOfTest = {"type": facts.content_type}
-    if facts.tags:
-        content["tags"] = sorted(facts.tags)
-    if facts.category is not None:
-        content["category"] = facts.category
-    test: PolicyTest = {
-        "name": name,
-        "requester": requester_of(facts),
-        "content": content,
-        "expect": {"allowed": False},
-    }
+    test: PolicyTest = {"name": name, "requester": requester_of(facts), "expect": {"allowed": False}}
+    parts = cast("dict[str, Recorded]", test)
+    for fact in TESTED:
+        value = getattr(facts, fact.attribute)
+        if fact.is_always_said or value != DEFAULTS[fact.attribute]:
+            parts.setdefault(fact.part, {})[fact.key] = fact.dump(value)
     if facts.permission is not None:
         test["permission"] = facts.permission
-    if facts.ip is not None:
-        test["context"] = {"ip": str(facts.ip)}
     if policy.boundaries:
         test["at"] = render_timestamp(facts.now)
     decision = judge(policy, facts_of_test(test, facts.now))

@@ -6,8 +6,11 @@ and nothing is consumed by a decision that was not recorded.
 
 from datetime import UTC, datetime, timedelta
 
+from accounts.limits.reached import is_new, note_rule
 from analytics.models import RuleUsage
-from licensing.policies.rules import RateLimit
+from kit.values import ids
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.rules import RateLimit, Rule
 
 LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
@@ -32,3 +35,22 @@ def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester:
     counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=fingerprint).first()
     used = counted.used if counted is not None and counted.window_start >= begin else 0
     return max(limit.requests - used, 0)
+
+
+def note_used_up(
+    account: str, policy: CompiledPolicy | None, rule: Rule | None, reset: int | None, counted: tuple[str, str | None]
+) -> None:
+    """Report a rule's limit that is used up until `reset` (Unix seconds). `account` is a UUID in hex; `counted` is the
+    requester's own id, and its name if that is known."""
+    if rule is None or rule.rate_limit is None or policy is None or policy.id is None or reset is None:
+        return
+    requester_id, name = counted
+    if is_new(policy.id, rule.fingerprint, requester_id, reset):
+        note_rule(
+            ids.encode("acc", bytes.fromhex(account)),
+            policy.id,
+            (rule.fingerprint, rule.index),
+            (rule.rate_limit.requests, str(rule.rate_limit.period)),
+            reset,
+            {"id": requester_id, "name": name},
+        )

@@ -1,6 +1,6 @@
 """JSON Schema of what is not a plain serializer field, for the OpenAPI document."""
 
-from typing import Any
+from typing import cast
 
 import msgspec
 
@@ -108,13 +108,13 @@ RULES: dict[str, object] = {
 BY_PROPERTY = ("properties", "dependentSchemas")
 
 
-def simplified(schema: Any) -> Any:
+def simplified(schema: object) -> object:
     """JSON Schema as msgspec words it, without titles and defaults that say nothing; a type or null as one type."""
     if isinstance(schema, list):
         return [simplified(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    worded = {
+    worded: dict[str, object] = {
         # The names of properties may be such words.
         name: {field: simplified(one) for field, one in value.items()} if name in BY_PROPERTY else simplified(value)
         for name, value in schema.items()
@@ -122,8 +122,10 @@ def simplified(schema: Any) -> Any:
     }
     if worded.get("required") == []:
         del worded["required"]
-    if NULL in worded.get("anyOf", ()) and len(worded["anyOf"]) == 2:
-        [member] = [member for member in worded.pop("anyOf") if member != NULL]
+    choices = worded.get("anyOf")
+    if isinstance(choices, list) and NULL in choices and len(choices) == 2:
+        [member] = [member for member in choices if member != NULL]
+        del worded["anyOf"]
         worded = nullable(member) | worded
     return worded
 
@@ -133,10 +135,12 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")
-    made = simplified(inlined(schema, components))
+    made = cast("dict[str, object]", simplified(inlined(schema, components)))
+    properties = cast("dict[str, dict[str, list[object]]]", made["properties"])
     for name in required:
-        made["properties"][name]["anyOf"].remove(NULL)
-    return {"application/json": made | {"required": [*made.get("required", ()), *required]}}
+        properties[name]["anyOf"].remove(NULL)
+    own = cast("list[str]", made.get("required", []))
+    return {"application/json": made | {"required": [*own, *required]}}
 
 
 def inlined(schema: object, components: dict[str, object]) -> object:

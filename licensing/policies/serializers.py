@@ -1,7 +1,9 @@
 """Policies and their tests on the wire. The tests are validated, and kept as they were sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import cast
 
+import msgspec
 import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -14,21 +16,19 @@ from kit.rest.fields import (
     Parsed,
     StrictSerializer,
     Text,
-    Texts,
     Timestamp,
 )
-from kit.values.faults import Fault
+from kit.values.faults import Fault, worded
 from kit.values.json_values import Rendered
-from kit.values.networks import ADDRESS_SCHEMA, Address, parse_ip
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_SCHEMA, permission_name
 from licensing.policies.decision import Reason
-from licensing.policies.facts import ContentType
+from licensing.policies.facts import TESTED, Fact
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
-from licensing.policies.policy_tests import MAX_LICENSES, MAX_TAGS, MAX_TESTS, MAX_TESTS_BYTES
+from licensing.policies.policy_tests import MAX_LICENSES, MAX_TESTS, MAX_TESTS_BYTES
 from licensing.policies.rules import MAX_RULES, parse_new_rules
 
 
@@ -37,18 +37,51 @@ class PermissionField(Parsed[str]):
     pass
 
 
-@extend_schema_field({**ADDRESS_SCHEMA, "description": "An IPv4 or IPv6 address."})
-class AddressField(Parsed[Address]):
-    pass
-
-
 @extend_schema_field(MOMENT_SCHEMA)
 class Moment(Timestamp):
     """Shown as it was sent: a date may stand for its midnight."""
 
 
+class FactField(serializers.Field):
+    """A fact as callers send it: validated, and kept as it was sent."""
+
+    def __init__(self, fact: Fact, *, allow_null: bool = False) -> None:
+        super().__init__(required=False, allow_null=allow_null, help_text=fact.description or None)
+        self.fact = fact
+        schema = cast("dict[str, object]", schemas.simplified(msgspec.json.schema(fact.type)))
+        # A null is added to the list; an enumeration by itself becomes a component without it.
+        is_choice_or_null = allow_null and "enum" in schema
+        self._spectacular_annotation = {"field": {"anyOf": [schema]} if is_choice_or_null else schema}
+
+    def to_internal_value(self, data: object) -> object:
+        try:
+            self.fact.parse(msgspec.convert(data, self.fact.type), "")
+        except msgspec.ValidationError as error:
+            raise serializers.ValidationError(worded(str(error).partition(" - at `$")[0])) from None
+        except Fault as first:
+            wrong = [(fault.path.removeprefix("."), fault.message) for fault in first.all()]
+            raise serializers.ValidationError(
+                {path: [message] for path, message in wrong} if wrong[0][0] else wrong[0][1]
+            ) from None
+        return data
+
+    def to_representation(self, value: object) -> object:
+        return value
+
+
+def fact_fields(facts: Iterable[Fact], *, allow_null: bool = False) -> dict[str, serializers.Field]:
+    """The fields by their names in the object that they are members of."""
+    return {fact.key: FactField(fact, allow_null=allow_null) for fact in facts}
+
+
 class AsSent(StrictSerializer):
     """A part of a test: its optional fields are absent where they were not sent."""
+
+    facts = ""  # the part of a test whose facts are among its fields (licensing.policies.facts)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        facts = [fact for fact in TESTED if self.facts and fact.part == self.facts]
+        return {**super().get_fields(), **fact_fields(facts, allow_null=True)}
 
     @property
     def sometimes(self) -> frozenset[str]:
@@ -80,6 +113,7 @@ class HeldLicenseOfTestSerializer(AsSent):
 class RequesterOfTestSerializer(AsSent):
     """Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check."""
 
+    facts = "requester"
     id = Text(max_length=255)
     licenseType = Text(max_length=100, required=False, allow_null=True, help_text="What the caller vouches for.")
     hasValidLicense = Boolean(required=False, allow_null=True, help_text="Likewise.")
@@ -94,15 +128,13 @@ class RequesterOfTestSerializer(AsSent):
 class ContentOfTestSerializer(AsSent):
     """What is known of the item."""
 
-    type = Choice(choices=list(ContentType), required=False, allow_null=True, help_text="`article`, unless given.")
-    tags = Texts(max_items=MAX_TAGS, max_length=100, required=False, help_text="Of the item.")
-    category = Text(max_length=255, required=False, allow_null=True)
+    facts = "content"
 
 
 class ContextOfTestSerializer(AsSent):
     """The circumstances of the request."""
 
-    ip = AddressField(parse_ip, required=False, allow_null=True)
+    facts = "context"
 
 
 class ExpectedDecisionSerializer(AsSent):

@@ -1,11 +1,12 @@
 """What is known of a requester's licences for an item at a moment. No ORM, no HTTP."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from licensing.policies.facts import HeldLicense
+from licensing.policies.facts import NOTHING, Facts, HeldLicense, Values
 
 
 class Term(Struct, frozen=True, gc=False):
@@ -24,13 +25,16 @@ class Term(Struct, frozen=True, gc=False):
 
 
 class Standing(Struct, frozen=True, gc=False):
-    """What is known of a requester's licences for an item at a moment, by the service or on the caller's word."""
+    """What is known of a requester's licences for an item at a moment, by the service or on the caller's word.
 
-    licenses: tuple[HeldLicense, ...] = ()
+    Its fields are those of Facts that come from licences, in their order.
+    """
+
     license_types: tuple[str, ...] = ()
     is_valid: bool = False
     has_lapsed: bool = False  # none is valid, and one that was not revoked has expired
     by_service: bool = True
+    licenses: tuple[HeldLicense, ...] = ()
 
 
 def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
@@ -43,11 +47,17 @@ def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
     )
 
 
+def vouched_by(said: Mapping[str, object]) -> Standing:
+    """The standing on the caller's word, by the names of the API."""
+    license_type = said.get("licenseType")
+    return vouched_for(license_type if isinstance(license_type, str) else None, said.get("hasValidLicense") is True)
+
+
 def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
     """The standing of one with these valid licences."""
     valid = tuple(licenses)
     types = tuple(one.license_type for one in valid if one.license_type is not None)
-    return Standing(valid, types, bool(valid), has_lapsed and not valid)
+    return Standing(types, bool(valid), has_lapsed and not valid, licenses=valid)
 
 
 def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = None) -> Standing | None:
@@ -71,3 +81,15 @@ def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = No
         else:
             valid.setdefault(term.license.license_type, term.license)
     return standing_of(valid.values(), has_lapsed=has_lapsed) if has_begun else None
+
+
+def build_facts(
+    standing: Standing,
+    now: datetime,
+    requester_id: str,
+    permission: str | None,
+    of_item: Values,
+    of_check: Values = NOTHING.facts,
+) -> Facts:
+    """The facts of a requester with these licences; `of_item` and `of_check` are the values of those facts."""
+    return Facts(now, requester_id, permission, *astuple(standing), *of_item, *of_check)

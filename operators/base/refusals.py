@@ -38,9 +38,12 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> Refused:
 
 
 def field_of(param: str, fields: Mapping[str, str]) -> str:
-    """The form's field of a path such as `rules[0].action` or `requestsPerDay`."""
-    name = re.split(r"[.\[]", param, maxsplit=1)[0]
-    return fields.get(name) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
+    """The form's field of a path such as `rules[0].action`, `context.ip` or `requestsPerDay`."""
+    path = param.partition("[")[0]
+    while path not in fields and "." in path:
+        path = path.rpartition(".")[0]
+    name = path.partition(".")[0]
+    return fields.get(path) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
 
 
 def add_refusal(form: forms.BaseForm, refused: Refused) -> None:

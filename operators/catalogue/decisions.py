@@ -23,6 +23,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.decision import UNMET_DEMAND, Reason
+from licensing.policies.facts import BY_NAME, Recorded
 from operators.base.checking import NEEDED, may_try
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
@@ -38,32 +39,11 @@ OUTCOMES = ("allowed", "denied")
 OBSERVED = "observed"
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 UNMET = "unmet_demand"
-FACTS = {
-    "url": "Page asked for",
-    "pattern": "Pattern of the site",
-    "mode": "Mode of the site",
-    "requesterName": "Requester's name",
-    "licenseType": "Licence type, by the caller",
-    "hasValidLicense": "Licence valid, by the caller",
-    "lapsedLicense": "Had a licence that lapsed",
-    "contentType": "Type of the item",
-    "tags": "Tags of the item",
-    "category": "Category of the item",
-    "archived": "Item archived",
-    "ip": "Address",
-    "userAgent": "User agent",
-    "identifiedBy": "Visitor identified by",
-    "decidedAs": "Decided as",
-}
 
 
-def told_facts(facts: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """The facts of a decision with labels; its licences by type and id."""
-    told: list[tuple[str, object]] = [(label, facts[name]) for name, label in FACTS.items() if name in facts]
-    if "licenses" in facts:
-        held = [f"{one['licenseType']} ({one['id']})" for one in facts["licenses"]]
-        told.append(("Licences held by the service", held))
-    return told
+def labelled_facts(recorded: Recorded) -> list[tuple[str, str]]:
+    """The facts of a decision with their labels."""
+    return [(one.label, one.text(recorded[name])) for name, one in BY_NAME.items() if one.label and name in recorded]
 
 
 class RecordedFilter(MomentFilter):
@@ -241,7 +221,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
 
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
-        return render_to_string("operators/catalogue/decision_facts.html", {"facts": told_facts(event.facts)})
+        return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled_facts(event.facts)})
 
     @display(description="Permissions granted")
     def granted(self, event: Presented) -> str:

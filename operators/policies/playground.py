@@ -33,7 +33,7 @@ from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
-from operators.policies.trial import NAMES, TrialForm, side_of, text
+from operators.policies.trial import NAMES, TrialForm, side_of, text, typed_fields
 
 
 class PlaygroundForm(TrialForm):
@@ -41,8 +41,6 @@ class PlaygroundForm(TrialForm):
 
     name = text("What it shows", "As “Customers read during the embargo”.")
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    field_order = ("account", "item", "requester", "license_type", "valid", "permission", "ip", "at")
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
         self.scope = scope
@@ -55,7 +53,7 @@ class PlaygroundForm(TrialForm):
                 widget=UnfoldAdminSelectWidget,
                 help_text="Whose item it is. An item's id alone says that too.",
             )
-            self.order_fields(self.field_order)
+            self.order_fields(["account"])
 
     @property
     def asked(self) -> list[forms.BoundField]:
@@ -134,10 +132,8 @@ def fields_of(event: AccessEvent) -> dict[str, str]:
         "account": event.account_id,
         "item": str(facts.get("url") or event.content_id),
         "requester": event.requester.requester_id,
-        "license_type": str(facts.get("licenseType") or ""),
-        "valid": "yes" if facts.get("hasValidLicense") else "",
         "permission": event.permission or "",
-        "ip": str(facts.get("ip") or ""),
+        **typed_fields(facts),
     }
 
 

@@ -1,21 +1,17 @@
 """The tests of a policy in words. Pure: JSON in, text out."""
 
-from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, told_expectation
+from licensing.policies.facts import DEFAULTS
+from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, said_facts, told_expectation
 
 
 def describe_test(test: PolicyTest) -> str:
     """The test as a sentence: "org_acme, with a valid licence of type press, asks for read of a report: denied.\""""
-    content, context = test.get("content") or {}, test.get("context") or {}
-    asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
-    kind = content.get("type") or "article"
+    kind = str((test.get("content") or {}).get("type") or DEFAULTS["content_type"])
     item = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-    if content.get("tags"):
-        item += f" tagged {', '.join(content['tags'] or ())}"
-    if content.get("category"):
-        item += f" in {content['category']}"
-    where = f" from {context['ip']}" if context.get("ip") else ""
+    asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
+    said = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
     when = f" at {test['at']}" if test.get("at") else ""
-    return f"{describe_requester(test['requester'])} {asks} {item}{where}{when}: {told_expectation(test['expect'])}."
+    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {told_expectation(test['expect'])}."
 
 
 def describe_requester(requester: RequesterOfTest) -> str:

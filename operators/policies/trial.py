@@ -7,15 +7,20 @@ from django import forms
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from kit.http.errors import ValidationFailed
+from kit.values.faults import Fault
 from kit.values.timestamps import parse_timestamp
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check, parse_check
 from licensing.access.in_words import DecisionInWords, in_words
+from licensing.policies.facts import ASKED, Fact, Recorded
 from licensing.policies.in_words import Rule
 from operators.base.suggesting import SCRIPT, Kind, suggesting
 
 # The fields of a trial by the API's names.
-NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item", "context": "ip"}
+NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
+    fact.place: fact.name for fact in ASKED
+}
 
 
 def text(label: str, help_text: str = "", *, required: bool = False) -> forms.CharField:
@@ -24,30 +29,34 @@ def text(label: str, help_text: str = "", *, required: bool = False) -> forms.Ch
     )
 
 
+def field_for(fact: Fact) -> forms.Field:
+    if fact.type is bool:
+        return forms.ChoiceField(
+            label=fact.field,
+            help_text=fact.hint,
+            required=False,
+            choices=(("", "not known"), ("yes", "yes")),
+            widget=UnfoldAdminSelectWidget,
+        )
+    return text(fact.field, fact.hint)
+
+
 SUGGESTED = {
     "item": Kind.ITEM,
     "requester": Kind.REQUESTER,
-    "license_type": Kind.LICENSE_TYPE,
+    "licenseType": Kind.LICENSE_TYPE,
     "permission": Kind.PERMISSION,
 }
 
 
 class TrialForm(forms.Form):
-    """`account_id` is the one whose items and words are suggested; without one the form's own field says it."""
+    """`account_id` is the one whose items and words are suggested; without one the form's own field says it.
+
+    Between the requester and the time are the facts of the table that a check can say.
+    """
 
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
     requester = text("Requester", required=True)
-    license_type = text(
-        "Licence type", "As the caller vouches for it. A licence held by the service takes precedence."
-    )
-    valid = forms.ChoiceField(
-        label="Valid licence",
-        required=False,
-        choices=(("", "not known"), ("yes", "yes")),
-        widget=UnfoldAdminSelectWidget,
-    )
-    permission = text("Permission asked for")
-    ip = text("Address")
     at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
 
     def __init__(
@@ -58,6 +67,8 @@ class TrialForm(forms.Form):
         account_id: str | None = None,
     ) -> None:
         super().__init__(data, initial=dict(initial or {}))
+        self.fields |= {fact.name: field_for(fact) for fact in ASKED}
+        self.order_fields(["item", "requester", *(fact.name for fact in ASKED), "at"])
         self.fields |= suggesting(self.fields, SUGGESTED, account_id)
 
     @property
@@ -76,19 +87,29 @@ class TrialForm(forms.Form):
         given = self.cleaned_data
         item = given["item"].strip()
         selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
-        requester = {"id": given["requester"], "hasValidLicense": given["valid"] == "yes"}
-        if given["license_type"]:
-            requester["licenseType"] = given["license_type"]
-        return parse_check(
-            {
-                selector: item,
-                "requester": requester,
-                "permission": given["permission"] or None,
-                "context": {"ip": given["ip"] or None},
-                "dryRun": True,
-                "explain": True,
-            }
-        )
+        body: Recorded = {selector: item, "requester": {"id": given["requester"]}, "context": {}}
+        for fact in ASKED:
+            if value := json_of(fact, given[fact.name]):
+                if fact.key:
+                    body[fact.part][fact.key] = value
+                else:
+                    body[fact.part] = value
+        return parse_check({**body, "dryRun": True, "explain": True})
+
+
+def json_of(fact: Fact, typed: str) -> object:
+    """What was typed, as JSON. Raises ValidationFailed."""
+    if fact.type is bool:
+        return typed == "yes"
+    try:
+        return fact.read_text(typed)
+    except Fault as fault:
+        raise ValidationFailed(fault.message, param=fact.place) from None
+
+
+def typed_fields(recorded: Recorded) -> dict[str, str]:
+    """The texts of the form's fields that say these recorded facts."""
+    return {fact.name: fact.text(recorded[fact.name]) for fact in ASKED if fact.name in recorded}
 
 
 class Side(DecisionInWords):

@@ -24,7 +24,13 @@ def item(account, policy):
     return factories.content(account, policy_id=policy.pk, external_id="a-1", title="Markets", tags=["markets"])
 
 
-ASKED = {"item": "a-1", "requester": "org_a", "license_type": "commercial", "valid": "yes", "permission": "print"}
+ASKED = {
+    "item": "a-1",
+    "requester": "org_a",
+    "licenseType": "commercial",
+    "hasValidLicense": "yes",
+    "permission": "print",
+}
 
 
 def html_of(reply):
@@ -151,7 +157,11 @@ def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, po
     assert "UTC: <strong>allowed</strong>. Now: <strong>denied (policy_denied)</strong>" in html
     values = form_values(html)
     assert values["requester"] == ["org_acme"]
-    assert (values["license_type"], values["valid"], values["permission"]) == (["commercial"], ["yes"], ["print"])
+    assert (values["licenseType"], values["hasValidLicense"], values["permission"]) == (
+        ["commercial"],
+        ["yes"],
+        ["print"],
+    )
     assert values["ip"] == ["203.0.113.9"]
     assert AccessEvent.objects.count() == 1
 

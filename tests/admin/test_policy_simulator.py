@@ -35,7 +35,14 @@ def draft(admin, policy, item):
     return form_values(html)
 
 
-TRIAL = {"do": "trial", "item": "a-1", "requester": "org_a", "license_type": "commercial", "valid": "yes", "at": ""}
+TRIAL = {
+    "do": "trial",
+    "item": "a-1",
+    "requester": "org_a",
+    "licenseType": "commercial",
+    "hasValidLicense": "yes",
+    "at": "",
+}
 
 
 def sides(reply):

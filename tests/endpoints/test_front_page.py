@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
+from msgspec import structs
 
 from accounts.models import Account, ApiKey, AuditEntry
 from accounts.plans.services import suspend_account
@@ -20,6 +21,7 @@ from licensing.demo.story import SHOWN_CUSTOMERS, SHOWN_ITEMS
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.client import ApiClient
+from tests.decisions.facts_seen import Seen, recorded_and_replayed
 
 pytestmark = pytest.mark.django_db
 
@@ -91,6 +93,16 @@ def test_the_curl_line_is_the_same_check_and_gets_the_same_answer(demo):
         reply = ApiClient(demo.secret_key).post("/v1/access/check", orjson.loads(words[-1]))
         assert reply["dryRun"] is True
         assert ("Allowed" in answer(requester=requester)) is reply["allowed"]
+
+
+def test_the_live_check_is_decided_on_the_facts_of_the_check_that_it_prints(demo, monkeypatch):
+    seen = Seen(monkeypatch)
+    for requester in SHOWN_CUSTOMERS:
+        printed = orjson.loads(curl(front(requester=requester))[-1])
+        reply = ApiClient(demo.secret_key).post("/v1/access/check", {**printed, "dryRun": False})
+        [of_page, of_check] = [structs.replace(answer.facts, now=demo.account.created) for answer in seen.answers[-2:]]
+        assert of_page == of_check
+        assert recorded_and_replayed(reply["id"]) == (seen.answers[-1].facts,) * 2
 
 
 def test_a_check_leaves_nothing_behind(demo):

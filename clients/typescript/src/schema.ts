@@ -1,4 +1,4 @@
-// Shapes: 025a3add6c07f279
+// Shapes: bb0a0e1ba20d2a77
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -635,7 +635,7 @@ export interface components {
             /** @description `article`, unless given. */
             type?: components["schemas"]["ContentType"] | null;
             /** @description Of the item. */
-            tags?: string[];
+            tags?: string[] | null;
             /** @description The item's category. */
             category?: string | null;
         };
@@ -644,7 +644,7 @@ export interface components {
             /** @description `article`, unless given. */
             type?: components["schemas"]["ContentType"] | null;
             /** @description Of the item. */
-            tags?: string[];
+            tags?: string[] | null;
             /** @description The item's category. */
             category?: string | null;
         };
@@ -705,17 +705,17 @@ export interface components {
         };
         /** @description The circumstances of the request. */
         ContextOfTest: {
-            /** @description An IPv4 or IPv6 address. */
+            /** @description The requester's address. */
             ip?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @description The circumstances of the request. */
         ContextOfTestRequest: {
-            /** @description An IPv4 or IPv6 address. */
+            /** @description The requester's address. */
             ip?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         ContextShown: {
             /** @description The requester's address. */
-            ip?: string;
+            ip?: string | unknown | unknown;
             /** @description The requester's program, as it names itself. */
             userAgent?: string;
         };
@@ -2569,6 +2569,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
+        /** @description Facts that the caller sent are among the members of a recorded decision. */
         RequesterShown: {
             /** @description The resource's id. */
             id: string;

@@ -220,10 +220,10 @@ class Gateway:
                 missing.selectors.add(check.selector)
             else:
                 cached.items[check.selector] = item
-            if check.requester_name is check.and_requester_id is None and check.requester_id in cached.requesters:
+            if check.requester_name is check.edge is None and check.requester_id in cached.requesters:
                 continue  # of a batch by one requester
             one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
-            for requester_id, name in one if check.and_requester_id is None else check.requesters:
+            for requester_id, name in one if check.edge is None else check.requesters:
                 requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
                 if requester is None or requester.is_renamed_by(name):
                     missing.requesters.add(requester_id)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from kit.http.errors import InsufficientScope, InvalidToken
-from licensing.access.bodies import Check
+from licensing.access.bodies import PresentedToken
 from licensing.access.subjects import RequesterSnapshot
 
 
@@ -22,10 +22,9 @@ def out_of_scope() -> InsufficientScope:
     return InsufficientScope(message, headers=challenge(message, "insufficient_scope"))
 
 
-def refusal_of_token(check: Check, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
-    """Why a licence token counts no longer, though it verifies: its licence, or the client that it was given to, has
-    ended since. None for one that counts."""
+def refusal_of_token(token: PresentedToken, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
+    """Refuse a verified token whose licence or client has ended since; None for one that counts."""
     held = requester.licenses
-    if held is None or not held.holds(check.license_id or "", now):
+    if held is None or not held.holds(token.license_id, now):
         return refused("The licence of this token is not valid any more.")
-    return refused("The client of this token is revoked.") if check.client_id in held.ended_clients else None
+    return refused("The client of this token is revoked.") if token.client_id in held.ended_clients else None

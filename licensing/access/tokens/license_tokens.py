@@ -19,7 +19,7 @@ from kit.http.errors import ValidationFailed
 from kit.values import ids
 from kit.values.paths import normalize_path, read
 from kit.values.urls import normalised_host, normalised_path
-from licensing.access.bodies import Check
+from licensing.access.bodies import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import out_of_scope, refused
 from licensing.access.tokens.key_pairs import jwk_of
@@ -158,4 +158,4 @@ def presented_one(check: Check, claims: Claims) -> Check:
     if check.requester_id != claims.sub:
         raise ValidationFailed("The requester is another than that of the licence token.", param="requester")
     check_scope(claims, value)
-    return replace(check, license_id=claims.license_id, client_id=claims.client_id)
+    return replace(check, token=PresentedToken(claims.license_id, claims.client_id))

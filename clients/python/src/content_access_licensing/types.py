@@ -1,4 +1,4 @@
-# Shapes: 025a3add6c07f279
+# Shapes: bb0a0e1ba20d2a77
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class ContextOfTest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[str | str | None]
+    ip: NotRequired[Ip]
 
 
 class ContextOfTestRequest(TypedDict):
@@ -165,11 +165,14 @@ class ContextOfTestRequest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[str | str | None]
+    ip: NotRequired[Ip]
+
+
+Ip6: TypeAlias = str
 
 
 class ContextShown(TypedDict):
-    ip: NotRequired[str]
+    ip: NotRequired[Ip6]
     userAgent: NotRequired[str]
 
 
@@ -966,6 +969,10 @@ class RequesterProfileRequest(TypedDict):
 
 
 class RequesterShown(TypedDict):
+    """
+    Facts that the caller sent are among the members of a recorded decision.
+    """
+
     id: str
     name: str | None
 
@@ -1406,7 +1413,7 @@ class ContentOfTest(TypedDict):
     """
 
     type: NotRequired[ContentType | None]
-    tags: NotRequired[list[Tag]]
+    tags: NotRequired[list[Tag] | None]
     category: NotRequired[str | None]
 
 
@@ -1416,7 +1423,7 @@ class ContentOfTestRequest(TypedDict):
     """
 
     type: NotRequired[ContentType | None]
-    tags: NotRequired[list[Tag]]
+    tags: NotRequired[list[Tag] | None]
     category: NotRequired[str | None]
 
 

@@ -1,0 +1,98 @@
+"""The facts of a check: what it is decided on, what its event keeps of that, and the same facts read back.
+
+The table of licensing.policies.facts says what there is to know; only licences are kept in a form of their own.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from operator import attrgetter
+
+from kit.values.timestamps import parse_timestamp, render_timestamp
+from licensing.access.bodies import Check
+from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.policies.facts import OF_CHECK, OF_ITEM, Facts, HeldLicense, Recorded, Values, load_facts
+from licensing.policies.offers import OFFER, license_of_offer, with_license
+from licensing.policies.standing import build_facts, standing_of, vouched_by
+
+known_of: Callable[[Item], Values] = attrgetter(*(fact.attribute for fact in OF_ITEM))
+
+
+def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
+    """The facts that a check is decided on.
+
+    The service's own licences for the item win; the caller's word counts as long as none of them has begun.
+    """
+    standing = None
+    if requester.licenses is not None:
+        presented = check.token.license_id if check.token is not None else None
+        standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now, presented)
+    if standing is None:
+        standing = vouched_by(check.given.recorded)
+    return build_facts(standing, now, check.requester_id, check.permission, known_of(item), check.given.facts)
+
+
+def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None) -> Recorded:
+    """What an event keeps of the facts that a check was decided on, for `facts_of_event` and for people."""
+    recorded = item.facts | check.given.recorded
+    if facts.licenses:
+        paid = [held for held in facts.licenses if held.source == OFFER]
+        if paid:
+            recorded["offer"] = recorded_offer(paid[0])
+    if facts.licenses_by_service:
+        recorded["licenses"] = [recorded_license(held) for held in facts.licenses if held.source != OFFER]
+        if facts.has_lapsed_license:
+            recorded["lapsedLicense"] = True
+    if requester_name is not None:
+        recorded["requesterName"] = requester_name
+    if facts.requester_id != check.requester_id:
+        recorded["decidedAs"] = facts.requester_id
+    return recorded
+
+
+def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None, now: datetime) -> Facts:
+    """The facts that an event's decision was made on."""
+    if "licenses" in recorded:
+        valid = map(license_of_event, recorded["licenses"])
+        standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
+    else:
+        standing = vouched_by(recorded)
+    asked_as = recorded.get("decidedAs", requester_id)
+    known = load_facts(OF_ITEM, recorded), load_facts(OF_CHECK, recorded)
+    facts = build_facts(standing, now, asked_as, permission, *known)
+    paid = recorded.get("offer")
+    if paid is None:
+        return facts
+    held = license_of_offer(paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
+    return with_license(facts, held)
+
+
+# --- Licences --------------------------------------------------------------------------------------------------------
+
+
+def recorded_license(held: HeldLicense) -> dict[str, object]:
+    """A licence of the service's as an event keeps it."""
+    known = {
+        "id": held.id,
+        "licenseType": held.license_type,
+        "expiresAt": render_timestamp(held.expires_at),
+        "accessAmount": held.access_amount,
+        "accessCurrency": held.access_currency,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def license_of_event(recorded: Recorded) -> HeldLicense:
+    return HeldLicense(
+        license_type=recorded["licenseType"],
+        source="service",
+        id=recorded["id"],
+        expires_at=parse_timestamp(recorded["expiresAt"]) if "expiresAt" in recorded else None,
+        access_amount=recorded.get("accessAmount"),
+        access_currency=recorded.get("accessCurrency"),
+    )
+
+
+def recorded_offer(held: HeldLicense) -> dict[str, object]:
+    """An offer that was taken as an event keeps it."""
+    tier = {} if held.license_type is None else {"licenseType": held.license_type}
+    return {**tier, "accessAmount": held.access_amount, "accessCurrency": held.access_currency}

@@ -1,0 +1,59 @@
+"""Facts and notes in the bodies of checks, by the table of licensing.policies.facts."""
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Annotated, TypeVar, cast
+
+from msgspec import Meta, Struct, defstruct
+
+from kit.values.faults import Fault
+from licensing.access.faults import Tell
+from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, Given, Recorded, as_sent
+
+B = TypeVar("B", bound=Struct)
+# Of each fact in a part of a body: what reads it of the structure, its place in Given.facts, and whether it is parsed.
+Reader = tuple[Fact, Callable[[Struct], object], int | None, bool]
+
+
+def readers(part: str) -> Iterator[Reader]:
+    places = {fact.attribute: place for place, fact in enumerate(OF_CHECK)}
+    for fact in SENT[part]:
+        yield fact, attrgetter(fact.key), places.get(fact.attribute), fact.parse is not as_sent
+
+
+READERS = {part: tuple(readers(part)) for part in SENT}
+
+
+def with_facts(base: type[B], part: str) -> type[B]:
+    """Return the body with a field for each fact that callers send in that part of a check."""
+    further = [
+        (fact.key, Annotated[cast("type[object]", fact.type) | None, Meta(description=fact.description or None)], None)
+        for fact in SENT[part]
+    ]
+    return cast("type[B]", defstruct(base.__name__, further, bases=(base,), kw_only=True))
+
+
+def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell) -> Given:
+    """Return what these parts of a body say. Null, false and an empty text say nothing."""
+    facts: list[object] | None = None
+    recorded: Recorded = {}
+    for part, body in parts:
+        if body is None:
+            continue
+        for fact, value_of, place, is_parsed in READERS[part]:
+            value = value_of(body)
+            if value is None or value is False or value == "":
+                continue
+            recorded[fact.name] = value
+            if is_parsed:
+                try:
+                    value = fact.parse(value, fact.place)
+                except Fault as first:
+                    for fault in first.all():
+                        tell(path, fault.path, fault.message, body)
+                    continue
+                recorded[fact.name] = fact.dump(value)
+            if place is not None:
+                facts = facts or list(NOTHING.facts)
+                facts[place] = value
+    return Given(NOTHING.facts if facts is None else tuple(facts), recorded) if recorded else NOTHING

@@ -1,0 +1,50 @@
+"""Made-up values of facts, by the table of licensing.policies.facts alone: a new row needs no line here."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from licensing.policies.facts import SENT, Fact
+from licensing.policies.schemas import simplified
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12).filter(
+    lambda text: text == text.strip()  # as a form reads it
+)
+ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+OF_TYPE: dict[str, st.SearchStrategy[Any]] = {
+    "boolean": st.booleans(),
+    "integer": st.integers(-99, 99),
+    "number": NUMBERS,
+}
+
+
+def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Values of the few kinds of JSON Schema that facts have."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if {"format": "ipv4"} in schema.get("anyOf", ()):
+        return ADDRESSES
+    if "anyOf" in schema and "type" not in schema:
+        return st.one_of([from_schema(one) for one in schema["anyOf"]])
+    if schema["type"] == "array":
+        return st.lists(from_schema(schema["items"]), min_size=1, max_size=3, unique=True)
+    if schema["type"] == "object":
+        keys = st.from_regex(
+            schema["propertyNames"]["pattern"].replace("$", r"\Z"), alphabet=st.characters(codec="ascii")
+        )
+        return st.dictionaries(keys, from_schema(schema["additionalProperties"]), max_size=4)
+    if schema["type"] == "string":
+        least, most = schema.get("minLength", 0), schema.get("maxLength", 100)
+        return TEXTS.filter(lambda text: least <= len(text) <= most)
+    return OF_TYPE[schema["type"]]
+
+
+def values_of(fact: Fact) -> st.SearchStrategy[Any]:
+    return from_schema(simplified(msgspec.json.schema(fact.type)))
+
+
+def sent_in(part: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Some of what callers send in that part of a check."""
+    return st.fixed_dictionaries({}, optional={fact.key: values_of(fact) for fact in SENT[part]})

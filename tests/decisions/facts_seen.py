@@ -1,0 +1,80 @@
+"""The facts that decisions are made on, and those that are read back of their records."""
+
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from analytics.models import AccessEvent
+from kit.values.timestamps import parse_timestamp
+from licensing.access import decisions
+from licensing.access.answers import Answer
+from licensing.access.recorded_decisions import recorded_answers
+from licensing.content.models import Content
+from licensing.drafts.simulate import COLUMNS, chunks, past_of
+from licensing.policies.facts import FACTS, TESTED, Facts, Source
+from licensing.policies.models import Policy
+from tests import factories
+
+# One rule of each condition whose fact is read only where a rule looks at it, and rules that decide in different ways.
+RULES: list[dict[str, Any]] = [
+    {"action": "deny", "priority": 1, "conditions": {"ip": "10.0.0.0/8"}},
+    {"action": "allow", "priority": 2, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
+    {"action": "allow", "priority": 3, "conditions": {"tags": "open"}, "permissions": ["read"]},
+    {
+        "action": "allow",
+        "priority": 4,
+        "conditions": {"licenseType": "premium"},
+        "permissions": ["read"],
+        "pricePerAccess": {"amount": "0.5", "currency": "USD"},
+    },
+]
+BEGIN, END = parse_timestamp("2025-01-01"), parse_timestamp("2025-02-01")
+REQUESTERS = ("org_holder", "org_lapsed", "org_other")
+
+
+class Seen:
+    """Collects the answers of this process, in the order in which they are decided."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answers: list[Answer] = []
+        decide = decisions.decide_check
+
+        def watched(*asked: Any) -> Answer:
+            self.answers.append(answer := decide(*asked))
+            return answer
+
+        monkeypatch.setattr(decisions, "decide_check", watched)
+
+
+def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
+    """The facts of a recorded decision, as its page and as a simulation read them."""
+    event = AccessEvent.objects.select_related("requester").get(pk=decision_id)
+    [recorded] = recorded_answers([event])
+    [[row]] = chunks(AccessEvent.objects.filter(pk=decision_id).values_list(*COLUMNS))
+    return recorded.facts, past_of(row, asks_for_ip=True).facts
+
+
+def sayable(facts: Facts) -> dict[str, object]:
+    """What a test of a policy can say of the facts."""
+    attributes = [fact.attribute for fact in FACTS if fact in TESTED or fact.source is Source.DECISION]
+    licences = {"license_types": facts.license_types, "has_valid_license": facts.has_valid_license}
+    return {name: getattr(facts, name) for name in attributes} | licences
+
+
+def make_items(account: Account) -> tuple[Policy, list[Content]]:
+    """A policy, items of every kind that link to it, and one without a policy; of the requesters one holds a licence
+    with a price, and the licence of another has lapsed."""
+    policy = factories.policy(account, *RULES)
+    kinds: list[dict[str, Any]] = [
+        {"type": "report", "tags": ["open", "news"], "category": "finance"},
+        {"type": "video", "category": "x" * 255},
+        {"tags": [f"tag-{number}" for number in range(50)]},
+        {},
+    ]
+    items = [factories.content(account, policy_id=policy.pk, **kind) for kind in kinds]
+    archived = factories.content(account, policy_id=policy.pk)
+    Content.objects.filter(pk=archived.pk).update(status="archived")
+    factories.license(account, "org_holder", per_access="0.25")
+    factories.license(account, "org_lapsed", starts_at=BEGIN, expires_at=END)
+    return policy, [*items, archived, factories.content(account)]

@@ -1,0 +1,64 @@
+"""A plugin for pytest that adds a throw-away fact, one row of its table, and a condition on it, likewise.
+
+The rows are put into the sources as they are imported, so nothing else can know of them.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+
+FACT = """
+    country: Annotated[
+        str | None,
+        Fact(
+            name="requesterCountry",
+            place="requester.country",
+            type=Annotated[str, Meta(min_length=2, max_length=2)],
+            description="Where the requester is.",
+            label="Country",
+            field="Country",
+            words="in the country {}",
+        ),
+    ] = None
+"""
+CONDITION = """
+    ConditionType(
+        name="requesterCountry",
+        kind=Kind.VALUES,
+        build=member_of("requesterCountry", text_of(2), "country"),
+        schema=one_or_more_schema(text_schema(2)),
+        holds_if="the requester is in that country, or in one of those",
+        words="the requester is in {}",
+        place=99,
+        label="Country of the requester",
+    ),
+"""
+# The row, and the text of the source that it stands before.
+ROWS = {
+    "licensing.policies.facts": (FACT, "\n\n# What is recorded beside facts"),
+    "licensing.policies.conditions": (CONDITION, ")\nCONDITIONS = {"),
+}
+
+
+class LoaderWithRow(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        row, end = ROWS[fullname]
+        source = self.get_source(fullname) or ""
+        if source.count(end) != 1:
+            raise ImportError(f"{fullname} has no single place for a row before {end!r}")
+        return compile(source.replace(end, row + end), self.path, "exec", dont_inherit=True)
+
+
+class FinderWithRows(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in ROWS else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = LoaderWithRow(fullname, spec.origin)
+        return spec
+
+
+sys.meta_path.insert(0, FinderWithRows())

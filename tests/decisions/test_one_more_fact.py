@@ -1,0 +1,28 @@
+"""A fact is added as one row, and a condition as another: everything else follows."""
+
+import os
+import subprocess
+import sys
+
+from django.db import connection
+
+from tests.templates import ROOT, with_name
+
+PATHS = [
+    "tests/decisions/with_a_country.py",
+    "tests/decisions/test_facts.py",
+    "tests/conventions/test_tables.py",
+    "tests/admin/test_check_access.py",
+]
+OPTIONS = ["-p", "tests.decisions.one_more_fact", "-p", "no:cacheprovider", "-n", "0"]
+BUT_THE_DOCUMENTS = ["-k", "not tables_of_the_documents"]  # which have no such line
+
+
+def test_a_row_is_all_that_a_new_fact_and_a_condition_on_it_need(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REDIS_"))}
+    environment |= {"DATA_DIR": str(tmp_path), "EXAMPLES": "few"}
+    if connection.vendor == "postgresql":
+        environment["DATABASE_URL"] = with_name(os.environ["DATABASE_URL"], "one_more_fact")
+    command = [sys.executable, "-m", "pytest", *OPTIONS, *BUT_THE_DOCUMENTS, *PATHS]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-2_000:]

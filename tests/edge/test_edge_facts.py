@@ -1,0 +1,91 @@
+"""What is decided at the edge is recorded and replayed on the same facts."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analytics.models import LedgerEntry
+from tests import factories
+from tests.decisions.facts_seen import Seen, recorded_and_replayed
+from tests.edge.asking import READERS
+from tests.edge.tokens import ask_token
+from tests.examples import examples
+
+PRICED = {
+    "action": "allow",
+    "priority": 1,
+    "conditions": {"licenseType": "premium"},
+    "permissions": ["full_access"],
+    "pricePerAccess": {"amount": "0.5", "currency": "USD"},
+}
+HELD = {"action": "allow", "priority": 2, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+AGENTS = [None, "Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1", "x" * 2_000]
+PATHS = ["/premium/a", "/premium/b?c=d", "/elsewhere", "/item"]
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    return Seen(monkeypatch)
+
+
+@pytest.fixture
+def page(account, site):
+    """A site in that mode, with prices, a registered item and pages of no policy."""
+
+    def make(mode="enforce"):
+        site(PRICED, HELD, READERS, mode=mode)
+        factories.content(account, source="https://pub.example/item", tags=["open"], category="finance")
+
+    return make
+
+
+@pytest.fixture
+def ask_with_token(ask, account):
+    factories.license(account, per_access="0.25")
+    client = factories.license_client(account)
+    issued = []
+
+    def ask_with_token(path, **headers):
+        if not issued:
+            issued.append(ask_token(*client).json()["access_token"])
+        return ask(path, authorization=f"License {issued[0]}", **headers)
+
+    return ask_with_token
+
+
+@pytest.fixture
+def own_key(account):
+    return factories.key_text(account)
+
+
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    path=st.sampled_from(PATHS),
+    agent=st.sampled_from(AGENTS),
+    method=st.sampled_from(["GET", "HEAD"]),
+    sent=st.sampled_from(["nothing", "token", "key"]),
+    price=st.sampled_from([None, "USD 1.00", "USD 0.10"]),
+    address=st.sampled_from(["203.0.113.9", "2001:db8::7"]),
+)
+@pytest.mark.parametrize("mode", ["enforce", "observe", "disabled"])
+def test_the_edge_records_the_facts_that_it_decided_on(
+    ask, ask_with_token, account, page, seen, own_key, mode, path, agent, method, sent, price, address
+):
+    if not account.sites.exists():
+        page(mode)
+    headers = {"user_agent": agent, "x_forwarded_method": method, "x_forwarded_for": address}
+    if sent == "key":
+        headers["authorization"] = f"Bearer {own_key}"
+    reply = (ask_with_token if sent == "token" else ask)(path, crawler_max_price=price, **headers)
+    if "X-Access-Id" in reply.headers:
+        assert recorded_and_replayed(reply.headers["X-Access-Id"]) == (seen.answers[-1].facts,) * 2
+
+
+def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_token, page, seen):
+    page()
+    free, charged = (ask_with_token("/premium/a", x_forwarded_method=method) for method in ("HEAD", "GET"))
+    assert ("crawler-charged" in free.headers, charged.headers["crawler-charged"]) == (False, "USD 0.25")
+    assert LedgerEntry.objects.filter(type="usage").count() == 1
+    [of_free, of_charged] = [answer.facts for answer in seen.answers]
+    assert of_free.licenses == of_charged.licenses
+    assert (of_free.waived, of_charged.waived) == (True, False)
