@@ -11,7 +11,6 @@ from kit.values.amounts import AmountField, plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
-ACCESS = "access"  # the unit of a quota, where others are currencies
 DEFAULT_PRIORITY = 128
 GRANT_STATES = ["scheduled", "active", "ended", "voided"]
 

@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.wallets.models import (
-    ACCESS,
     GRANT_STATES,
     Every,
     Grant,
@@ -16,6 +15,7 @@ from analytics.wallets.models import (
     WalletEntry,
     WalletEntryType,
 )
+from analytics.wallets.units import ACCESS
 from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount

@@ -15,7 +15,8 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
-from analytics.wallets.models import ACCESS, DEFAULT_PRIORITY, Grant, Wallet, WalletEntry
+from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet, WalletEntry
+from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred
 from kit.values import ids

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 from msgspec import Struct
 
 from analytics.wallets.book import Book
-from analytics.wallets.models import ACCESS, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.services import keep, open_grants
 from kit.values import ids
-from kit.values.amounts import from_millionths, plain
+from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
 
 
@@ -84,6 +84,10 @@ class Purses:
         left = max(wallet.available - from_millionths(spend.amount), Decimal(0))
         return {"walletId": wallet.pk, "unit": wallet.unit, "remaining": plain(left)}
 
+    def available(self, spend: Spend) -> int:
+        """What can be spent of its wallet, in millionths."""
+        return to_millionths(self.books[spend.wallet].wallet.available)
+
     def missing(self, spend: Spend) -> dict[str, object]:
         """Of a wallet that does not cover a spend: what is required and available."""
         wallet = self.books[spend.wallet].wallet
@@ -98,7 +102,3 @@ class Purses:
 
 def rows_of(keys: Iterable[str]) -> QuerySet[Wallet]:
     return Wallet.objects.filter(pk__in=[ids.encode("wal", bytes.fromhex(key)) for key in set(keys)]).order_by("pk")
-
-
-def is_quota(spend: Spend) -> bool:
-    return spend.unit == ACCESS

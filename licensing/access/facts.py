@@ -10,7 +10,7 @@ from operator import attrgetter
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.subjects import Item, RequesterSnapshot
-from licensing.policies.facts import OF_CHECK, OF_ITEM, Facts, HeldLicense, Recorded, Values, load_facts
+from licensing.policies.facts import OF_CHECK, OF_ITEM, OF_WALLETS, Facts, HeldLicense, Recorded, Values, load_facts
 from licensing.policies.offers import OFFER, license_of_offer, with_license
 from licensing.policies.standing import build_facts, standing_of, vouched_by
 
@@ -57,7 +57,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
     else:
         standing = vouched_by(recorded)
     asked_as = recorded.get("decidedAs", requester_id)
-    known = load_facts(OF_ITEM, recorded), load_facts(OF_CHECK, recorded)
+    known = [load_facts(part, recorded) for part in (OF_ITEM, OF_CHECK, OF_WALLETS)]
     facts = build_facts(standing, now, asked_as, permission, *known)
     paid = recorded.get("offer")
     if paid is None:

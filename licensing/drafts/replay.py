@@ -1,7 +1,8 @@
 """What a policy would have answered to past checks: a pure computation, one recorded decision at a time.
 
 Rate limits are counted as the service counts them: per rule and requester, in the order of time, on allow only. The
-count of a window that had begun before the first decision seen starts from nothing.
+count of a window that had begun before the first decision seen starts from nothing. A wallet denies what it denied
+then, unless the policy makes the access cheaper than what the wallet had; nothing is spent.
 """
 
 from collections import Counter, deque
@@ -10,7 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from kit.values.ids import RawId
-from licensing.policies.decision import CompiledPolicy, Reason, judge
+from licensing.policies.decision import CompiledPolicy, Reason, falls_short, judge, unpaid
 from licensing.policies.facts import Facts
 from licensing.policies.rate_limits import window
 from licensing.policies.rules import Rule
@@ -81,6 +82,9 @@ class Replay:
     def see(self, past: Past) -> Change | None:
         """Counts the decision; returns what it would be, if allowed instead of denied or the reverse."""
         decision = judge(self.policy, past.facts)  # as if it were enforced
+        shortfall = past.facts.shortfall
+        if shortfall is not None and falls_short(decision, shortfall):
+            decision = unpaid(decision, shortfall)
         allowed, reason, rule = decision.allowed, decision.reason, decision.rule
         if allowed and rule is not None and rule.rate_limit is not None and not self.takes(rule, past):
             allowed, reason = False, Reason.RATE_LIMIT_EXCEEDED

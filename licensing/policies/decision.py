@@ -7,8 +7,9 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analytics.wallets.units import ACCESS
 from kit.values.timestamps import parse_timestamp
-from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.facts import Facts, HeldLicense, Shortfall
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
@@ -151,6 +152,26 @@ def limited(decision: Decision) -> Decision:
     if decision.observed is not None:
         return replace(decision, permissions=(), observed=Reason.RATE_LIMIT_EXCEEDED)
     return replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
+
+
+def unpaid(decision: Decision, shortfall: Shortfall) -> Decision:
+    """The decision, a wallet not covering what it costs."""
+    reason = Reason.QUOTA_EXCEEDED if shortfall.unit == ACCESS else Reason.CREDITS_EXHAUSTED
+    return replace(decision, allowed=False, reason=reason, permissions=())
+
+
+def falls_short(decision: Decision, shortfall: Shortfall) -> bool:
+    """Whether a wallet that had no more than that denies the decision."""
+    if shortfall.unit == ACCESS:
+        return counts_as_access(decision)
+    amount, currency = decision.price or (0, "")
+    return currency == shortfall.unit and amount > shortfall.available
+
+
+def counts_as_access(decision: Decision) -> bool:
+    """Whether a quota of accesses is charged: for each that a licence of the service allows."""
+    held = decision.license
+    return held is not None and held.id is not None and not decision.refuses and not decision.waived
 
 
 def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:

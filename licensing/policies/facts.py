@@ -8,6 +8,7 @@ no HTTP.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum, StrEnum, auto
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
@@ -16,6 +17,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
+from kit.values.decimals import to_millionths
 from kit.values.faults import Fault
 from kit.values.networks import ADDRESS_SCHEMA, parse_ip
 from licensing.policies.modes import Mode
@@ -46,6 +48,13 @@ class HeldLicense(Struct, frozen=True, gc=False):
     access_currency: str | None = None
 
 
+class Shortfall(Struct, frozen=True, gc=False):
+    """What a wallet had, in millionths of its unit, when it did not cover an access."""
+
+    unit: str
+    available: int
+
+
 # --- What a row says -------------------------------------------------------------------------------------------------
 
 
@@ -54,6 +63,7 @@ class Source(Enum):
 
     DECISION = auto()  # columns of the recorded decision: who asks, when, for which permission
     LICENSES = auto()  # the requester's licences for the item (licensing.policies.standing)
+    WALLETS = auto()  # the requester's wallets, asked when the decision is recorded (licensing.access.prepaid)
     ITEM = auto()  # the item or its page: the attribute of the same name of licensing.access.subjects.Item
     CHECK = auto()  # the body of the check, or what the edge has found out about its visitor
 
@@ -135,6 +145,19 @@ def parse_content_type(value: object, path: str) -> str:
     return value
 
 
+def load_shortfall(wallet: dict[str, str]) -> Shortfall | None:
+    """None for a wallet that covers the access: it has no say."""
+    if "available" not in wallet:
+        return None
+    return Shortfall(wallet["unit"], to_millionths(Decimal(wallet["available"])))
+
+
+def text_of_credits(wallet: dict[str, str]) -> str:
+    if "available" not in wallet:
+        return f"covered the access ({wallet['walletId']})"
+    return f"had {wallet['available']} of {wallet['required']} {wallet['unit']} ({wallet['walletId']})"
+
+
 def text_of_licenses(licenses: list[dict[str, str]]) -> str:
     return ", ".join(f"{one['licenseType']} ({one['id']})" for one in licenses)
 
@@ -166,6 +189,11 @@ class Facts(Struct, frozen=True, gc=False):
         tuple[HeldLicense, ...],
         Fact(name="licenses", source=Source.LICENSES, label="Licences held by the service", text=text_of_licenses),
     ] = ()
+    # Set if a wallet denied the access.
+    shortfall: Annotated[
+        Shortfall | None,
+        Fact(name="credits", source=Source.WALLETS, load=load_shortfall, label="Wallet", text=text_of_credits),
+    ] = None
     content_type: Annotated[
         str,
         Fact(
@@ -269,9 +297,14 @@ NOTES = (
 
 
 def declared_facts() -> Iterator[Fact]:
+    """Raises TypeError for a fact that is not among those of its source."""
     hints = get_type_hints(Facts, include_extras=True)
+    before = Source.DECISION
     for one in fields(Facts):
         [fact] = (said for said in hints[one.name].__metadata__ if isinstance(said, Fact))
+        if fact.source.value < before.value:
+            raise TypeError(f"Move Facts.{one.name} up to the other facts of {fact.source}, before those of {before}.")
+        before = fact.source
         yield replace(fact, attribute=one.name)
 
 
@@ -279,7 +312,9 @@ FACTS = tuple(declared_facts())
 BY_NAME = {fact.name: fact for fact in (*NOTES, *FACTS)}
 OF_ITEM = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
 OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
+OF_WALLETS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
 DEFAULTS = {one.name: one.default for one in fields(Facts)}
+NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # what wallets say before a decision is recorded
 TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be said in a policy test
 # What callers send in these parts of a check's body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}

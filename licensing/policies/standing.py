@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from licensing.policies.facts import NOTHING, Facts, HeldLicense, Values
+from licensing.policies.facts import NOT_ASKED, NOTHING, Facts, HeldLicense, Values
 
 
 class Term(Struct, frozen=True, gc=False):
@@ -90,6 +90,7 @@ def build_facts(
     permission: str | None,
     of_item: Values,
     of_check: Values = NOTHING.facts,
+    of_wallets: Values = NOT_ASKED,
 ) -> Facts:
-    """The facts of a requester with these licences; `of_item` and `of_check` are the values of those facts."""
-    return Facts(now, requester_id, permission, *astuple(standing), *of_item, *of_check)
+    """The facts of a requester with these licences; `of_item` and its like are the values of those facts."""
+    return Facts(now, requester_id, permission, *astuple(standing), *of_wallets, *of_item, *of_check)

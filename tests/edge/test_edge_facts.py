@@ -89,3 +89,12 @@ def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_t
     [of_free, of_charged] = [answer.facts for answer in seen.answers]
     assert of_free.licenses == of_charged.licenses
     assert (of_free.waived, of_charged.waived) == (True, False)
+
+
+def test_a_free_method_spends_nothing_of_a_quota(ask_with_token, account, page):
+    factories.wallet(account, "access", 1, requester_id="org_acme")
+    page()
+    methods = ["HEAD", "OPTIONS", "GET", "GET", "HEAD"]
+    assert [ask_with_token("/premium/a", x_forwarded_method=method).status for method in methods] == [
+        200, 200, 200, 402, 200,
+    ]  # fmt: skip

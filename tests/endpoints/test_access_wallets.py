@@ -7,8 +7,10 @@ from decimal import Decimal
 import pytest
 
 from analytics.models import LedgerEntry, Wallet, WalletEntry
+from licensing.policies.facts import Shortfall
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.decisions.facts_seen import recorded_and_replayed
 from tests.ways import both_ways
 
 pytestmark = both_ways
@@ -157,6 +159,27 @@ def test_what_a_wallet_denies_does_not_count_for_a_rule_s_limit(api, account, fu
     assert api.post("/v1/access/check", body)["reason"] == "credits_exhausted"
     api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})
     assert api.post("/v1/access/check", body)["allowed"] is True
+
+
+def simulate(api, item, **draft):
+    made = api.post(f"/v1/policies/{item.policy_id}/simulate", draft)
+    assert made.status == 200, made
+    return made["deniedToAllowed"], made["allowedToDenied"], made["reasonChanged"]
+
+
+@pytest.mark.parametrize(("amount", "unit"), [("0.12", "USD"), (2, "access")])
+def test_a_simulation_of_the_unchanged_policy_denies_what_the_wallet_denied(api, item, check, fund, amount, unit):
+    fund(amount, unit)
+    assert [check()["allowed"] for _ in range(3)] == [True, True, False]
+    assert simulate(api, item) == (0, 0, 0)
+    assert simulate(api, item, rules=[], defaultAction="deny") == (0, 2, 1)
+
+
+def test_what_a_wallet_denied_is_recorded_and_read_back_as_a_fact(check, fund):
+    fund("0.01")
+    recorded, replayed = recorded_and_replayed(check()["id"])
+    assert recorded == replayed
+    assert recorded.shortfall == Shortfall("USD", 10_000)
 
 
 def test_a_refund_returns_to_the_wallet_that_paid_and_only_what_it_paid(api, check, fund):

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from analytics.wallets.models import ACCESS
-from analytics.wallets.spending import Purses, Spend, is_quota
+from analytics.wallets.spending import Purses, Spend
+from analytics.wallets.units import ACCESS
 from licensing.access.answers import Answer
 from licensing.access.charges import license_key
-from licensing.policies.decision import Decision, Reason
+from licensing.policies.decision import Decision, counts_as_access, unpaid
+from licensing.policies.facts import Shortfall
 
 ONE = 1_000_000  # an access, in millionths
 Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
@@ -18,14 +19,14 @@ def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
     """What the decision takes from the requester's wallets, a quota first.
 
     The wallet of the licence that is charged pays; otherwise the requester's own in that unit. A quota counts each
-    decision that a licence of the service allows. What is denied or only observed spends nothing.
+    decision that a licence of the service allows. What is denied, waived or only observed spends nothing.
     """
     held = decision.license
-    if not wallets or held is None or decision.refuses or decision.observed is not None:
+    if not wallets or held is None or decision.refuses or decision.waived or decision.observed is not None:
         return ()
     key = None if held.id is None else license_key(held.id)
     spends = []
-    if key is not None and (quota := payer(wallets, ACCESS, key)) is not None:
+    if counts_as_access(decision) and (quota := payer(wallets, ACCESS, key)) is not None:
         spends.append(Spend(quota, ACCESS, ONE))
     if decision.price is not None and (purse := payer(wallets, decision.price[1], key)) is not None:
         spends.append(Spend(purse, decision.price[1], decision.price[0]))
@@ -39,9 +40,11 @@ def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
 
 
 def refused(answer: Answer, spend: Spend, purses: Purses) -> Answer:
-    reason = Reason.QUOTA_EXCEEDED if is_quota(spend) else Reason.CREDITS_EXHAUSTED
-    decision = replace(answer.decision, allowed=False, reason=reason, permissions=())
-    return replace(answer, decision=decision, credits=purses.missing(spend), rate_reset=None, shared=None)
+    missing = purses.missing(spend)
+    shortfall = Shortfall(spend.unit, purses.available(spend))
+    facts = replace(answer.facts, shortfall=shortfall)
+    decision = unpaid(answer.decision, shortfall)
+    return replace(answer, decision=decision, facts=facts, credits=missing, rate_reset=None, shared=None)
 
 
 def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
