@@ -32,7 +32,6 @@ FIELDS = {
     "currency": "ISO 4217, such as `EUR`.",
     "data": "The items of the list, in order.",
     "decisionId": "The decision's id.",
-    "default": "Matches always.",
     "defaultAction": "What decides where no rule matches.",
     "denied": "How many requests were denied.",
     "deniedRequests": "How many requests were denied.",

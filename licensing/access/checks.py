@@ -16,10 +16,10 @@ from kit.storage.reading import reading
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
+from licensing.access.charging.paying import record_spending
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
-from licensing.access.prepaid.paying import record_spending
 from licensing.requesters.numbers import reserve
 
 

@@ -17,10 +17,10 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, Shared, not_found, settle
 from licensing.access.bodies import Check, EdgeTerms
-from licensing.access.charges import charge_of
+from licensing.access.charging.charges import charge_of
+from licensing.access.charging.credits import rehearse_spending, spends_of
 from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup import Found
-from licensing.access.prepaid.credits import rehearse_spending, spends_of
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits

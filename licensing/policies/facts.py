@@ -63,7 +63,7 @@ class Source(Enum):
 
     DECISION = auto()  # columns of the recorded decision: who asks, when, for which permission
     LICENSES = auto()  # the requester's licences for the item (licensing.policies.standing)
-    WALLETS = auto()  # the requester's wallets, asked when the decision is recorded (licensing.access.prepaid)
+    WALLETS = auto()  # the requester's wallets, asked when the decision is recorded (licensing.access.charging)
     ITEM = auto()  # the item or its page: the attribute of the same name of licensing.access.subjects.Item
     CHECK = auto()  # the body of the check, or what the edge has found out about its visitor
 

@@ -15,7 +15,10 @@ CONDITIONS: dict[str, object] = {
     "description": "All must hold; of several values any. What is not known matches nothing.",
     "minProperties": 1,
     "additionalProperties": False,
-    "properties": {one.name: one.schema for one in conditions.TYPES},
+    "properties": {
+        one.name: {**one.schema, "description": f"{one.holds_if[0].upper()}{one.holds_if[1:]}."}
+        for one in conditions.TYPES
+    },
     # In one object for the sake of clients, whose generators read and write such a one without loss.
     "dependentSchemas": {"default": {"maxProperties": 1}},
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},

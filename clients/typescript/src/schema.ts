@@ -538,30 +538,30 @@ export interface components {
          *     }
          */
         Conditions: {
-            /** @description The tier of the licence. */
+            /** @description The requester's licence is of that type, or of one of those types. */
             licenseType?: string | string[];
-            /** @description Whether the requester has a valid licence. */
+            /** @description The requester has a valid licence; `false`: has none that is known. */
             hasValidLicense?: boolean;
             /**
-             * @description Matches always.
+             * @description Always; `true` is its only value, and it stands alone.
              * @constant
              */
             default?: true;
-            /** @description The requester's id, as the publisher calls them. */
+            /** @description It is that requester, or one of those. */
             requesterId?: string | string[];
-            /** @description The item's `type`. */
+            /** @description The item is of that type, or of one of those types. */
             contentType?: components["schemas"]["ContentType"] | components["schemas"]["ContentType"][];
-            /** @description Free labels. */
+            /** @description The item has that tag, or one of those tags. */
             tags?: string | string[];
-            /** @description The item's category. */
+            /** @description The item is in that category, or in one of those. */
             category?: string | string[];
-            /** @description What the requester wants to do. */
+            /** @description That is the permission asked for. */
             permission?: string | string[];
-            /** @description The requester's address. */
+            /** @description The address in the check's `context` is one of those, or in one of those ranges. */
             ip?: string | string[];
-            /** @description Until this moment, exclusively. */
+            /** @description It is earlier than that moment. */
             before?: string | unknown | unknown;
-            /** @description From this moment on. */
+            /** @description It is that moment or later. */
             after?: string | unknown | unknown;
         };
         /** @description An item that a publisher owns. */

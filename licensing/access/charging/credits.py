@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analytics.wallets.spending import Purses, Spend
 from analytics.wallets.units import ACCESS
 from licensing.access.answers import Answer
-from licensing.access.charges import license_key
+from licensing.access.charging.charges import license_key
 from licensing.policies.decision import Decision, counts_as_access, unpaid
 from licensing.policies.facts import Shortfall
 

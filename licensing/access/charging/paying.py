@@ -7,8 +7,8 @@ from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
 from analytics.wallets.spending import Purses
 from licensing.access.answers import Answer
+from licensing.access.charging.credits import refused
 from licensing.access.decisions import DecisionBatch
-from licensing.access.prepaid.credits import refused
 
 
 def record_spending(batch: DecisionBatch) -> list[Outcome]:

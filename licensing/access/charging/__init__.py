@@ -1,0 +1,1 @@
+"""What accesses cost, and how wallets pay it."""
