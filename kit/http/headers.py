@@ -56,6 +56,10 @@ LIMITS = {
     b"x-forwarded-uri": Limit(8_192, "page asked for, from trusted proxies"),
     b"x-original-method": Limit(256, "page asked for, from trusted proxies"),
     b"x-original-url": Limit(8_704, "page asked for, from trusted proxies"),
+    b"x-licensing-url": Limit(8_704, "page asked for, from a site's own code"),
+    b"x-licensing-method": Limit(256, "page asked for, from a site's own code"),
+    b"x-licensing-address": Limit(256, "visitor's address, from a site's own code"),
+    b"x-licensing-requester": Limit(4_096, "requester's id, from a site's own code"),
     # Visitors, as the edge forwards them
     b"signature": Limit(1_024, "Web Bot Auth"),
     b"signature-agent": Limit(512, "Web Bot Auth"),

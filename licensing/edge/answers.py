@@ -1,6 +1,7 @@
 """What a proxy is told of a decision: a status and headers, and a body for whom it is passed on to."""
 
 from math import ceil
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,9 @@ DENIED = "Access to this is denied."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
+VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
+
+
 class EdgeAnswer(Struct, frozen=True):
     status: int
     headers: dict[str, str]
@@ -58,6 +62,11 @@ def told(status: int, decision: str, original: Original) -> dict[str, str]:
     return shown | CHALLENGES.get(status, {})
 
 
+def shown_requester(requester_id: str) -> str:
+    """The id as a header has it: percent-encoded, but for the visible characters of ASCII."""
+    return quote(requester_id, safe=VISIBLE)
+
+
 def license_link(original: Original) -> dict[str, str]:
     return {"Link": f'<{original.license_url}>; rel="license"; type="application/rsl+xml"'}
 
@@ -74,7 +83,7 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     status = refusal.status_code
     about = {
         "X-Access-Id": answer.id or "",
-        "X-Access-Requester": answer.requester_id,
+        "X-Access-Requester": shown_requester(answer.requester_id),
         "X-Access-Reason": refusal.code,
     }
     return EdgeAnswer(status, told(status, "deny", original) | about, render_json({"error": refusal.as_dict()}))
@@ -98,7 +107,7 @@ def refused_request(refusal: PaymentRefused | InvalidSignature, original: Origin
 def answer_of(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
     """`payment` is what was offered for the access, None where nothing was."""
     decision = answer.decision
-    about = {"X-Access-Id": answer.id or "", "X-Access-Requester": answer.requester_id}
+    about = {"X-Access-Id": answer.id or "", "X-Access-Requester": shown_requester(answer.requester_id)}
     if decision.allowed:
         if decision.observed:
             about["X-Access-Would"] = f"deny; reason={decision.observed}"

@@ -1,4 +1,4 @@
-"""/v1/access/forward, /v1/access/envoy/* and /v1/access/ingress-nginx: proxies ask here whether a visitor gets a page.
+"""The questions of proxies (/v1/access/forward and its siblings), answered as checks are, on the event loop.
 
 One decision path with checks: the visitor's request becomes a check of a page (licensing.edge.visitors), which the
 gateway decides and records; licensing.edge.answers makes headers of the decision.
@@ -44,7 +44,7 @@ from licensing.edge.answers import (
     refused_request,
     refused_token,
 )
-from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, original_of, peer_of
+from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -52,7 +52,7 @@ from licensing.edge.verification.signatures import InvalidSignature, Signatures
 from licensing.edge.visitors import ANONYMOUS, Visitor, identify
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
-EXACT = FORWARD, INGRESS_NGINX
+EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
 KEY_HEADER = b"x-licensing-key"
 
 

@@ -11,6 +11,7 @@ class Identification(StrEnum):
     ADDRESS = "address"
     REVERSE_DNS = "reverse_dns"
     API_KEY = "api_key"
+    SITE = "site"
     USER_AGENT = "user_agent"
     NOTHING = "nothing"
 
@@ -30,6 +31,7 @@ WORDS = {
     Identification.ADDRESS: "published address",
     Identification.REVERSE_DNS: "reverse DNS",
     Identification.API_KEY: "API key",
+    Identification.SITE: "the site's own code",
     Identification.USER_AGENT: "User-Agent alone",
     Identification.NOTHING: "nothing",
 }

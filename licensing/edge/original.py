@@ -1,10 +1,11 @@
-"""The visitor's request, as the proxy describes it. The path of the question says by which headers.
+"""The visitor's request, as the proxy or the site's own code describes it.
 
-A proxy passes on a visitor's own headers beside its own, so each path reads those that its proxy always sets.
+The path of the question says by which headers. Proxies pass on a visitor's headers beside their own, so each path
+reads only those that its proxy always sets.
 """
 
 import re
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Struct
 
@@ -16,7 +17,9 @@ from kit.values.paths import read_once
 from licensing.access.event_loop.application import Head
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
+MIDDLEWARE = "/v1/access/middleware"
 MAX_URI = 8 * 1024
+MAX_REQUESTER = 255
 FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
 # What tells crawlers the terms has to be read before there can be any.
 FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
@@ -24,17 +27,22 @@ FREE_FOLDER = "/.well-known/"
 REPEATED = (
     *(b"x-forwarded-host", b"x-forwarded-uri", b"x-forwarded-method", b"x-licensing-key"),
     *(b"x-original-url", b"x-original-method"),
+    *(b"x-licensing-url", b"x-licensing-method", b"x-licensing-address", b"x-licensing-requester"),
 )
 FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
 class Original(Struct, frozen=True):
-    """`address` is the visitor's, None where no trusted proxy told it."""
+    """`address` is the visitor's, None where nobody who is trusted said it.
+
+    `requester` is who the site's own code says that the visitor is.
+    """
 
     url: str
     method: str
     address: str | None
+    requester: str | None = None
 
     @property
     def host(self) -> str:
@@ -60,12 +68,19 @@ class Original(Struct, frozen=True):
 
 def original_of(head: Head, proxies: TrustedProxies) -> Original:
     """Raises InvalidRequest where nobody who is trusted says which page it is about."""
-    peer = head.scope["client"][0] if head.scope.get("client") else ""
-    is_trusted = proxies.include(peer)
     check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
     for name in REPEATED:
         if sum(header == name for header, _ in head.scope["headers"]) > 1:
             raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
+    found = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
+    if len(found.url) > MAX_URI:
+        raise InvalidRequest(f"The URL of the page is longer than {MAX_URI:,} characters.")
+    return found
+
+
+def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
+    peer = head.scope["client"][0] if head.scope.get("client") else ""
+    is_trusted = proxies.include(peer)
     if head.path.startswith(f"{ENVOY}/"):
         proto = forwarded_proto(head) if is_trusted else "https"
         url = f"{proto}://{host_in(head.host, 'Host')}{envoy_uri(head)}"
@@ -74,11 +89,43 @@ def original_of(head: Head, proxies: TrustedProxies) -> Original:
         url, method = described_by_ingress_nginx(head, is_trusted)
     else:
         url, method = forwarded(head, is_trusted)
-    if len(url) > MAX_URI:
-        raise InvalidRequest(f"The URL is longer than {MAX_URI:,} characters.", param="X-Forwarded-Uri")
     hops = head.headers.get(b"x-forwarded-for")
     visitor = proxies.client_of(peer, hops.decode("latin-1")) if is_trusted and hops is not None else None
-    return Original(url, method, None if visitor is None else str(visitor).partition("%")[0])
+    return Original(url, method, in_words(visitor))
+
+
+def described_by_middleware(head: Head) -> Original:
+    """The visitor's request as the site's own code describes it in X-Licensing-*.
+
+    The key is reason enough to trust them: it can ask about anybody in a check. Proxies before the service leave these
+    headers alone, so TRUSTED_PROXIES has no say here.
+    """
+    address = head.header(b"x-licensing-address")
+    visitor = parse_address(address) if address else None
+    if address and visitor is None:
+        raise InvalidRequest("Must be the visitor's IP address.", param="X-Licensing-Address")
+    url = whole_url(head.header(b"x-licensing-url"), "X-Licensing-Url")
+    method = (head.header(b"x-licensing-method") or "GET").upper()
+    return Original(url, method, in_words(visitor), asserted_requester(head))
+
+
+def asserted_requester(head: Head) -> str | None:
+    """The requester's id, whose octets beyond ASCII are percent-encoded."""
+    given = head.header(b"x-licensing-requester")
+    try:
+        requester = unquote(given, errors="strict")
+    except UnicodeDecodeError:
+        requester = ""
+    if given and not (requester.strip() and "\0" not in requester and len(requester) <= MAX_REQUESTER):
+        raise InvalidRequest(
+            f"Must be a requester's id of up to {MAX_REQUESTER} characters, percent-encoded.",
+            param="X-Licensing-Requester",
+        )
+    return requester or None
+
+
+def in_words(address: Address | None) -> str | None:
+    return None if address is None else str(address).partition("%")[0]
 
 
 def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
@@ -95,13 +142,18 @@ def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
 def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
     """URL and method as X-Original-URL and X-Original-Method say; X-Forwarded-* there may be a visitor's own."""
     require_trust(is_trusted, "X-Original-URL")
-    whole = WHOLE_URL.match(head.header(b"x-original-url"))
-    if whole is None:
-        raise InvalidRequest("Must be the whole URL of the page asked for.", param="X-Original-URL")
-    scheme, host, uri = whole.groups()
-    path = spelled(uri if uri.startswith("/") else f"/{uri}")
     method = (head.header(b"x-original-method") or head.scope["method"]).upper()
-    return f"{scheme.lower()}://{host_in(host, 'X-Original-URL')}{path}", method
+    return whole_url(head.header(b"x-original-url"), "X-Original-URL"), method
+
+
+def whole_url(text: str, header: str) -> str:
+    """The URL with its host in the normal form. Raises InvalidRequest."""
+    found = WHOLE_URL.match(text)
+    if found is None:
+        raise InvalidRequest("Must be the whole URL of the page asked for.", param=header)
+    scheme, host, uri = found.groups()
+    path = spelled(uri if uri.startswith("/") else f"/{uri}")
+    return f"{scheme.lower()}://{host_in(host, header)}{path}"
 
 
 def require_trust(is_trusted: bool, header: str) -> None:

@@ -72,7 +72,7 @@ async def identify(
     now: datetime,
 ) -> Visitor:
     """Who sent a licence token, who signed the request, a known crawler at an address of its operator's, who sent an
-    API key of the account, or somebody unknown.
+    API key of the account, whom the site's own code names, or somebody unknown.
 
     Who only says that he is a crawler is held to its class and to what anybody may, as somebody unknown is: he can
     lose by that, and not win. Raises InvalidToken and InsufficientScope.
@@ -103,6 +103,8 @@ async def identify(
         own = await key_of(credentials.strip(), gateway.callers, account_id, original, now)
         if own is not None:
             return Visitor(*own, identified_by=Identification.API_KEY, **claimed)
+    if original.requester is not None:
+        return Visitor(original.requester, None, identified_by=Identification.SITE, **claimed)
     if crawler is not None:
         return Visitor(
             f"unverified:{crawler.key}",

@@ -1,3 +1,8 @@
-"""The document as a file."""
+"""The document as a file, and clients/python as a package that can be imported."""
+
+import sys
+from pathlib import Path
 
 from tests.openapi.document import document  # noqa: F401
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "clients" / "python" / "src"))

@@ -1,6 +1,6 @@
 // The story by clients/typescript: `node story.mjs DIST BASE_URL API_KEY` prints what it saw as JSON.
 const [dist, baseUrl, apiKey] = process.argv.slice(2);
-const { Client, ApiError, gate, verify } = await import(`file://${dist}/index.js`);
+const { Client, ApiError, verify } = await import(`file://${dist}/index.js`);
 const client = new Client({ apiKey, baseUrl });
 const saw = {};
 
@@ -29,19 +29,6 @@ try {
 } catch (error) {
   saw.error = [error instanceof ApiError, error.status, error.code, Boolean(error.requestId)];
 }
-
-const page = gate({ client, requester: (request) => request.headers.get("x-who") ?? undefined });
-const visit = async (who, url) => (await page(new Request(url, { headers: who ? { "x-who": who } : {} })))?.status ?? 200;
-saw.visits = [
-  await visit("org_acme", "https://pub.example/a"),
-  await visit("org_globex", "https://pub.example/a"),
-  await visit("org_acme", "https://pub.example/unknown"),
-  await visit(null, "https://pub.example/a"),
-];
-
-const elsewhere = async () => new Response("<h1>Not found</h1>", { status: 404 });
-const lost = gate({ client: new Client({ apiKey, baseUrl, fetch: elsewhere }), requester: () => "org_globex" });
-saw.elsewhere = (await lost(new Request("https://pub.example/a"))).status;
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const now = String(Math.floor(Date.now() / 1000));

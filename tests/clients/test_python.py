@@ -1,22 +1,13 @@
 """clients/python against a running service."""
 
 import asyncio
-import json
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import pytest
-from django.http import HttpRequest, HttpResponse
-from django.test import RequestFactory
-from standardwebhooks import Webhook
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "clients" / "python" / "src"))
-
 from content_access_licensing import (
     ApiError,
     AsyncClient,
@@ -27,7 +18,7 @@ from content_access_licensing import (
     ValidationError,
     verify,
 )
-from content_access_licensing.middleware import AsgiMiddleware, DjangoMiddleware
+from standardwebhooks import Webhook
 
 from tests.served import Service
 
@@ -160,119 +151,3 @@ def test_a_webhook_is_believed_with_its_signature_alone():
         verify(body.replace("ping", "pong").encode(), headers, secret)
     with pytest.raises(InvalidSignature):
         verify(body.encode(), {**headers, "Webhook-Timestamp": "1"}, secret)
-
-
-each_answer = pytest.mark.parametrize(
-    ("reply", "status"),
-    [
-        ({"allowed": True, "reason": None, "message": None, "cacheFor": 60}, 200),
-        ({"allowed": False, "reason": "no_license", "message": "Buy a licence.", "cacheFor": 60}, 402),
-        ({"allowed": False, "reason": "rate_limit_exceeded", "message": None, "cacheFor": 60}, 429),
-        ({"allowed": False, "reason": "policy_denied", "message": None, "cacheFor": 60}, 403),
-        ({"error": {"code": "resource_not_found", "message": "None.", "type": "not_found_error"}}, 200),
-        ("404 Not found", 503),
-        ("200 Welcome", 503),
-    ],
-    ids=lambda value: str(value) if isinstance(value, int) else "",
-)
-
-
-Answer = dict[str, Any] | str
-
-
-def answering(reply: Answer, asked: list[httpx.Request]) -> Handler:
-    """A service with one answer; a text is that of something before it."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
-        if isinstance(reply, str):
-            return httpx.Response(int(reply[:3]), text=reply)
-        return httpx.Response(404 if "error" in reply else 200, json=reply)
-
-    return answer
-
-
-def asked_about(asked: list[httpx.Request]) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(asked[0].content)
-    return body
-
-
-@each_answer
-def test_asgi_middleware_asks_once_and_lets_nobody_through_on_a_failure(reply: Answer, status: int):
-    asked: list[httpx.Request] = []
-
-    async def page(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"Page"})
-
-    async def visits() -> list[int]:
-        service = httpx.AsyncClient(transport=httpx.MockTransport(answering(reply, asked)))
-        app = AsgiMiddleware(page, AsyncClient("svc_sk_x", "http://service.test", http=service), lambda _: "org_acme")
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="https://pub.example") as site:
-            return [(await site.get("/news?a=b")).status_code for _ in range(2)]
-
-    assert asyncio.run(visits()) == [status, status]
-    assert len(asked) == (1 if "cacheFor" in reply else 2)
-    assert asked_about(asked)["source"] == "https://pub.example/news?a=b"
-
-
-@pytest.fixture
-def django_site(settings: Any) -> Callable[..., Callable[..., HttpResponse]]:
-    """A site of one page behind the middleware, as its visitors call it, before a service with these answers."""
-    settings.ALLOWED_HOSTS = ["pub.example"]
-
-    def before(answer: Handler, unknown: Literal["allow", "deny"] = "allow") -> Callable[..., HttpResponse]:
-        http = httpx.Client(transport=httpx.MockTransport(answer))
-
-        class Licensed(DjangoMiddleware):
-            client = Client("svc_sk_x", "http://service.test", http=http)
-
-            def requester(self, request: HttpRequest) -> str | None:
-                return request.headers.get("X-Subscriber")
-
-        Licensed.unknown = unknown
-        site = Licensed(lambda request: HttpResponse("Page"))
-
-        def visit(path: str, who: str | None = "org_acme") -> HttpResponse:
-            headers = {"Host": "pub.example", "User-Agent": "Reader/1.0"} | ({"X-Subscriber": who} if who else {})
-            made: HttpResponse = site(RequestFactory().get(path, headers=headers, secure=True))
-            return made
-
-        return visit
-
-    return before
-
-
-@each_answer
-def test_django_middleware_asks_once_and_lets_nobody_through_on_a_failure(
-    reply: Answer, status: int, django_site: Any
-):
-    asked: list[httpx.Request] = []
-    visit = django_site(answering(reply, asked))
-    assert [visit("/news?a=b").status_code for _ in range(2)] == [status, status]
-    assert len(asked) == (1 if "cacheFor" in reply else 2)
-    assert asked_about(asked) == {
-        "source": "https://pub.example/news?a=b",
-        "requester": "org_acme",
-        "context": {"ip": "127.0.0.1", "userAgent": "Reader/1.0"},
-    }
-
-
-def test_a_denial_by_django_middleware_tells_the_message_of_the_rule(django_site: Any):
-    denied = {"allowed": False, "reason": "no_license", "message": "Buy a licence.", "cacheFor": 0}
-    reply = django_site(answering(denied, []))("/news")
-    assert (reply.content, reply.headers["Content-Type"]) == (b"Buy a licence.", "text/plain; charset=utf-8")
-
-
-def test_django_middleware_asks_for_each_page_and_visitor_and_about_nobody_never(django_site: Any):
-    asked: list[httpx.Request] = []
-    visit = django_site(answering({"allowed": True, "reason": None, "message": None, "cacheFor": 60}, asked))
-    assert (visit("/a", None).status_code, len(asked)) == (200, 0)
-    for path, who in (("/a", "org_acme"), ("/b", "org_acme"), ("/a", "org_globex"), ("/a", "org_acme")):
-        visit(path, who)
-    assert len(asked) == 3
-
-
-def test_django_middleware_can_refuse_what_the_service_does_not_know(django_site: Any):
-    unknown = {"error": {"code": "resource_not_found", "message": "None.", "type": "not_found_error"}}
-    assert django_site(answering(unknown, []), unknown="deny")("/a").status_code == 403

@@ -33,8 +33,6 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "found": ["article", "report", "Markets"],
         "file": 4,
         "error": [True, 412, "precondition_failed", True],
-        "visits": [402, 200, 200, 200],
-        "elsewhere": 503,
         "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
         "forged": "InvalidSignature",
     }

@@ -71,7 +71,7 @@ def pages(client: Client) -> None:
     """https://pub.example/a, which only org_globex may have."""
     rule: Any = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
     policy = client.create_policy({"name": "Licensed only", "rules": [rule]})
-    client.create_content({"title": "A", "source": "https://pub.example/a", "policyId": policy["id"]})
+    client.create_site({"host": "pub.example", "rules": [{"pattern": "/a", "policyId": policy["id"]}]})
     client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
 
 
@@ -105,8 +105,10 @@ def test_the_example_of_the_python_client(client: Client, service: Service, tmp_
 
 SETTINGS = """
 API_KEY, API_URL = {key!r}, {url!r}
+SECRET_KEY = "for signed cookies"
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 ALLOWED_HOSTS = ["pub.example"]
-MIDDLEWARE = ["yoursite.licensing.Licensed"]
+MIDDLEWARE = ["django.contrib.sessions.middleware.SessionMiddleware", "yoursite.licensing.Licensed"]
 ROOT_URLCONF = "yoursite.urls"
 """
 URLS = """
@@ -118,26 +120,54 @@ VISITS_OF_DJANGO = """
 import django
 django.setup()
 from django.test import Client
-site = Client(headers={"Host": "pub.example"})
-for who in ({"X-Subscriber": "org_acme"}, {"X-Subscriber": "org_globex"}, {}):
-    print(site.get("/a", headers=who, secure=True).status_code)
+for who in ("org_acme", "org_globex", None):
+    site = Client(headers={"Host": "pub.example"})
+    session = site.session
+    session["subscriber"] = who
+    session.save()
+    site.cookies["sessionid"] = session.session_key
+    print(site.get("/a", secure=True).status_code)
 """
-MAIN = """
+SUBSCRIBER = """
 API_KEY, API_URL = {key!r}, {url!r}
+"""
+ASGI = (
+    SUBSCRIBER
+    + """
+def subscriber_of(scope):
+    return dict(scope["headers"]).get(b"x-session", b"").decode() or None
 async def app(scope, receive, send):
     await send({{"type": "http.response.start", "status": 200, "headers": []}})
     await send({{"type": "http.response.body", "body": b"Page"}})
 """
+)
+WSGI = (
+    SUBSCRIBER
+    + """
+def subscriber_of(environ):
+    return environ.get("HTTP_X_SESSION")
+def app(environ, start_response):
+    start_response("200 OK", [])
+    return [b"Page"]
+"""
+)
 VISITS_OF_ASGI = """
 import asyncio, httpx
 from yoursite.licensing import licensed
 async def visits():
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=licensed), base_url="https://pub.example") as site:
-        for who in ({"X-Subscriber": "org_acme"}, {"X-Subscriber": "org_globex"}, {}):
+        for who in ({"X-Session": "org_acme"}, {"X-Session": "org_globex"}, {}):
             print((await site.get("/a", headers=who)).status_code)
 asyncio.run(visits())
 """
-ANSWERS = "402\n200\n200\n"
+VISITS_OF_WSGI = """
+import httpx
+from yoursite.licensing import licensed
+with httpx.Client(transport=httpx.WSGITransport(app=licensed), base_url="https://pub.example") as site:
+    for who in ({"X-Session": "org_acme"}, {"X-Session": "org_globex"}, {}):
+        print(site.get("/a", headers=who).status_code)
+"""
+ANSWERS = "402\n200\n402\n"
 
 
 @pytest.mark.usefixtures("pages")
@@ -145,9 +175,10 @@ ANSWERS = "402\n200\n200\n"
     ("recipe", "others", "visits"),
     [
         ("DjangoMiddleware", {"settings": SETTINGS, "urls": URLS}, VISITS_OF_DJANGO),
-        ("AsgiMiddleware", {"main": MAIN}, VISITS_OF_ASGI),
+        ("AsgiMiddleware", {"main": ASGI}, VISITS_OF_ASGI),
+        ("WsgiMiddleware", {"main": WSGI}, VISITS_OF_WSGI),
     ],
-    ids=["Django", "ASGI"],
+    ids=["Django", "ASGI", "WSGI"],
 )
 def test_the_recipes_in_python(service: Service, tmp_path: Path, recipe: str, others: dict[str, str], visits: str):
     (tmp_path / "yoursite").mkdir()
@@ -169,7 +200,12 @@ export class NextResponse extends Response {
   }
 }
 """
-NEXT_TYPES = "export class NextResponse extends Response {\n  static next(): NextResponse;\n}\n"
+NEXT_TYPES = """
+export class NextResponse extends Response {
+  static next(options: { request: { headers: Headers }; headers: Headers }): NextResponse;
+}
+"""
+SESSION = 'export const subscriberOf = (request: Request) => request.headers.get("x-session");\n'
 GLOBALS = "declare const process: { env: Record<string, string | undefined> };\n"
 VISITS_OF_TYPESCRIPT = """
 import worker from "./worker.js";
@@ -179,7 +215,7 @@ const service = globalThis.fetch;
 const isService = (asked) => String(asked.url ?? asked).startsWith(env.API_URL);
 globalThis.fetch = (asked, ...rest) => (isService(asked) ? service(asked, ...rest) : new Response("Page"));
 for (const visit of [middleware, (request) => worker.fetch(request, env)]) {
-  for (const headers of [{ "x-subscriber": "org_acme" }, { "x-subscriber": "org_globex" }, {}]) {
+  for (const headers of [{ "x-session": "org_acme" }, { "x-session": "org_globex" }, {}]) {
     console.log((await visit(new Request("https://pub.example/a", { headers }))).status);
   }
 }
@@ -211,6 +247,7 @@ def test_the_recipes_in_typescript(service: Service, package: Path):
     for name, first in (("middleware", "NextResponse"), ("worker", "export default")):
         [printed] = [one.text for one in blocks() if one.path == f"{GUIDES}/clients.md" and first in one.text]
         (package / f"{name}.ts").write_text(printed)
+    (package / "session.ts").write_text(SESSION)
     (package / "globals.d.ts").write_text(GLOBALS)
     options = {"strict": True, "target": "es2022", "module": "nodenext", "types": []}
     (package / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}))

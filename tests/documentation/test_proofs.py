@@ -53,13 +53,10 @@ PROOFS = {
     ("docs/guides/clients.md", "from content_access_licensing import verify"): (
         f"{HERE}/test_examples.py::test_a_webhook_is_verified_by_the_client"
     ),
-    ("docs/guides/clients.md", "from content_access_licensing import Client"): (
+    ("docs/guides/clients.md", "from content_access_licensing.middleware"): (
         f"{HERE}/test_guides.py::test_the_recipes_in_python"
     ),
-    ("docs/guides/clients.md", "from content_access_licensing import AsyncClient"): (
-        f"{HERE}/test_guides.py::test_the_recipes_in_python"
-    ),
-    ("docs/guides/clients.md", "import { Client, gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
+    ("docs/guides/clients.md", "import { gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
     ("docs/guides/pages.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
     ("docs/guides/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
     ("docs/guides/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",

@@ -1,87 +1,16 @@
-"""The files of deploy/edge that are code: a Django middleware and a Cloudflare Worker."""
+"""The file of deploy/edge that is code: a Cloudflare Worker."""
 
 import json
 import shutil
 import subprocess
-from importlib.util import module_from_spec, spec_from_file_location
 
-import httpx
 import pytest
-from django.http import HttpResponse
-from django.test import RequestFactory
 
 from run import ROOT
-from tests import factories
-from tests.edge.asking import LICENSED, READERS
 
 OPEN_PATHS = r"/(about|open(/[\w-][\w.-]*)*)/?"
 FORGED = {"X-Access-Requester": "forged", "X-Access-Decision": "forged", "X-Licensing-Key": "forged"}
 
-
-# --- Django ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def middleware(raw, key, settings):
-    """The middleware, asking the service; the view tells of the headers that it sees."""
-    spec = spec_from_file_location("django_middleware", ROOT / "deploy" / "edge" / "django_middleware.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    settings.ALLOWED_HOSTS = ["pub.example"]
-
-    def ask(request):
-        headers = {name.replace("-", "_"): value for name, value in request.headers.items()}
-        reply = raw(request.url.raw_path.decode(), **headers)
-        return httpx.Response(reply.status, headers=dict(reply.headers), content=reply.content)
-
-    def view(request):
-        seen = {name.lower(): value for name, value in request.headers.items()}
-        return HttpResponse(json.dumps(seen), content_type="application/json")
-
-    def make(transport=ask, **options):
-        settings.LICENSING = {"url": "http://licensing.internal", "key": key, **options}
-        module.AccessMiddleware.client = httpx.Client(
-            base_url="http://licensing.internal", transport=httpx.MockTransport(transport)
-        )
-        return module.AccessMiddleware(view)
-
-    return make
-
-
-def visit(path, **headers):
-    return RequestFactory().get(path, headers={"Host": "pub.example", **headers})
-
-
-def test_the_middleware_lets_in_and_refuses_as_the_service_says(middleware, site):
-    site(LICENSED, factories.DENY_ALL)
-    serve = middleware()
-    assert serve(visit("/about")).status_code == 200
-    refused = serve(visit("/premium/a"))
-    assert refused.status_code == 402
-    assert refused.headers["WWW-Authenticate"].startswith("License error=")
-    assert json.loads(refused.content)["error"]["code"] == "no_license"
-
-
-def test_the_view_sees_who_asks_and_no_forgery(middleware, site):
-    site(READERS)
-    seen = json.loads(middleware()(visit("/premium/a", **FORGED)).content)
-    assert seen["x-access-requester"] == "anonymous"
-    assert "forged" not in seen.values()
-
-
-@pytest.mark.parametrize("status", [None, 500, 503])
-def test_the_middleware_keeps_open_only_pages_that_are_named_while_the_service_is_down(middleware, site, status):
-    def down(request):
-        if status is None:
-            raise httpx.ConnectError("down")
-        return httpx.Response(status)
-
-    assert middleware(down)(visit("/open/a")).status_code == 503
-    keeping = middleware(down, open_paths=OPEN_PATHS)
-    assert [keeping(visit(path)).status_code for path in ("/open/a", "/premium/a", "/open/..;/a")] == [200, 503, 503]
-
-
-# --- The Worker ------------------------------------------------------------------------------------------------------
 
 WORKER = """
 const cases = JSON.parse(require("fs").readFileSync(0));

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kit.http.headers import LIMITS
 
 CHECK, LIST, FORWARD, PAGE = "/v1/access/check", "/v1/content", "/v1/access/forward", "/admin/login/"
+MIDDLEWARE = "/v1/access/middleware"
 PATTERNS = (
     *("a", ",", "a,", "a=b;", ";a=b", " ", "a.", "1", "%41", "é", "[:", "a/b;q=1,", '"a",', "W/"),
     *('\\"', "\\", '"', "127.0.0.1,", "application/json;q=0.1,", "application/problem+json;q=0,", "gzip;q=0,"),
@@ -24,6 +25,7 @@ BEGINNINGS = {
     "signature-input": ("", "sig1=", "sig1=("),
     "signature": ("", "sig1=:"),
     "x-forwarded-uri": ("/",),
+    "x-licensing-url": ("https://pub.example/", "https://"),
     "x-original-url": ("/", "https://pub.example/"),
 }
 REFUSED_BY_THE_SERVER = {"content-length", "transfer-encoding", "host"}  # before any application
@@ -34,6 +36,7 @@ READ_BY = {
         *("signature", "signature-agent", "signature-input", "x-original-url"),
         *("x-forwarded-for", "x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri"),
     ),
+    MIDDLEWARE: ("x-licensing-url", "x-licensing-method", "x-licensing-address", "x-licensing-requester"),
 }
 EVERY_HEADER = tuple(name.decode() for name in LIMITS)
 

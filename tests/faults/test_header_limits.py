@@ -15,6 +15,7 @@ from tests.faults.header_attacks import (
     CHECK,
     FORWARD,
     LIST,
+    MIDDLEWARE,
     PAGE,
     REFUSED_BY_THE_SERVER,
     Attack,
@@ -102,7 +103,7 @@ def cost(server: Deployment, connection: Connection, request: bytes, enough: flo
     return least
 
 
-@pytest.mark.parametrize("path", [CHECK, LIST, FORWARD, PAGE])
+@pytest.mark.parametrize("path", [CHECK, LIST, FORWARD, MIDDLEWARE, PAGE])
 def test_no_header_takes_long_on_the_event_loop(server, key, connection, path):
     connection.send(request_of(path, key))  # what is made once is made
     usual = cost(server, connection, request_of(path, key))

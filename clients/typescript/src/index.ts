@@ -1,6 +1,6 @@
 export { Client, type ClientOptions } from "./client.js";
 export { ApiError, type FieldError } from "./errors.js";
-export { gate, type GateOptions } from "./middleware.js";
+export { gate, type GateOptions, type Verdict } from "./middleware.js";
 export type { Query } from "./protocol.js";
 export type { Schemas } from "./schema.js";
 export { InvalidSignature, verify } from "./webhooks.js";

@@ -1,50 +1,126 @@
-import type { Client } from "./client.js";
-import { ApiError } from "./errors.js";
-
-const STATUSES: Record<string, number> = { no_license: 402, license_expired: 402, rate_limit_exceeded: 429 };
-const MOST_ANSWERS = 10_000;
+const PATH = "/v1/access/middleware";
+const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
+const SENT = ["authorization", "user-agent", "signature", "signature-input", "signature-agent", "crawler-exact-price",
+  "crawler-max-price"];
+const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
+const FACTS = ["x-access-decision", "x-access-requester"];
+const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed
+const UNREACHABLE = [502, 503, 504]; // what a gateway answers while the service is down
+const MAX_HEADER = 8 * 1024; // characters of one
+const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
+const DOUBTFUL = /[%;\\]|\/\/|\/\./; // paths that a site may read in another way than `failOpen`
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 
 export interface GateOptions {
-  client: Client;
-  /** Who asks; undefined: nobody is asked about. */
-  requester: (request: Request) => string | undefined | Promise<string | undefined>;
-  /** What becomes of pages that the service does not know. */
-  unknown?: "allow" | "deny";
+  /** Where the service is, and the key of this site. */
+  url: string;
+  key: string;
+  /** Pages that stay open while the service cannot be reached: all, none, or by the path. */
+  failOpen: boolean | ((path: string) => boolean);
+  /** The visitor's IP address, which a `Request` does not have: `cf-connecting-ip` in Workers, for example. */
+  address: (request: Request) => string | null | undefined;
+  /** Who asks, as the site knows it; nothing for a visitor whom it does not know. */
+  requester?: (request: Request) => string | null | undefined | Promise<string | null | undefined>;
+  /** The host of the site. Without it that of `request.url` counts, which visitors may choose. */
+  host?: string;
+  fetch?: typeof fetch;
+  log?: (message: string) => void;
+}
+
+export interface Verdict {
+  /** The reply to a visitor who may not have the page. */
+  refusal?: Response;
+  /** The headers of the request for the site: without forgeries, with the decision. */
+  requestHeaders: Headers;
+  /** Headers to add to the reply. */
+  replyHeaders: Headers;
 }
 
 /**
- * What refuses a request, or undefined where it may go on: for Next (`middleware.ts`), Cloudflare Workers, and whatever
- * else has `Request` and `Response`. Answers are kept as long as the service allows. Where it cannot be asked, the
- * answer is a 503: a failure never allows access.
+ * Asks the service about each visit before the site answers it: for Next (`middleware.ts`), Cloudflare Workers, and
+ * whatever else has `Request` and `Response`. Each answer is one visitor's, so none is kept.
  */
-export function gate({ client, requester, unknown = "allow" }: GateOptions) {
-  const kept = new Map<string, { until: number; refusal?: [number, string] }>();
-  const refused = (refusal?: [number, string]) => refusal && new Response(refusal[1], { status: refusal[0] });
+export function gate(options: GateOptions): (request: Request) => Promise<Verdict> {
+  const { key, failOpen, log = console.error } = options;
+  const send = options.fetch ?? ((asked: Request, init: RequestInit) => fetch(asked, init));
 
-  return async (request: Request): Promise<Response | undefined> => {
-    const who = await requester(request);
-    if (who === undefined) return undefined;
-    const asked = `${who} ${request.url}`;
-    const known = kept.get(asked);
-    if (known && known.until > Date.now()) return refused(known.refusal);
-    const userAgent = request.headers.get("user-agent")?.slice(0, 1000);
-    try {
-      const decision = await client.checkAccess({ source: request.url, requester: who, context: { userAgent } });
-      const reason = decision.reason ?? "";
-      const refusal: [number, string] | undefined = decision.allowed
-        ? undefined
-        : [STATUSES[reason] ?? 403, decision.message ?? reason];
-      if (decision.cacheFor > 0) {
-        if (kept.size >= MOST_ANSWERS) kept.clear();
-        kept.set(asked, { until: Date.now() + decision.cacheFor * 1000, refusal });
-      }
-      return refused(refusal);
-    } catch (error) {
-      // A 404 of something before the service says nothing about the page.
-      if (!(error instanceof ApiError && error.code === "resource_not_found")) {
-        return refused([503, "The licence cannot be checked at the moment."]);
-      }
-      return unknown === "allow" ? undefined : refused([403, "This page is not licensed."]);
-    }
+  const admitted = (request: Request, answer?: Response): Verdict => {
+    const requestHeaders = new Headers(request.headers);
+    for (const name of [...requestHeaders.keys()]) if (FORGEABLE.test(name)) requestHeaders.delete(name);
+    for (const [name, value] of answer ? picked(answer.headers, FACTS) : []) requestHeaders.set(name, value);
+    return { requestHeaders, replyHeaders: picked(answer?.headers, SHOWN) };
   };
+  const refused = (request: Request, status: number, body: BodyInit, headers: Headers): Verdict => ({
+    ...admitted(request),
+    refusal: new Response(request.method === "HEAD" ? null : body, { status, headers }),
+  });
+  const text = (request: Request, status: number, body: string) =>
+    refused(request, status, body, new Headers({ "content-type": "text/plain; charset=utf-8" }));
+  const undecided = (request: Request) => text(request, 503, "Access cannot be checked at the moment.");
+
+  return async (request) => {
+    const page = new URL(request.url);
+    page.hash = "";
+    if (options.host) page.host = options.host;
+    const asked = question(request, page, key, options.address(request), await options.requester?.(request));
+    if (isTooLarge(asked)) return text(request, 431, "The request's headers are too large.");
+    const init = new Request(new URL(PATH, options.url), { headers: asked, redirect: "manual" });
+    let answer: Response;
+    let body: ArrayBuffer;
+    try {
+      answer = await send(init, { signal: AbortSignal.timeout(TIMEOUT) });
+      body = await answer.arrayBuffer();
+    } catch (error) {
+      log(`The licensing service cannot be reached: ${String(error)}`);
+      return staysOpen(failOpen, page) ? admitted(request) : undecided(request);
+    }
+    if (UNREACHABLE.includes(answer.status)) {
+      log(`The licensing service cannot be reached: ${answer.status}`);
+      return staysOpen(failOpen, page) ? admitted(request) : undecided(request);
+    }
+    if (!isDecision(answer)) {
+      const said = new TextDecoder().decode(body).slice(0, 300);
+      log(`The licensing service did not decide about ${page.href}: ${answer.status} ${said}`);
+      return undecided(request);
+    }
+    if (answer.ok) return admitted(request, answer);
+    const headers = picked(answer.headers, [...SHOWN, "content-type"]);
+    return refused(request, answer.status, body, headers);
+  };
+}
+
+function question(request: Request, page: URL, key: string, address?: string | null, requester?: string | null): Headers {
+  const asked = picked(request.headers, SENT);
+  if (!asked.has("user-agent")) asked.set("user-agent", "");
+  for (const name of SENT) if (asked.has(name)) asked.set(name, asked.get(name)!.replace(UNSENDABLE, " "));
+  asked.set("x-licensing-key", key);
+  asked.set("x-licensing-method", request.method);
+  asked.set("x-licensing-url", page.href);
+  asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));
+  asked.set("x-licensing-address", (address ?? "").replace(UNSENDABLE, ""));
+  return asked;
+}
+
+function isTooLarge(headers: Headers): boolean {
+  const lengths = [...headers.values()].map((value) => value.length);
+  return Math.max(...lengths) > MAX_HEADER || lengths.reduce((sum, length) => sum + length, 0) > MAX_HEADERS;
+}
+
+/** Whether the service decided about the page. Otherwise it refused the question, or something else answered. */
+function isDecision(answer: Response): boolean {
+  const isRefusal = answer.status >= 400 && answer.status < 500;
+  return (answer.ok || isRefusal) && answer.headers.get("x-access-decision") === (answer.ok ? "allow" : "deny");
+}
+
+function staysOpen(failOpen: GateOptions["failOpen"], page: URL): boolean {
+  return typeof failOpen === "function" ? !DOUBTFUL.test(page.pathname) && failOpen(page.pathname) : failOpen;
+}
+
+function picked(headers: Headers | undefined, names: string[]): Headers {
+  const found = new Headers();
+  for (const name of names) {
+    const value = headers?.get(name);
+    if (value !== null && value !== undefined) found.set(name, value);
+  }
+  return found;
 }

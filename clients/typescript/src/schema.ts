@@ -1,4 +1,4 @@
-// Shapes: bb0a0e1ba20d2a77
+// Shapes: 0cbd12d31dfa84a6
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1203,7 +1203,7 @@ export interface components {
             expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
         };
         /** @enum {string} */
-        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "user_agent" | "nothing";
+        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "site" | "user_agent" | "nothing";
         /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */

@@ -1,123 +1,278 @@
-"""Middleware that asks for each page whether its visitor may have it: for Django, and for any ASGI application.
+"""Middleware that asks the service about each visit before the site answers it: for ASGI, WSGI and Django.
 
-Answers are kept for as long as the service allows (`cacheFor`). Where it cannot be asked, the answer is a 503: a
-failure never allows access. A page that the service does not know passes, unless `unknown="deny"`.
+The service is asked every time: each answer is one visitor's, counted, and perhaps charged. A visitor waits 2 seconds
+at most; then `fail_open` decides.
 """
 
-import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
+from typing import Any
 
 import httpx
 
-from content_access_licensing.client import AsyncClient, Client
-from content_access_licensing.errors import ApiError, NotFoundError
-from content_access_licensing.types import Check, Decision
-
-STATUSES = {"no_license": 402, "license_expired": 402, "rate_limit_exceeded": 429}
-MOST_ANSWERS = 10_000
-Refusal = tuple[int, str]  # a status, and what to tell
-
-
-class Answers:
-    """Decisions that may still be used, by what was asked."""
-
-    def __init__(self, unknown: Literal["allow", "deny"] = "allow") -> None:
-        self.kept: dict[tuple[str, str], tuple[float, Refusal | None]] = {}
-        self.unknown: Refusal | None = None if unknown == "allow" else (403, "This page is not licensed.")
-
-    def known(self, asked: tuple[str, str]) -> tuple[float, Refusal | None] | None:
-        found = self.kept.get(asked)
-        return found if found and found[0] > time.monotonic() else None
-
-    def keep(self, asked: tuple[str, str], decision: Decision) -> Refusal | None:
-        reason = decision["reason"] or ""
-        refusal = None if decision["allowed"] else (STATUSES.get(reason, 403), decision["message"] or reason)
-        if decision["cacheFor"]:
-            if len(self.kept) >= MOST_ANSWERS:
-                self.kept.clear()
-            self.kept[asked] = time.monotonic() + decision["cacheFor"], refusal
-        return refusal
-
-    def without_decision(self, error: ApiError | httpx.HTTPError) -> Refusal | None:
-        if isinstance(error, NotFoundError):
-            return self.unknown
-        return 503, "The licence cannot be checked at the moment."
-
-
-def check(url: str, requester: str, ip: str | None, agent: str | None) -> Check:
-    return {"source": url, "requester": requester, "context": {"ip": ip, "userAgent": (agent or "")[:1000] or None}}
-
-
-class DjangoMiddleware:
-    """In MIDDLEWARE: a subclass that sets `client`, and says in `requester` who asks (None: nobody is asked about)."""
-
-    client: Client
-    unknown: Literal["allow", "deny"] = "allow"
-
-    def __init__(self, get_response: Callable[[Any], Any]) -> None:
-        self.get_response, self.answers = get_response, Answers(self.unknown)
-
-    def requester(self, request: Any) -> str | None:
-        raise NotImplementedError
-
-    def __call__(self, request: Any) -> Any:
-        requester = self.requester(request)
-        refusal = None if requester is None else self.refusal(request, requester)
-        if refusal is None:
-            return self.get_response(request)
-        from django.http import HttpResponse  # noqa: PLC0415 - only who uses it has Django
-
-        return HttpResponse(refusal[1], status=refusal[0], content_type="text/plain; charset=utf-8")
-
-    def refusal(self, request: Any, requester: str) -> Refusal | None:
-        url = request.build_absolute_uri()
-        if known := self.answers.known((requester, url)):
-            return known[1]
-        asked = check(url, requester, request.META.get("REMOTE_ADDR"), request.headers.get("User-Agent"))
-        try:
-            return self.answers.keep((requester, url), self.client.check_access(asked))
-        except (ApiError, httpx.HTTPError) as error:
-            return self.answers.without_decision(error)
-
+from content_access_licensing.paywall import FORGEABLE, PATH, SENT, TIMEOUT, FailOpen, Paywall, Verdict, Visit
 
 Scope = MutableMapping[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
+Environ = dict[str, Any]
+
+
+def ask(http: httpx.Client, paywall: Paywall, visit: Visit) -> Verdict:
+    question = paywall.question(visit)
+    if isinstance(question, Verdict):
+        return question
+    try:
+        return paywall.verdict(visit, http.get(PATH, headers=encoded(question), timeout=TIMEOUT))
+    except httpx.RequestError as error:
+        return paywall.verdict(visit, error)
+
+
+async def ask_async(http: httpx.AsyncClient, paywall: Paywall, visit: Visit) -> Verdict:
+    question = paywall.question(visit)
+    if isinstance(question, Verdict):
+        return question
+    try:
+        return paywall.verdict(visit, await http.get(PATH, headers=encoded(question), timeout=TIMEOUT))
+    except httpx.RequestError as error:
+        return paywall.verdict(visit, error)
+
+
+def encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+# --- ASGI ------------------------------------------------------------------------------------------------------------
 
 
 class AsgiMiddleware:
-    """`AsgiMiddleware(app, client, requester)`; `requester` takes the scope (None: nobody is asked about)."""
+    """Ask about the HTTP requests and websockets of an ASGI application.
+
+    `requester` takes the scope and returns who asks, as the site knows it, or an awaitable of that; None for a visitor
+    whom the site does not know.
+    `host` is the host of the site; without it the `Host` header counts, which visitors choose. `address` takes the
+    scope and returns the visitor's IP address: by default that of the connection.
+    """
 
     def __init__(
         self,
-        app: App,
-        client: AsyncClient,
-        requester: Callable[[Scope], str | None],
-        unknown: Literal["allow", "deny"] = "allow",
+        app: Callable[[Scope, Any, Any], Awaitable[None]],
+        url: str,
+        key: str,
+        *,
+        fail_open: FailOpen,
+        host: str | None = None,
+        requester: Callable[[Scope], str | Awaitable[str | None] | None] = lambda scope: None,
+        address: Callable[[Scope], str | None] = lambda scope: scope["client"][0] if scope.get("client") else None,
+        http: httpx.AsyncClient | None = None,
     ) -> None:
-        self.app, self.client, self.requester, self.answers = app, client, requester, Answers(unknown)
+        self.app, self.host, self.requester, self.address = app, host, requester, address
+        self.paywall = Paywall(key, fail_open)
+        self.http = http or httpx.AsyncClient(timeout=TIMEOUT)
+        self.http.base_url = httpx.URL(url)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        requester = self.requester(scope) if scope["type"] == "http" else None
-        refusal = None if requester is None else await self.refusal(scope, requester)
-        if refusal is None:
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        status, text = refusal
-        headers = [(b"content-type", b"text/plain; charset=utf-8")]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": text.encode()})
+        verdict = await ask_async(self.http, self.paywall, await self.visit(scope))
+        if verdict.status is None:
+            await self.app(seen_by_site(scope, verdict), receive, replying(send, verdict))
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            headers = [*latin(verdict), (b"content-length", str(len(verdict.body)).encode())]
+            await send({"type": "http.response.start", "status": verdict.status, "headers": headers})
+            await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else verdict.body})
 
-    async def refusal(self, scope: Scope, requester: str) -> Refusal | None:
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        query = scope.get("query_string", b"").decode("latin-1")
-        url = f"{scope['scheme']}://{headers.get('host', '')}{path}{f'?{query}' if query else ''}"
-        if known := self.answers.known((requester, url)):
-            return known[1]
-        peer = scope.get("client")
-        asked = check(url, requester, peer[0] if peer else None, headers.get("user-agent"))
-        try:
-            return self.answers.keep((requester, url), await self.client.check_access(asked))
-        except (ApiError, httpx.HTTPError) as error:
-            return self.answers.without_decision(error)
+    async def visit(self, scope: Scope) -> Visit:
+        requester = self.requester(scope)
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in scope["headers"]:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        return Visit(
+            scope.get("method", "GET"),
+            scope["scheme"].replace("ws", "http"),
+            self.host or headers.get("host", ""),
+            scope["path"],
+            scope.get("query_string", b"").decode("latin-1"),
+            self.address(scope),
+            (await requester) if isinstance(requester, Awaitable) else requester,
+            headers,
+        )
+
+
+def latin(verdict: Verdict) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("latin-1")) for name, value in verdict.headers]
+
+
+def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
+    kept = [(name, value) for name, value in scope["headers"] if not FORGEABLE.match(name.decode("latin-1"))]
+    facts = [(name.encode(), value.encode("latin-1")) for name, value in verdict.facts]
+    return {**scope, "headers": [*kept, *facts]}
+
+
+def replying(send: Any, verdict: Verdict) -> Any:
+    """Add the verdict's headers to a reply, unless it has such a header already."""
+
+    async def reply(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = list(message.get("headers", []))
+            names = {name.lower() for name, _ in own}
+            message = {**message, "headers": [*own, *(line for line in latin(verdict) if line[0] not in names)]}
+        await send(message)
+
+    return reply
+
+
+# --- WSGI ------------------------------------------------------------------------------------------------------------
+
+
+class WsgiMiddleware:
+    """Ask about the requests of a WSGI application; `requester` and `address` take the environ."""
+
+    def __init__(
+        self,
+        app: Callable[[Environ, Any], Iterable[bytes]],
+        url: str,
+        key: str,
+        *,
+        fail_open: FailOpen,
+        host: str | None = None,
+        requester: Callable[[Environ], str | None] = lambda environ: None,
+        address: Callable[[Environ], str | None] = lambda environ: environ.get("REMOTE_ADDR"),
+        http: httpx.Client | None = None,
+    ) -> None:
+        self.app, self.host, self.requester, self.address = app, host, requester, address
+        self.paywall = Paywall(key, fail_open)
+        self.http = http or httpx.Client(timeout=TIMEOUT)
+        self.http.base_url = httpx.URL(url)
+
+    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        verdict = ask(self.http, self.paywall, self.visit(environ))
+        if verdict.status is None:
+
+            def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+                names = {name.lower() for name, _ in headers}
+                added = [(name, value) for name, value in verdict.headers if name not in names]
+                return start_response(status, [*headers, *added], *exc_info)
+
+            return self.app(seen_by_wsgi(environ, verdict), start)
+        reason = HTTPStatus(verdict.status).phrase
+        start_response(f"{verdict.status} {reason}", [*verdict.headers, ("content-length", str(len(verdict.body)))])
+        return [b"" if environ["REQUEST_METHOD"] == "HEAD" else verdict.body]
+
+    def visit(self, environ: Environ) -> Visit:
+        path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+        return Visit(
+            environ["REQUEST_METHOD"],
+            environ["wsgi.url_scheme"],
+            self.host or environ.get("HTTP_HOST") or f"{environ['SERVER_NAME']}:{environ['SERVER_PORT']}",
+            path.encode("latin-1"),
+            environ.get("QUERY_STRING", ""),
+            self.address(environ),
+            self.requester(environ),
+            headers_of(environ),
+        )
+
+
+def headers_of(environ: Environ) -> dict[str, str]:
+    names = {name: f"HTTP_{name.upper().replace('-', '_')}" for name in SENT}
+    return {name: environ[key] for name, key in names.items() if key in environ}
+
+
+def seen_by_wsgi(environ: Environ, verdict: Verdict) -> Environ:
+    kept = {name: value for name, value in environ.items() if not is_forgeable(name)}
+    return kept | {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in verdict.facts}
+
+
+def is_forgeable(name: str) -> bool:
+    return name.startswith("HTTP_") and FORGEABLE.match(name.removeprefix("HTTP_")) is not None
+
+
+# --- Django ----------------------------------------------------------------------------------------------------------
+
+
+class DjangoMiddleware:
+    """In MIDDLEWARE: a subclass that sets `url`, `key` and `fail_open`, and says in `requester` who asks.
+
+    `host` is the host of the site; without it that of the request counts, one of ALLOWED_HOSTS. Works in threads and,
+    under ASGI, on the event loop.
+    """
+
+    sync_capable = async_capable = True
+    url: str
+    key: str
+    fail_open: FailOpen
+    host: str | None = None
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        from asgiref.sync import iscoroutinefunction, markcoroutinefunction  # noqa: PLC0415 - it comes with Django
+
+        self.get_response = get_response
+        self.paywall = Paywall(self.key, type(self).fail_open)  # a function there is no method
+        self.http, self.http_async = self.clients()
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
+            markcoroutinefunction(self)
+
+    def clients(self) -> tuple[httpx.Client, httpx.AsyncClient]:
+        return (
+            httpx.Client(base_url=self.url, timeout=TIMEOUT),
+            httpx.AsyncClient(base_url=self.url, timeout=TIMEOUT),
+        )
+
+    def requester(self, request: Any) -> str | None:
+        """Who asks, as the site knows it; None for a visitor whom it does not know."""
+        return None
+
+    def address(self, request: Any) -> str | None:
+        """The visitor's IP address: that of the connection."""
+        address: str | None = request.META.get("REMOTE_ADDR")
+        return address
+
+    def __call__(self, request: Any) -> Any:
+        if self.is_async:
+            return self.answer_async(request)
+        verdict = ask(self.http, self.paywall, self.visit(request))
+        return self.refused(verdict) or self.served(self.get_response(admitted(request, verdict)), verdict)
+
+    async def answer_async(self, request: Any) -> Any:
+        from asgiref.sync import sync_to_async  # noqa: PLC0415
+
+        visit = await sync_to_async(self.visit)(request)  # `requester` may read the database
+        verdict = await ask_async(self.http_async, self.paywall, visit)
+        return self.refused(verdict) or self.served(await self.get_response(admitted(request, verdict)), verdict)
+
+    def visit(self, request: Any) -> Visit:
+        return Visit(
+            request.method,
+            request.scheme,
+            self.host or request.get_host(),
+            request.path,
+            request.META.get("QUERY_STRING", ""),
+            self.address(request),
+            self.requester(request),
+            headers_of(request.META),
+        )
+
+    def refused(self, verdict: Verdict) -> Any:
+        from django.http import HttpResponse  # noqa: PLC0415 - only who uses it has Django
+
+        if verdict.status is None:
+            return None
+        return HttpResponse(verdict.body, status=verdict.status, headers=dict(verdict.headers))
+
+    def served(self, response: Any, verdict: Verdict) -> Any:
+        for name, value in verdict.headers:
+            response.headers.setdefault(name, value)
+        return response
+
+
+def admitted(request: Any, verdict: Verdict) -> Any:
+    for name in [name for name in request.META if is_forgeable(name)]:
+        del request.META[name]
+    for name, value in verdict.facts:
+        request.META[f"HTTP_{name.upper().replace('-', '_')}"] = value
+    request.__dict__.pop("headers", None)  # which Django keeps once they have been read
+    return request

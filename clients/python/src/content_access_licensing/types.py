@@ -1,4 +1,4 @@
-# Shapes: bb0a0e1ba20d2a77
+# Shapes: 0cbd12d31dfa84a6
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -576,7 +576,7 @@ class HeldLicenseOfTestRequest(TypedDict):
 
 
 Identification: TypeAlias = Literal[
-    "license_token", "signature", "address", "reverse_dns", "api_key", "user_agent", "nothing"
+    "license_token", "signature", "address", "reverse_dns", "api_key", "site", "user_agent", "nothing"
 ]
 
 

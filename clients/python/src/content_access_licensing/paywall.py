@@ -1,0 +1,153 @@
+"""The question of a middleware about a visit, and what its answer means, without input and output."""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import quote
+
+import httpx
+
+PATH = "/v1/access/middleware"
+TIMEOUT = 2.0  # seconds that a visitor waits at most for the service
+SENT = (
+    *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
+    *("crawler-exact-price", "crawler-max-price"),
+)
+SHOWN = ("link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged")
+FACTS = ("x-access-decision", "x-access-requester")
+FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # what visitors send by these names is removed
+UNREACHABLE = frozenset({502, 503, 504})  # what a gateway answers while the service is down
+MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one, and of all; the service takes more
+DOUBTFUL = re.compile(r"[%;\\]|//|/\.")  # paths that a site may read in another way than `fail_open`
+UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+IN_PATHS = "/!$&'()*+,;=:@~"
+IN_QUERIES = IN_PATHS + "?%"
+
+FailOpen = bool | Callable[[str], bool]
+Headers = list[tuple[str, str]]
+log = logging.getLogger("content_access_licensing")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A visitor's request. `path` is what the site serves by, decoded; `headers` have lower-case names."""
+
+    method: str
+    scheme: str
+    host: str
+    path: str | bytes
+    query: str
+    address: str | None
+    requester: str | None
+    headers: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        query = quote(self.query.encode("latin-1", "replace"), safe=IN_QUERIES)
+        path = quote(self.path, safe=IN_PATHS) if isinstance(self.path, bytes) else quote_text(self.path)
+        return f"{self.scheme}://{self.host}{path}{f'?{query}' if query else ''}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do with a visit: answer it with `status`, or serve the page where that is None.
+
+    `headers` belong into the reply, `facts` into the request that the site sees.
+    """
+
+    status: int | None
+    headers: Headers = field(default_factory=list)
+    body: bytes = b""
+    facts: Headers = field(default_factory=list)
+
+
+class Paywall:
+    """`fail_open` decides about pages while the service is unreachable: all (True), none (False), or by the path."""
+
+    def __init__(self, key: str, fail_open: FailOpen) -> None:
+        self.key, self.fail_open = key, fail_open
+
+    def question(self, visit: Visit) -> dict[str, str] | Verdict:
+        """The headers to send, or the verdict about a visit that needs no question."""
+        asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
+        asked |= {
+            "x-licensing-key": self.key,
+            "x-licensing-method": visit.method,
+            "x-licensing-url": visit.url,
+            "x-licensing-requester": quote(visit.requester or "", safe=""),
+            "x-licensing-address": known_address(visit.address),
+        }
+        asked = {name: UNSENDABLE.sub(" ", value).strip() for name, value in asked.items()}
+        lengths = [len(value) for value in asked.values()]
+        return refusal(431, "The request's headers are too large.") if is_too_large(lengths) else asked
+
+    def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
+        if is_unreachable(answer):
+            log.warning("The licensing service cannot be reached: %r", answer)
+            return Verdict(None) if self.stays_open(visit.path) else undecided()
+        if isinstance(answer, httpx.RequestError) or not is_decision(answer):
+            told = (
+                repr(answer) if isinstance(answer, httpx.RequestError) else f"{answer.status_code} {answer.text[:300]}"
+            )
+            log.error("The licensing service did not decide about %s: %s", visit.url, told)
+            return undecided()
+        shown = chosen(answer.headers, SHOWN)
+        if answer.is_success:
+            return Verdict(None, shown, facts=chosen(answer.headers, FACTS))
+        kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
+        return Verdict(answer.status_code, [("content-type", kind), *shown], answer.content)
+
+    def stays_open(self, raw: str | bytes) -> bool:
+        if isinstance(self.fail_open, bool):
+            return self.fail_open
+        path = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+        return not DOUBTFUL.search(path) and self.fail_open(path)
+
+
+def quote_text(path: str) -> str:
+    return quote(path.encode("utf-8", "replace"), safe=IN_PATHS)
+
+
+def is_too_large(lengths: Iterable[int]) -> bool:
+    return max(lengths) > MAX_HEADER or sum(lengths) > MAX_HEADERS
+
+
+def is_unreachable(answer: httpx.Response | httpx.RequestError) -> bool:
+    """Whether the service is away. A question that cannot be sent or read is something else: it never opens a page."""
+    if isinstance(answer, httpx.Response):
+        return answer.status_code in UNREACHABLE
+    return isinstance(answer, httpx.TransportError) and not isinstance(
+        answer, httpx.LocalProtocolError | httpx.UnsupportedProtocol
+    )
+
+
+def in_words(answer: httpx.Response | httpx.RequestError) -> str:
+    return f"{answer.status_code} {answer.text[:300]}" if isinstance(answer, httpx.Response) else repr(answer)
+
+
+def is_decision(answer: httpx.Response) -> bool:
+    """Whether the service decided about the page. Otherwise it refused the question, or something else answered."""
+    decision = answer.headers.get("x-access-decision")
+    return decision == ("allow" if answer.is_success else "deny") and (answer.is_success or answer.is_client_error)
+
+
+def chosen(headers: httpx.Headers, names: Iterable[str]) -> Headers:
+    return [(name, headers[name]) for name in names if name in headers]
+
+
+def undecided() -> Verdict:
+    return refusal(503, "Access cannot be checked at the moment.")
+
+
+def refusal(status: int, text: str) -> Verdict:
+    return Verdict(status, [("content-type", "text/plain; charset=utf-8")], text.encode())
+
+
+def known_address(text: str | None) -> str:
+    """An IP address; empty for what is none, such as the name of a socket."""
+    try:
+        return str(ip_address((text or "").partition("%")[0]))
+    except ValueError:
+        return ""

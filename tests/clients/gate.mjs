@@ -1,0 +1,24 @@
+// One visit to a site behind `gate`: `node gate.mjs DIST < case` prints what the visitor gets.
+import { readFileSync } from "node:fs";
+
+const { gate } = await import(`file://${process.argv[2]}/index.js`);
+const visit = JSON.parse(readFileSync(0));
+const limit = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = (milliseconds) => limit(Math.min(milliseconds, visit.timeout));
+const failOpen = Array.isArray(visit.failOpen) ? (path) => visit.failOpen.includes(path) : visit.failOpen;
+const { url, key, host, page, method, headers } = visit;
+const answer = gate({ url, key, host, failOpen, address: () => visit.address, requester: async () => visit.who });
+
+let request;
+try {
+  request = new Request(page, { method, headers });
+} catch {
+  console.log(JSON.stringify({ status: 400, headers: {}, body: "No server takes this." }));
+  process.exit();
+}
+const { refusal, requestHeaders, replyHeaders } = await answer(request);
+const reply = refusal ?? new Response(`Page ${JSON.stringify(Object.fromEntries(requestHeaders))}`);
+replyHeaders.forEach((value, name) => reply.headers.set(name, value));
+console.log(JSON.stringify({
+  status: reply.status, headers: Object.fromEntries(reply.headers), body: await reply.text(),
+}));

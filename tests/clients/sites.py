@@ -1,0 +1,230 @@
+"""A publisher's site behind the middleware of each client, as its visitors reach it.
+
+The site answers every page with what it was sent under the names of the decision's headers.
+"""
+
+import asyncio
+import io
+import json
+import logging
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
+
+import httpx
+from content_access_licensing import middleware
+from content_access_licensing.middleware import AsgiMiddleware, DjangoMiddleware, WsgiMiddleware
+from django.core.handlers.asgi import ASGIRequest
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpResponse
+
+from tests.clients.generate import ROOT
+from tests.openapi.node import TOOLS
+
+HOST, ADDRESS = "pub.example", "203.0.113.9"
+PATHS = ("/about", "/premium/a")  # that tests choose from by a function
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A visitor's request. `who` is whom the site's session names."""
+
+    target: str
+    who: str | None = None
+    address: str = ADDRESS
+    method: str = "GET"
+    scheme: str = "https"
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        given = {name.lower(): value for name, value in self.headers.items()}
+        return {"host": HOST, **given} | ({"x-session": self.who} if self.who else {})
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        return {
+            "type": "http", "method": self.method, "scheme": self.scheme, "path": unquote(self.path),
+            "query_string": self.query.encode("latin-1"), "client": (self.address, 1), "server": (HOST, 443),
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in self.all_headers.items()],
+        }  # fmt: skip
+
+    @property
+    def environ(self) -> dict[str, Any]:
+        names = {name: f"HTTP_{name.upper().replace('-', '_')}" for name in self.all_headers}
+        return {
+            "REQUEST_METHOD": self.method, "wsgi.url_scheme": self.scheme, "SCRIPT_NAME": "",
+            "PATH_INFO": unquote_to_bytes(self.path).decode("latin-1"), "QUERY_STRING": self.query,
+            "REMOTE_ADDR": self.address, "SERVER_NAME": HOST, "SERVER_PORT": "443", "wsgi.input": io.BytesIO(),
+            **{key: self.all_headers[name] for name, key in names.items()},
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def is_page(self) -> bool:
+        return self.status == 200 and self.body.startswith(b"Page ")
+
+    @property
+    def seen(self) -> dict[str, str]:
+        """The headers of the request that the site saw."""
+        found: dict[str, str] = json.loads(self.body.removeprefix(b"Page "))
+        return found
+
+
+def page(seen: dict[str, str]) -> bytes:
+    return b"Page " + json.dumps({name: value for name, value in seen.items() if name != "host"}).encode()
+
+
+Answer = Callable[[Visit], Reply]
+Options = dict[str, Any]  # url, key, fail_open and host
+
+
+def asgi(options: Options) -> Answer:
+    async def site(scope: Any, receive: Any, send: Any) -> None:
+        seen = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": page(seen)})
+
+    async def requester(scope: Any) -> str | None:
+        return {name: value.decode("latin-1") for name, value in scope["headers"]}.get(b"x-session")
+
+    async def exchange(visit: Visit) -> Reply:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            app = AsgiMiddleware(site, requester=requester, http=http, **options)
+            sent: list[Any] = []
+
+            async def send(message: Any) -> None:
+                sent.append(message)
+
+            await app(visit.scope, None, send)
+        headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+        return Reply(sent[0]["status"], headers, sent[1]["body"])
+
+    return lambda visit: asyncio.run(exchange(visit))
+
+
+def wsgi(options: Options) -> Answer:
+    def site(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        seen = {name[5:].lower().replace("_", "-"): environ[name] for name in environ if name.startswith("HTTP_")}
+        start_response("200 OK", [])
+        return [page(seen)]
+
+    app = WsgiMiddleware(
+        site,
+        requester=lambda environ: environ.get("HTTP_X_SESSION"),
+        http=httpx.Client(trust_env=False),
+        **options,
+    )
+
+    def answer(visit: Visit) -> Reply:
+        started: list[Any] = []
+        body = b"".join(app(visit.environ, lambda *told: started.append(told)))
+        status, headers = started[0]
+        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, body)
+
+    return answer
+
+
+def licensed(options: Options) -> type[DjangoMiddleware]:
+    class Licensed(DjangoMiddleware):
+        url, key, fail_open = options["url"], options["key"], options["fail_open"]
+        host = options.get("host")
+
+        def requester(self, request: Any) -> str | None:
+            return request.headers.get("X-Session")
+
+    return Licensed
+
+
+def view(request: Any) -> HttpResponse:
+    return HttpResponse(page({name.lower(): value for name, value in request.headers.items()}))
+
+
+async def view_async(request: Any) -> HttpResponse:
+    return view(request)
+
+
+def reply_of(response: HttpResponse) -> Reply:
+    return Reply(response.status_code, {name.lower(): value for name, value in response.items()}, response.content)
+
+
+def django(options: Options) -> Answer:
+    site = licensed(options)(view)
+    return lambda visit: reply_of(site(WSGIRequest(visit.environ)))
+
+
+def django_async(options: Options) -> Answer:
+    async def exchange(visit: Visit) -> Reply:
+        site = licensed(options)(view_async)
+        return reply_of(await site(ASGIRequest(visit.scope, io.BytesIO())))
+
+    return lambda visit: asyncio.run(exchange(visit))
+
+
+@cache
+def compiled() -> Path:
+    """clients/typescript as Node runs it."""
+    folder = Path(tempfile.mkdtemp(prefix="gate"))
+    subprocess.run([TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder], check=True, timeout=300)
+    (folder / "package.json").write_text('{"type": "module"}')
+    return folder
+
+
+def typescript(options: Options) -> Answer:
+    """Each visit is one process of Node."""
+    chosen = options["fail_open"]
+    fail_open = chosen if isinstance(chosen, bool) else [path for path in PATHS if chosen(path)]
+
+    def answer(visit: Visit) -> Reply:
+        headers = [[name, value] for name, value in visit.all_headers.items() if name != "host"]
+        case = {
+            **options, "failOpen": fail_open, "timeout": 1_000 * middleware.TIMEOUT, "method": visit.method,
+            "page": f"{visit.scheme}://{visit.all_headers['host']}{visit.target}", "headers": headers,
+            "address": visit.address, "who": visit.who,
+        }  # fmt: skip
+        case.pop("fail_open")
+        done = subprocess.run(
+            ["node", Path(__file__).with_name("gate.mjs"), compiled()],
+            input=json.dumps(case),
+            env={**os.environ, "no_proxy": "*"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        if done.stderr:
+            logging.getLogger("content_access_licensing").error(done.stderr)
+        told = json.loads(done.stdout)
+        return Reply(told["status"], told["headers"], told["body"].encode())
+
+    return answer
+
+
+WAYS: dict[str, Callable[[Options], Answer]] = {
+    "ASGI": asgi,
+    "WSGI": wsgi,
+    "Django": django,
+    "Django under ASGI": django_async,
+    "TypeScript": typescript,
+}

@@ -1,0 +1,268 @@
+"""The middleware of both clients in front of a site (ASGI, WSGI, Django, TypeScript), against a running service."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client, middleware, paywall
+from content_access_licensing.middleware import AsgiMiddleware
+
+from tests.clients.generate import ROOT
+from tests.clients.sites import HOST, WAYS, Answer, Reply, Visit
+from tests.openapi.node import needs_node
+from tests.served import Service
+from tests.services import free_port
+
+SUBSCRIBERS: Any = [
+    {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
+    {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence."},
+]
+CAMPUS: Any = [
+    {"action": "allow", "conditions": {"ip": ["192.0.2.0/24"]}, "permissions": ["read"]},
+]
+ONCE: Any = [
+    {
+        "action": "allow",
+        "conditions": {"default": True},
+        "permissions": ["read"],
+        "rateLimit": {"requests": 1, "period": "day"},
+    }
+]
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@pytest.fixture
+def policies(client: Client) -> dict[str, str]:
+    """Those of pub.example, where org_globex has a licence: /premium/*, /campus/*, /once/* and the item /article."""
+    made = {
+        name: client.create_policy({"name": name, "rules": rules})["id"]
+        for name, rules in (("premium", SUBSCRIBERS), ("campus", CAMPUS), ("once", ONCE))
+    }
+    client.create_content({"title": "Article", "source": "https://pub.example/article", "policyId": made["premium"]})
+    client.create_site(
+        {"host": HOST, "rules": [{"pattern": f"/{name}/*", "policyId": policy} for name, policy in made.items()]}
+    )
+    client.create_license({"requesterId": "org_globex", "licenseType": "commercial"})
+    return made
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[needs_node] if name == "TypeScript" else []) for name in WAYS],
+)
+def way(request: pytest.FixtureRequest, settings: Any) -> Callable[..., Answer]:
+    settings.ALLOWED_HOSTS = ["*"]
+    return WAYS[request.param]
+
+
+Site = Callable[..., Reply]
+
+
+@pytest.fixture
+def site(way: Callable[..., Answer], service: Service, policies: dict[str, str]) -> Site:
+    """Visit the site behind the middleware, which asks the running service."""
+    answer = way({"url": service.url, "key": service.key, "fail_open": False})
+    return lambda target, **visit: answer(Visit(target, **visit))
+
+
+def test_a_subscriber_reads_what_others_are_offered_a_licence_for(site: Site):
+    assert site("/premium/a", who="org_globex").is_page
+    refused = site("/premium/a", who="org_acme")
+    assert (refused.status, b"Buy a licence." in refused.body) == (402, True)
+    assert refused.headers["www-authenticate"].startswith("License error=")
+    assert site("/premium/a").status == 402
+    assert site("/about").is_page
+
+
+SPELLINGS = (
+    *("/article", "/article?utm_source=x", "//article", "/b/../article", "/%61rticle", "/article?"),
+    *("/premium/a/", "//premium/a", "/premium/a?utm_source=x", "/open/%2e%2e/premium/a", "/premium%2Fa"),
+)
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_no_spelling_of_a_page_is_a_way_around_the_paywall(site: Site, scheme: str):
+    for target in SPELLINGS:
+        statuses = [site(target, scheme=scheme, who=who).status for who in (None, "org_globex")]
+        assert (target, statuses) == (target, [402, 200])
+
+
+def test_the_address_counts_for_each_visit(site: Site):
+    visits = [site("/campus/a", address=address) for address in ("192.0.2.7", "203.0.113.9", "192.0.2.8")]
+    assert [visit.is_page for visit in visits] == [True, False, True]
+
+
+def test_a_used_up_limit_is_429_and_asked_about_once(site: Site, client: Client):
+    replies = [site("/once/a", who="org_acme") for _ in range(2)]
+    assert [reply.status for reply in replies] == [200, 429]
+    assert int(replies[1].headers["retry-after"]) > 0
+    assert len(list(client.list_decisions())) == 2
+
+
+def test_a_revoked_licence_ends_access_with_the_next_request(site: Site, client: Client):
+    assert site("/premium/a", who="org_globex").is_page
+    [licence] = client.list_licenses()
+    client.revoke_license(licence["id"])
+    assert site("/premium/a", who="org_globex").status == 402
+
+
+FORGED = {
+    "X-Access-Requester": "forged",
+    "X-Access-Decision": "forged",
+    "X_Access-Id": "forged",
+    "X-Licensing-Requester": "org_globex",
+    "X-Licensing-Url": "https://pub.example/about",
+    "X-Forwarded-Uri": "/about",
+    "X-Original-URL": "https://pub.example/about",
+}
+
+
+def test_no_header_of_a_visitor_says_who_he_is_or_what_he_reads(site: Site):
+    assert site("/premium/a", headers=FORGED).status == 402
+    seen = site("/about", headers=FORGED, who="org_globex").seen
+    assert (seen["x-access-decision"], seen["x-access-requester"]) == ("allow", "org_globex")
+    assert "forged" not in seen.values()
+    assert not [name for name in seen if name.startswith("x-licensing")]
+
+
+def test_a_host_of_the_visitors_own_choice_opens_nothing(site: Site):
+    assert site("/premium/a", headers={"Host": "other.example"}).status == 403
+
+
+def test_a_site_that_names_its_host_ignores_the_visitors(
+    way: Callable[..., Answer], service: Service, policies: dict[str, str]
+):
+    answer = way({"url": service.url, "key": service.key, "fail_open": False, "host": HOST})
+    assert answer(Visit("/premium/a", headers={"Host": "other.example"})).status == 402
+    assert answer(Visit("/premium/a", headers={"Host": "other.example"}, who="org_globex")).is_page
+
+
+def test_a_reader_whose_headers_are_odd_still_reads(site: Site):
+    for value in ("Reader\x01/1.0", "  Lektüre ", "a" * 2_000):
+        assert site("/about", headers={"User-Agent": value}).is_page
+        assert site("/premium/a", headers={"User-Agent": value}).status == 402
+
+
+def test_a_requesters_id_may_have_any_characters(site: Site, client: Client):
+    client.create_license({"requesterId": "a b%&ü", "licenseType": "commercial"})
+    assert site("/premium/a", who="a b%&ü").is_page
+
+
+def test_a_refusal_of_head_has_no_body(site: Site):
+    refused = site("/premium/a", method="HEAD")
+    assert (refused.status, int(refused.headers.get("content-length", "1")) > 0) == (402, True)
+
+
+# --- While the service cannot be asked -------------------------------------------------------------------------------
+
+
+def answers_to(way: Callable[..., Answer], url: str, key: str = "svc_sk_x") -> dict[str, int]:
+    """The statuses of /about and /premium/a by what the site chose."""
+    choices: dict[str, Any] = {"closed": False, "open": True, "by path": lambda path: path == "/about"}
+    found = {}
+    for name, fail_open in choices.items():
+        answer = way({"url": url, "key": key, "fail_open": fail_open})
+        found[name] = [answer(Visit(target, headers=FORGED)).status for target in ("/about", "/premium/a")]
+    return found
+
+
+CHOSEN = {"closed": [503, 503], "open": [200, 200], "by path": [200, 503]}
+NEVER = {"closed": [503, 503], "open": [503, 503], "by path": [503, 503]}
+
+
+def test_the_site_chooses_what_stays_open_while_the_service_is_down(way: Callable[..., Answer]):
+    assert answers_to(way, f"http://127.0.0.1:{free_port()}") == CHOSEN
+
+
+def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch):
+    assert paywall.TIMEOUT == 2
+    assert "TIMEOUT = 2_000;" in (ROOT / "clients/typescript/src/middleware.ts").read_text()
+    monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # which takes connections and says nothing
+        assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
+
+
+def test_no_doubtful_spelling_of_a_page_stays_open(way: Callable[..., Answer]):
+    answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": lambda path: True})
+    assert answer(Visit("/about")).is_page
+    for target in ("/about/..;/premium/a", "/about/%252e%252e/premium/a", "//premium/a", "/about/.%00./premium/a"):
+        assert answer(Visit(target)).status == 503
+
+
+def test_pages_that_stay_open_get_no_forged_headers(way: Callable[..., Answer]):
+    answer = way({"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": True})
+    seen = answer(Visit("/about", headers=FORGED)).seen
+    assert not [name for name in seen if name.startswith(("x-access", "x-licensing"))]
+
+
+def test_a_question_that_the_service_refuses_opens_nothing_and_is_logged(
+    way: Callable[..., Answer], service: Service, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.ERROR, logger="content_access_licensing"):
+        assert answers_to(way, service.url) == NEVER
+    assert "invalid_api_key" in caplog.text
+    assert "svc_sk_x" not in caplog.text
+
+
+def test_a_visitor_cannot_make_the_service_unreachable(
+    way: Callable[..., Answer], service: Service, policies: dict[str, str]
+):
+    answer = way({"url": service.url, "key": service.key, "fail_open": True})
+    for name in ("User-Agent", "Authorization", "Signature", "Signature-Input", "crawler-max-price"):
+        for value in ("a\x01b", "\x00", "a" * 70_000, "(" * 8_000, "\xff" * 100):
+            assert not answer(Visit("/premium/a", headers={name: value})).is_page
+    for target in ("/premium/" + "a" * 70_000, "/premium/a?" + "b" * 9_000, "/premium/\x01a", "/premium/%00"):
+        assert not answer(Visit(target)).is_page
+
+
+def test_a_200_of_something_before_the_service_is_no_decision(way: Callable[..., Answer]):
+    async def portal(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nWelcome")
+        await writer.drain()
+        writer.close()
+
+    async def visits() -> dict[str, int]:
+        server = await asyncio.start_server(portal, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            return await asyncio.to_thread(answers_to, way, f"http://127.0.0.1:{port}")
+
+    assert asyncio.run(visits()) == NEVER
+
+
+def test_a_websocket_is_refused_before_it_opens(service: Service, policies: dict[str, str]):
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "websocket.accept"})
+
+    async def connected(target: str) -> str:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            return {"type": "websocket.connect"}
+
+        async with httpx.AsyncClient(trust_env=False) as http:
+            guarded = AsgiMiddleware(app, service.url, service.key, fail_open=False, http=http)
+            scope = {**Visit(target).scope, "type": "websocket", "scheme": "wss"}
+            scope.pop("method")
+            await guarded(scope, receive, send)
+        return str(sent[0]["type"])
+
+    assert asyncio.run(connected("/premium/a")) == "websocket.close"
+    assert asyncio.run(connected("/about")) == "websocket.accept"
+
+
+def test_the_choice_has_to_be_made(service: Service):
+    with pytest.raises(TypeError):
+        AsgiMiddleware(None, service.url, service.key)  # type: ignore[arg-type, call-arg]

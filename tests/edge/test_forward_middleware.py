@@ -1,0 +1,113 @@
+"""Questions of the site's own code, which says who the visitor is."""
+
+from urllib.parse import quote, unquote
+
+import pytest
+
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+
+
+@pytest.fixture
+def question(raw, key):
+    """What middleware asks about a page of https://pub.example, from an address that is no trusted proxy."""
+
+    def question(path, **headers):
+        given = {
+            "host": "licensing.internal",
+            "x_licensing_key": key,
+            "x_licensing_url": f"https://pub.example{path}",
+            "x_licensing_method": "GET",
+            "x_licensing_address": "203.0.113.9",
+            "user_agent": "Mozilla/5.0",
+        }
+        return raw("/v1/access/middleware", peer="198.51.100.20", **{**given, **headers})
+
+    return question
+
+
+def test_a_requester_whom_the_site_names_is_decided_about(question, account, site):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, "org_acme")
+    reply = question("/premium/a", x_licensing_requester="org_acme")
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "org_acme")
+    recorded = event(reply)
+    assert recorded.facts["url"] == "https://pub.example/premium/a"
+    assert (recorded.facts["ip"], recorded.facts["identifiedBy"]) == ("203.0.113.9", "site")
+
+
+def test_a_visitor_whom_the_site_does_not_name_is_anonymous(question, site):
+    site(LICENSED, factories.DENY_ALL)
+    reply = question("/premium/a")
+    assert (*told(reply), reply.headers["X-Access-Requester"]) == (402, "deny", "no_license", "anonymous")
+
+
+@pytest.mark.parametrize("requester", ["Bücher & Söhne 100%", "日本", "a\r\nX-Access-Would: b", "crawler:gptbot"])
+def test_a_requesters_id_may_have_any_characters(question, account, site, requester):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, requester)
+    reply = question("/premium/a", x_licensing_requester=quote(requester))
+    assert (reply.status, unquote(reply.headers["X-Access-Requester"])) == (200, requester)
+    assert event(reply).requester.requester_id == requester
+    assert "X-Access-Would" not in reply.headers
+
+
+def test_forwarding_headers_do_not_count_for_middleware(question, site):
+    site(factories.DENY_ALL)
+    forged = {
+        "x_forwarded_uri": "/about",
+        "x_forwarded_for": "192.0.2.1",
+        "x_forwarded_host": "other.example",
+        "x_original_url": "https://pub.example/about",
+    }
+    reply = question("/premium/a", **forged)
+    assert reply.status == 402
+    assert event(reply).facts["ip"] == "203.0.113.9"
+
+
+def test_nobody_but_middleware_says_who_the_visitor_is(ask, raw, key, account, site):
+    site(LICENSED, factories.DENY_ALL)
+    factories.license(account, "org_acme")
+    named = {"x_licensing_requester": "org_acme"}
+    assert ask("/premium/a", **named).status == 402
+    whole = {"x_original_url": "https://pub.example/premium/a"}
+    assert ask(None, path="/v1/access/ingress-nginx", **whole, **named).status == 402
+    by_envoy = raw("/v1/access/envoy/premium/a", host="pub.example", x_licensing_key=key, **named)
+    assert by_envoy.status == 402
+
+
+def test_a_crawler_that_the_site_takes_for_a_subscriber_is_held_to_its_class(question, account, site):
+    site({**LICENSED, "permissions": ["read"]}, factories.DENY_ALL)
+    factories.license(account, "org_acme")
+    reply = question("/premium/a", x_licensing_requester="org_acme", user_agent="GPTBot/1.0")
+    assert (reply.status, event(reply).permission) == (403, "ai_training")
+
+
+def test_a_visitors_own_licence_token_counts_before_what_the_site_says(question, site):
+    site(READERS)
+    sent = {"authorization": "License nope", "x_licensing_requester": "org_acme"}
+    assert question("/premium/a", **sent).status == 401
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("X-Licensing-Url", "/premium/a"),
+        ("X-Licensing-Url", ""),
+        ("X-Licensing-Address", "somewhere"),
+        ("X-Licensing-Requester", "a" * 256),
+        ("X-Licensing-Requester", "%20"),
+        ("X-Licensing-Requester", "%ff"),
+        ("X-Licensing-Requester", "a%00b"),
+    ],
+)
+def test_a_header_that_is_unclear_is_400_and_named(question, site, header, value):
+    site(READERS)
+    reply = question("/premium/a", **{header.lower().replace("-", "_"): value})
+    assert (reply.status, reply.error["param"]) == (400, header)
+
+
+@pytest.mark.parametrize("name", ["x_licensing_url", "x_licensing_requester", "x_licensing_address"])
+def test_a_header_that_is_sent_twice_is_400(question, site, name):
+    site(READERS)
+    assert question("/premium/a", **{name: ["https://pub.example/about"] * 2}).status == 400
