@@ -6,7 +6,7 @@ from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
 
 import orjson
-from django.db.models import Q
+from django.db.models import F, Q
 from msgspec import Struct
 
 from accounts.keys.authentication import find_grant
@@ -26,16 +26,19 @@ NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "a
 
 
 def site_at(host: str, key: str | None) -> Site | None:
-    """The site that a host's documents are of. Of several accounts' it is that of the key, and none without one:
-    nobody publishes terms under a host that somebody else has too."""
+    """Return the site whose documents a host has: that of the key's account.
+
+    Without a key it is the one that was verified first or, if none is verified, the only one: nobody publishes terms
+    under a host that somebody else has too.
+    """
     sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
     if key is not None:
         try:
             return sites.filter(account_id=find_grant(key).account_id).first()
         except ApiError:
             return None
-    found = list(sites[:2])
-    return found[0] if len(found) == 1 else None
+    found = list(sites.order_by(F("verified_at").asc(nulls_last=True), "pk")[:2])
+    return found[0] if found and (len(found) == 1 or found[0].verified_at is not None) else None
 
 
 # Hosts that are spelled otherwise than a site's own: with userinfo, escapes or in another script.

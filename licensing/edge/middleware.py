@@ -14,6 +14,7 @@ from licensing.edge.documents import DOCUMENTS, Publication, site_at, tag_of, te
 from licensing.sites.models import Site
 
 MAX_AGE = 300  # seconds
+KEY = "X-Licensing-Key"
 OLP = "/olp"
 
 
@@ -36,7 +37,8 @@ class SiteDocuments:
         if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
             told = request.META.get("HTTP_X_FORWARDED_HOST") or told
         host = host_of_header(told)
-        site = site_at(host, request.headers.get("X-Licensing-Key")) if host is not None else None
+        key = request.headers.get(KEY)
+        site = site_at(host, key) if host is not None else None
         if site is None:
             return None
         write, media = DOCUMENTS[request.path]
@@ -46,14 +48,15 @@ class SiteDocuments:
             return HttpResponse(
                 "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"
             )
-        headers = {"ETag": tag_of(body), "Cache-Control": f"public, max-age={MAX_AGE}"}
+        scope = "public" if key is None else "private"  # with a key they are those of its account
+        headers = {"ETag": tag_of(body), "Cache-Control": f"{scope}, max-age={MAX_AGE}"}
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (
             HttpResponseNotModified(headers=headers)
             if known is not None and is_known(known, headers["ETag"])
             else HttpResponse(body, content_type=media, headers=headers)
         )
-        patch_vary_headers(response, ["Host"])
+        patch_vary_headers(response, ["Host", KEY])
         return response
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.documents import revisions_of, terms_of_site
+from licensing.edge.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.promises import READ, Promise, allowed_to_some, promised, spelled
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
@@ -26,13 +26,13 @@ def lint_site(site: Site) -> list[Finding]:
 
 
 def of_the_whole(site: Site) -> Iterator[Finding]:
-    others = Site.objects.filter(host=site.host).exclude(pk=site.pk)
-    if others.exists():
+    if Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
         yield Finding(
             "warning",
             "host_shared",
             "",
-            "Another account has a site for this host: its documents are served with the edge's key alone.",
+            "Another account has a site for this host: without the edge's key this site's documents are not served. "
+            "Verify the host.",
         )
     if not any(rule.policy for rule in site.ordered_rules):
         yield Finding("warning", "no_terms", "", "No pattern has a policy, so the documents license nothing.")

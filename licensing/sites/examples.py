@@ -10,7 +10,19 @@ NEW_SITE: dict[str, object] = {
     "unknown": "allow",
     "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
 }
-SITE: dict[str, object] = {"id": SITE_ID, "object": "site", **NEW_SITE, "created": CREATED, "updated": CREATED}
+SITE: dict[str, object] = {
+    "id": SITE_ID,
+    "object": "site",
+    **NEW_SITE,
+    "verifiedAt": None,
+    "verification": {
+        "record": f"content-access-licensing={SITE_ID}",
+        "url": "https://publisher.example/.well-known/content-access-licensing.txt",
+        "dnsName": "_content-access-licensing.publisher.example",
+    },
+    "created": CREATED,
+    "updated": CREATED,
+}
 
 OPERATIONS = {
     "GET /v1/sites": Operation("listSites", page_of(SITE)),
@@ -22,5 +34,6 @@ OPERATIONS = {
         {"mode": "enforce"},
         codes=("resource_already_exists",),
     ),
+    "POST /v1/sites/{id}/verify": Operation("verifySite", {**SITE, "verifiedAt": UPDATED, "updated": UPDATED}),
     "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
 }

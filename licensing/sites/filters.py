@@ -12,6 +12,7 @@ class SiteFilters(OperatorFilterSet):
         "host": Operand(text),
         "mode": Operand(choice(MODES)),
         "unknown": Operand(choice(Unknown)),
+        "verifiedAt": Operand(timestamp, "verified_at", operators=ORDER, optional=True),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),
     }

@@ -4,6 +4,7 @@ from django.db import models
 
 from accounts.models import Account, Unknown
 from kit.values.ids import IdField
+from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 from licensing.policies.modes import CHOICES, Mode
@@ -20,6 +21,7 @@ class Site(models.Model):
     # What decisions on pages are recorded of, and counted with, that are no registered items. It is kept as a deleted
     # item: no list or look-up finds it, reports have its title.
     pages = models.OneToOneField(Content, on_delete=models.PROTECT, related_name="+", editable=False)
+    verified_at = models.DateTimeField(null=True, editable=False)  # see licensing.sites.verification
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(editable=False)
 
@@ -47,6 +49,7 @@ class Site(models.Model):
             "host": self.host,
             "mode": str(self.mode),
             "unknown": str(self.unknown),
+            "verifiedAt": render_timestamp(self.verified_at),
             "rules": self.shown_rules,
         }
 

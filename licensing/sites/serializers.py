@@ -11,6 +11,7 @@ from licensing.policies.modes import MODES
 from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
 from licensing.sites.services import RuleFields
+from licensing.sites.verification import file_url, record_of, txt_name
 
 MAX_RULES = 200
 
@@ -61,6 +62,14 @@ class SiteRules(serializers.ListSerializer):
         return rules
 
 
+class VerificationSerializer(StrictSerializer):
+    """What to publish at the host to verify it: `record` in one of two places."""
+
+    record = Text(read_only=True, help_text="A line of the file, or the value of a TXT record.")
+    url = Text(read_only=True, help_text="The address of the file.")
+    dnsName = Text(read_only=True, help_text="The name of the TXT record.")
+
+
 class SiteSerializer(StrictSerializer):
     """A host whose pages are decided at the edge."""
 
@@ -75,6 +84,10 @@ class SiteSerializer(StrictSerializer):
         max_length=MAX_RULES,
         help_text="Which policies its pages have. An item registered by its `source` has its own.",
     )
+    verifiedAt = Timestamp(
+        read_only=True, allow_null=True, help_text="When the host was verified as the account's; null if it is not."
+    )
+    verification = VerificationSerializer(read_only=True)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
@@ -86,6 +99,12 @@ class SiteSerializer(StrictSerializer):
             "mode": site.mode,
             "unknown": site.unknown,
             "rules": site.shown_rules,
+            "verifiedAt": render_timestamp(site.verified_at),
+            "verification": {
+                "record": record_of(site.pk),
+                "url": file_url(site.host),
+                "dnsName": txt_name(site.host),
+            },
             "created": render_timestamp(site.created),
             "updated": render_timestamp(site.updated),
         }

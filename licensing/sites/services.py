@@ -3,16 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
+from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from kit.http.errors import AlreadyExists
+from kit.actors import SYSTEM, acting_as
+from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from licensing.content.models import Content
 from licensing.content.services import lock_policies, unknown_policy
 from licensing.sites.models import Site, SiteRule, told_rule
+from licensing.sites.verification import Evidence, look_at_host, record_of
 
 
 class RuleFields(TypedDict):
@@ -29,6 +32,8 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     for name in fields.keys() - {"rules"}:
         setattr(site, name, fields[name])
     adding = site._state.adding
+    if before.get("host") != site.host:
+        site.verified_at = None
     if not adding:
         told = site.shown_rules if rules is None else [told_rule(**rule) for rule in rules]
         if not audit.changes(before, {**site.audited(), "rules": told}):
@@ -76,6 +81,46 @@ def update_site(site: Site, fields: Mapping[str, object]) -> Site:
     locked = find(own.select_for_update(), site.pk)  # it may have gone meanwhile
     before = locked.audited()
     return save_site(locked, fields, "site.updated", before)
+
+
+def verify_now(site: Site) -> Site:
+    """Look for the site's record at its host and verify it. Call it outside transactions: it may take seconds.
+
+    Raises ValidationFailed without the record.
+    """
+    return verify_site(site, async_to_sync(look_at_host)(site.host))
+
+
+@transaction.atomic
+def verify_site(site: Site, evidence: Evidence) -> Site:
+    """Verify the site by what its host publishes. Raises ValidationFailed without the site's record.
+
+    Other sites of the host whose records are gone are no longer verified.
+    """
+    same_host = list(Site.objects.select_for_update().filter(host=evidence.host).order_by("pk"))
+    locked = next((one for one in same_host if one.pk == site.pk), None)
+    if locked is None:
+        find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have gone meanwhile
+        raise ValidationFailed("The host has changed meanwhile. Verify the new one.", param="host")
+    record = record_of(site.pk)
+    if not evidence.proves(record):
+        where = " ".join(place.finding for place in (evidence.file, evidence.txt))
+        raise ValidationFailed(f"The record {record} was not found. {where}", param="host")
+    for other in same_host:
+        if other.verified_at is not None and evidence.disproves(record_of(other.pk)):
+            with acting_as(SYSTEM):  # another account's log does not name this key
+                set_verified(other, is_verified=False)
+    if locked.verified_at is None:
+        set_verified(locked, is_verified=True)
+    return locked
+
+
+def set_verified(site: Site, *, is_verified: bool) -> None:
+    before = site.audited()
+    site.updated = timezone.now()
+    site.verified_at = site.updated if is_verified else None
+    site.save(update_fields=["verified_at", "updated"])
+    audit.record("site.updated", site, before)
 
 
 @transaction.atomic

@@ -1,17 +1,24 @@
 """/v1/sites."""
 
+from collections.abc import Sequence
+
+from asgiref.sync import async_to_sync
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
+from kit.rest.views import Handler
+from kit.values import ids
 from licensing.deletion import DeletedSerializer, deleted
 from licensing.sites import services
 from licensing.sites.filters import SiteFilters
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
+from licensing.sites.verification import Evidence, look_at_host
 
 
 class SiteViewSet(AccountViewSet[Site]):
@@ -21,11 +28,14 @@ class SiteViewSet(AccountViewSet[Site]):
         "create": "content:write",
         "partial_update": "content:write",
         "destroy": "content:write",
+        "verify": "content:write",
     }
+    heavy = frozenset({"verify"})  # it waits for the host
     exportable = {"list": "sites"}
     serializer_class = SiteSerializer
     filterset_class = SiteFilters
     queryset = Site.objects.prefetch_related("rules")
+    evidence: Sequence[Evidence] = ()  # of the host that is to be verified; none without such a site
 
     @extend_schema(summary="List sites", responses=SiteSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -45,6 +55,22 @@ class SiteViewSet(AccountViewSet[Site]):
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """`rules`, where given, replace the whole list."""
         return self.answer(services.update_site(self.get_object_to_change(), self.validated(partial=True)))
+
+    @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
+    @action(detail=True, methods=["post"])
+    def verify(self, request: Request, id: str) -> HttpResponse:
+        """Looks for the `record` of `verification` at the host: in the file at `url`, or a TXT record of `dnsName`.
+
+        422 if it is in neither. Keep the record there: who verifies the host after it is gone takes its place.
+        """
+        return self.answer(services.verify_site(self.get_object_to_change(), *self.evidence))
+
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
+        """Read what the host publishes before a transaction begins: it may take seconds."""
+        if self.action == "verify":
+            sites = self.get_queryset() if ids.decode("site", self.kwargs["id"]) else Site.objects.none()
+            self.evidence = [async_to_sync(look_at_host)(site.host) for site in sites.filter(pk=self.kwargs["id"])]
+        return super().write(handler, request, *args, **kwargs)
 
     @extend_schema(summary="Delete a site", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:

@@ -21,12 +21,14 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
+from kit.rest.heavy import heavy
 from kit.values.currencies import in_full
 from licensing.edge.observed import Observed, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
+from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
 from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
@@ -131,9 +133,11 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     search_fields = ("host",)
     form = SiteForm
     add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}),)
-    fieldsets = ((None, {"fields": ("identifier", "account", "host", "mode", "unknown", "rules", "changed")}),)
+    fieldsets = (
+        (None, {"fields": ("identifier", "account", "host", "verified", "mode", "unknown", "rules", "changed")}),
+    )
     autocomplete_fields = ("account",)
-    actions_detail = ("enforce", "terms", "delete_it")
+    actions_detail = ("enforce", "terms", "verify_host", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
@@ -149,7 +153,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        return ("identifier", "account", "changed", "rules_in_words") if obj else ()
+        return ("identifier", "account", "verified", "changed", "rules_in_words") if obj else ()
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules}
@@ -198,6 +202,35 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         """The policies and the documents made of them, side by side."""
         return terms_page(request, self, self.found(request, object_id))
 
+    @action(description="Verify host", icon="verified", permissions=["changing"], url_path="verify")
+    @heavy
+    def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What to publish at the host, and the button that looks for it."""
+        site = self.found(request, object_id)
+
+        def perform(fields: object) -> str:
+            site_services.verify_now(site)
+            self.log_change(request, site, "Verified the host.")
+            return f"The host {site.host} is verified."
+
+        return confirm(
+            request,
+            self,
+            obj=site,
+            title=f"Verify the host {site.host}?",
+            facts=[
+                ("Record", record_of(site.pk)),
+                ("As a line of the file", file_url(site.host)),
+                ("Or as a TXT record of", txt_name(site.host)),
+            ],
+            effects=[
+                "Publish the record in one of these places first, and keep it there.",
+                "The site that is verified first publishes the terms of its host, whoever else has a site for it.",
+            ],
+            button="Verify it",
+            perform=perform,
+        )
+
     @action(
         description="Delete", icon="delete", permissions=["deleting"], url_path="remove", variant=ActionVariant.DANGER
     )
@@ -232,6 +265,10 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     @display(description="Rules", ordering="rule_count")
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
+
+    @display(description="Verified (UTC)")
+    def verified(self, site: Site) -> str:
+        return "not verified" if site.verified_at is None else f"{site.verified_at:%Y-%m-%d %H:%M}"
 
     @display(description="Changed (UTC)")
     def changed(self, site: Site) -> str:

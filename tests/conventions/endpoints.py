@@ -95,6 +95,7 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/sites", "content:write", {"host": "new.example"}, 201),
     Endpoint("GET", "/v1/sites/{site}", "content:read"),
     Endpoint("PATCH", "/v1/sites/{site}", "content:write", {"host": "changed.example"}),
+    Endpoint("POST", "/v1/sites/{site}/verify", "content:write"),
     Endpoint("DELETE", "/v1/sites/{site}", "content:write"),
     Endpoint("GET", "/v1/crawlers", "content:read"),
     Endpoint("GET", "/v1/requesters", "licenses:read"),

@@ -30,7 +30,7 @@ RATE_LIMIT_HEADERS = {
 }
 every_operation = pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
 
-WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant"}  # the address says all
+WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address says all
 
 
 def resolved(value: Any) -> Any:
@@ -89,6 +89,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     assert len(set(ids)) == len(ids)
     verbs = (
         "list|get|create|update|upsert|delete|check|revoke|rotate|rollback|simulate|lint|ping|recover|redeliver|void"
+        "|verify"
     )
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
 

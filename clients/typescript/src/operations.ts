@@ -321,6 +321,11 @@ export abstract class Operations {
     return this.send({ method: "DELETE", path: `/v1/sites/${encodeURIComponent(id)}`, ...options });
   }
 
+  /** Verify a site's host. */
+  verifySite(id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Site"]> {
+    return this.send({ method: "POST", path: `/v1/sites/${encodeURIComponent(id)}/verify`, keyed: true, ...options });
+  }
+
   /** List statements. */
   listStatements(query?: Query): AsyncGenerator<Schemas["Statement"]> {
     return this.pages({ method: "GET", path: `/v1/statements`, query, answer: "Statement" });

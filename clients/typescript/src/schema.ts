@@ -1,4 +1,4 @@
-// Shapes: 0cbd12d31dfa84a6
+// Shapes: aa38efe64462b8e1
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2851,6 +2851,12 @@ export interface components {
             rules: components["schemas"]["SiteRule"][];
             /**
              * Format: date-time
+             * @description When the host was verified as the account's; null if it is not.
+             */
+            readonly verifiedAt: string | null;
+            readonly verification: components["schemas"]["Verification"];
+            /**
+             * Format: date-time
              * @description When it was created.
              */
             readonly created: string;
@@ -3086,6 +3092,15 @@ export interface components {
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
+        };
+        /** @description What to publish at the host to verify it: `record` in one of two places. */
+        Verification: {
+            /** @description A line of the file, or the value of a TXT record. */
+            readonly record: string;
+            /** @description The address of the file. */
+            readonly url: string;
+            /** @description The name of the TXT record. */
+            readonly dnsName: string;
         };
         /** @description What was answered. */
         VisitCounts: {

@@ -485,6 +485,15 @@ class Operations:
         """Delete a site."""
         return cast("types.Deleted", self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match)))
 
+    def verify_site(self, id: str, *, idempotency_key: str | None = None) -> types.Site:
+        """Verify a site's host."""
+        return cast(
+            "types.Site",
+            self.send(
+                call("POST", f"/v1/sites/{quote(id, safe='')}/verify", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
     def list_statements(self, query: Query | None = None) -> Iterator[types.Statement]:
         """List statements."""
         return self.pages(call("GET", "/v1/statements", query=query, answer="Statement"))
@@ -1152,6 +1161,15 @@ class AsyncOperations:
         """Delete a site."""
         return cast(
             "types.Deleted", await self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def verify_site(self, id: str, *, idempotency_key: str | None = None) -> types.Site:
+        """Verify a site's host."""
+        return cast(
+            "types.Site",
+            await self.send(
+                call("POST", f"/v1/sites/{quote(id, safe='')}/verify", idempotency_key=idempotency_key, keyed=True)
+            ),
         )
 
     def list_statements(self, query: Query | None = None) -> AsyncIterator[types.Statement]:

@@ -1,4 +1,4 @@
-# Shapes: 0cbd12d31dfa84a6
+# Shapes: aa38efe64462b8e1
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1183,6 +1183,16 @@ class Verdict(TypedDict):
     reason: Reason | None
 
 
+class Verification(TypedDict):
+    """
+    What to publish at the host to verify it: `record` in one of two places.
+    """
+
+    record: str
+    url: str
+    dnsName: str
+
+
 class VisitCounts(TypedDict):
     """
     What was answered.
@@ -1979,6 +1989,8 @@ class Site(TypedDict):
     mode: Mode
     unknown: RuleAction
     rules: list[SiteRule]
+    verifiedAt: str | None
+    verification: Verification
     created: str
     updated: str
 

@@ -1,0 +1,97 @@
+"""Proof that an account controls a host: a record published there, in a file or in DNS.
+
+The host is any name that an account typed, so the file is fetched by the guarded client (kit.outbound): https, public
+addresses only, no redirects. The record is the site's id. It is no secret: only who controls the host can publish it.
+"""
+
+import asyncio
+
+import dns.asyncresolver
+import dns.exception
+import dns.resolver
+from msgspec import Struct
+
+from kit.outbound.client import Client, Reply, Unreachable
+from kit.outbound.destinations import Refused
+
+FILE = "/.well-known/content-access-licensing.txt"
+LABEL = "_content-access-licensing"  # below which the TXT records are
+SECONDS, MOST_BYTES = 5, 64 * 1024  # of a fetch
+GONE = (404, 410)
+
+
+class Place(Struct, frozen=True):
+    """The records found at a place, or the `problem` that kept them from being read."""
+
+    name: str  # a URL, or a name in DNS
+    records: frozenset[str] = frozenset()
+    problem: str = ""
+
+    @property
+    def finding(self) -> str:
+        """Why it does not have the record that somebody looked for."""
+        if self.problem:
+            return f"{self.name}: {self.problem}"
+        return f"{self.name}: {'there are other records' if self.records else 'there is no record'}."
+
+
+class Evidence(Struct, frozen=True):
+    """What a host published when it was looked at."""
+
+    host: str
+    file: Place
+    txt: Place
+
+    def proves(self, record: str) -> bool:
+        return record in self.file.records or record in self.txt.records
+
+    def disproves(self, record: str) -> bool:
+        """Whether both places could be read and neither has the record."""
+        return not (self.proves(record) or self.file.problem or self.txt.problem)
+
+
+def record_of(site_id: str) -> str:
+    return f"content-access-licensing={site_id}"
+
+
+def file_url(host: str) -> str:
+    return f"https://{host}{FILE}"
+
+
+def txt_name(host: str) -> str:
+    return f"{LABEL}.{host}"
+
+
+async def look_at_host(host: str) -> Evidence:
+    file, txt = await asyncio.gather(read_file(host), read_txt(host))
+    return Evidence(host, file, txt)
+
+
+async def fetch(url: str) -> Reply:
+    headers = {"User-Agent": "content-access-licensing"}
+    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES)
+
+
+async def read_file(host: str) -> Place:
+    url = file_url(host)
+    try:
+        reply = await fetch(url)
+    except (Refused, Unreachable) as error:
+        return Place(url, problem=str(error))
+    if reply.status in GONE:
+        return Place(url)
+    if reply.status != 200:
+        return Place(url, problem=f"it is answered with {reply.status}.")
+    return Place(url, frozenset(line.strip() for line in reply.body.decode("utf-8", "replace").splitlines()))
+
+
+async def read_txt(host: str, resolver: dns.asyncresolver.Resolver | None = None) -> Place:
+    name = txt_name(host)
+    try:
+        resolver = resolver or dns.asyncresolver.Resolver()
+        answer = await resolver.resolve(name, "TXT", search=False, lifetime=SECONDS)
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+        return Place(name)
+    except (dns.exception.DNSException, OSError):
+        return Place(name, problem="the name servers do not answer.")
+    return Place(name, frozenset(b"".join(one.strings).decode("ascii", "replace").strip() for one in answer))

@@ -1,0 +1,273 @@
+"""Hosts that several accounts have a site for: who verifies the host first publishes its documents."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import dns.asyncresolver
+import dns.message
+import dns.rrset
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+
+from kit.outbound.client import Reply, Unreachable
+from kit.outbound.destinations import Refused
+from licensing.edge.site_lint import lint_site
+from licensing.sites import verification
+from licensing.sites.services import delete_site, update_site
+from licensing.sites.verification import Place, read_file, read_txt, record_of, txt_name
+from tests import auditlog, factories
+
+HOST = "pub.example"
+UNREACHABLE = Place("", problem="the name servers do not answer.")
+
+
+@pytest.fixture
+def site(account):
+    return factories.site(account, {"/own/*": factories.policy(account)}, host=HOST)
+
+
+@pytest.fixture
+def theirs(other_account):
+    return factories.site(other_account, {"/theirs/*": factories.policy(other_account)}, host=HOST)
+
+
+class Published:
+    """What the host publishes: `file` is the reply or failure at the file's address, `txt` what DNS has."""
+
+    def __init__(self) -> None:
+        self.file: Reply | Exception = Reply(404, {}, b"")
+        self.txt = Place("")
+
+    def file_of(self, *sites) -> None:
+        self.file = Reply(200, {}, "\n".join(record_of(site.pk) for site in sites).encode())
+
+    def txt_of(self, *sites) -> None:
+        self.txt = Place("", frozenset(record_of(site.pk) for site in sites))
+
+
+@pytest.fixture
+def published(monkeypatch):
+    found = Published()
+
+    async def fetch(url):
+        assert url == f"https://{HOST}/.well-known/content-access-licensing.txt"
+        if isinstance(found.file, Exception):
+            raise found.file
+        return found.file
+
+    async def txt(host):
+        return found.txt
+
+    monkeypatch.setattr(verification, "fetch", fetch)
+    monkeypatch.setattr(verification, "read_txt", txt)
+    return found
+
+
+def documents(key=None):
+    headers = {"Host": HOST} if key is None else {"Host": HOST, "X-Licensing-Key": key}
+    return Client().get("/license.xml", headers=headers)
+
+
+def verify(api, site):
+    return api.post(f"/v1/sites/{site.pk}/verify")
+
+
+# --- Documents -------------------------------------------------------------------------------------------------------
+
+
+def test_a_newcomer_does_not_disable_the_documents_of_a_verified_site(api, published, site, other_account):
+    published.file_of(site)
+    assert verify(api, site)["verifiedAt"] is not None
+    before = documents()
+    factories.site(other_account, {"/theirs/*": factories.policy(other_account)}, host=HOST)
+    assert (before.status_code, documents().content) == (200, before.content)
+
+
+def test_a_site_that_is_verified_later_takes_no_documents_from_the_first(api, other_api, published, site, theirs):
+    published.file_of(site, theirs)
+    assert (verify(other_api, theirs).status, verify(api, site).status) == (200, 200)
+    assert b"/theirs/" in documents().content
+
+
+def test_of_several_sites_none_is_published_until_one_is_verified(api, published, site, theirs):
+    assert documents().status_code in (400, 404)
+    published.file_of(site)
+    verify(api, site)
+    assert b"/own/" in documents().content
+
+
+def test_documents_of_a_key_are_those_of_its_account_and_private(api, account, other_account, published, site, theirs):
+    published.file_of(site)
+    verify(api, site)
+    own, other = documents(factories.key_text(account)), documents(factories.key_text(other_account))
+    assert (b"/own/" in own.content, b"/theirs/" in other.content) == (True, True)
+    assert [reply.headers["Cache-Control"] for reply in (own, other)] == ["private, max-age=300"] * 2
+    assert documents().headers["Cache-Control"] == "public, max-age=300"
+    assert {one.strip() for one in own.headers["Vary"].split(",")} >= {"Host", "X-Licensing-Key"}
+
+
+def test_the_next_verified_site_is_published_when_the_first_is_deleted(api, other_api, published, site, theirs):
+    published.file_of(site, theirs)
+    verify(api, site)
+    verify(other_api, theirs)
+    delete_site(site)
+    assert b"/theirs/" in documents().content
+
+
+def test_an_unverified_site_of_a_shared_host_is_told_so(api, published, site, theirs):
+    published.file_of(site)
+    verify(api, site)
+    site.refresh_from_db()
+    assert "host_shared" not in [one.code for one in lint_site(site)]
+    assert "host_shared" in [one.code for one in lint_site(theirs)]
+
+
+# --- Proof -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_site_says_what_to_publish_where(api, site):
+    told = api.get(f"/v1/sites/{site.pk}")
+    assert (told["verifiedAt"], told["verification"]) == (
+        None,
+        {
+            "record": f"content-access-licensing={site.pk}",
+            "url": f"https://{HOST}/.well-known/content-access-licensing.txt",
+            "dnsName": f"_content-access-licensing.{HOST}",
+        },
+    )
+
+
+@pytest.mark.parametrize("place", ["file", "txt"])
+def test_a_record_in_either_place_verifies_and_is_logged(api, published, site, place):
+    published.file, published.txt = Unreachable("no"), UNREACHABLE
+    getattr(published, f"{place}_of")(site)
+    first = verify(api, site)
+    assert first["verifiedAt"] == first["updated"]
+    assert verify(api, site)["verifiedAt"] == first["verifiedAt"]
+    entry = auditlog.entries(resource_id=site.pk)[-1]
+    assert (entry.action, entry.changes) == ("site.updated", {"verifiedAt": [None, first["verifiedAt"]]})
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (Reply(404, {}, b""), "there is no record"),
+        (Reply(200, {}, b"content-access-licensing=site_other"), "there are other records"),
+        (Reply(301, {"location": "https://www.pub.example/"}, b""), "it is answered with 301"),
+        (Unreachable("The name could not be resolved."), "The name could not be resolved."),
+        (Refused("The host must resolve to public addresses only."), "public addresses only"),
+    ],
+)
+def test_without_the_record_a_site_is_refused_with_what_was_found(api, published, site, failure, said):
+    published.file = failure
+    refused = verify(api, site)
+    assert (refused.status, refused.error["param"]) == (422, "host")
+    assert record_of(site.pk) in refused.error["message"]
+    assert said in refused.error["message"]
+    assert api.get(f"/v1/sites/{site.pk}")["verifiedAt"] is None
+
+
+def test_another_accounts_record_verifies_nothing(other_api, published, site, theirs):
+    published.file_of(site)
+    assert verify(other_api, theirs).status == 422
+    assert verify(other_api, site).status == 404
+
+
+def test_who_verifies_after_the_first_record_is_gone_takes_its_place(api, other_api, published, site, theirs):
+    published.file_of(site)
+    verify(api, site)
+    published.file_of(theirs)
+    verify(other_api, theirs)
+    assert api.get(f"/v1/sites/{site.pk}")["verifiedAt"] is None
+    assert b"/theirs/" in documents().content
+    entry = auditlog.entries(resource_id=site.pk)[-1]
+    assert (entry.account_id, entry.actor_type, entry.actor_id) == (site.account_id, "system", None)
+
+
+def test_a_first_record_that_cannot_be_looked_for_stays_valid(api, other_api, published, site, theirs):
+    published.txt_of(site)
+    verify(api, site)
+    published.file_of(theirs)
+    published.txt = UNREACHABLE
+    verify(other_api, theirs)
+    assert b"/own/" in documents().content
+
+
+def test_another_host_has_to_be_verified_anew(api, published, site):
+    published.file_of(site)
+    verify(api, site)
+    assert api.patch(f"/v1/sites/{site.pk}", {"mode": "observe"})["verifiedAt"] is not None
+    assert api.patch(f"/v1/sites/{site.pk}", {"host": "other.example"})["verifiedAt"] is None
+
+
+def test_a_host_that_changes_while_it_is_looked_at_is_not_verified(api, published, site, monkeypatch):
+    look = verification.look_at_host
+
+    async def look_and_change(host):
+        published.file_of(site)
+        return await look(host)
+
+    evidence = async_to_sync(look_and_change)(HOST)
+    update_site(site, {"host": "other.example"})
+
+    async def late(host):
+        return evidence
+
+    monkeypatch.setattr("licensing.sites.views.look_at_host", late)
+    refused = verify(api, site)
+    assert (refused.status, refused.error["message"]) == (
+        422,
+        "The host has changed meanwhile. Verify the new one.",
+    )
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "intranet", "2130706433", "db.internal"])
+def test_no_file_is_fetched_from_a_private_host(host):
+    assert "public" in (found := async_to_sync(read_file)(host)).problem or "IPv4" in found.problem
+    assert found.records == frozenset()
+
+
+# --- DNS -------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def name_server(*texts: str, code: int = 0) -> Iterator[dns.asyncresolver.Resolver]:
+    """A name server on this machine that answers each question with these TXT records."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+
+        def answer() -> None:
+            packet, client = server.recvfrom(4096)
+            question = dns.message.from_wire(packet)
+            reply = dns.message.make_response(question)
+            reply.set_rcode(code)
+            if texts:
+                reply.answer.append(dns.rrset.from_text(question.question[0].name, 60, "IN", "TXT", *texts))
+            server.sendto(reply.to_wire(), client)
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        resolver = dns.asyncresolver.Resolver(configure=False)
+        resolver.nameservers, resolver.port = ["127.0.0.1"], server.getsockname()[1]
+        yield resolver
+        thread.join()
+
+
+def test_txt_records_are_read_from_the_name_server_whole():
+    with name_server('"content-access-"  "licensing=site_1"', '"v=spf1 -all"') as resolver:
+        found = async_to_sync(read_txt)(HOST, resolver)
+    assert found == Place(txt_name(HOST), frozenset({"content-access-licensing=site_1", "v=spf1 -all"}))
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_name_without_records_has_none(code):
+    with name_server(code=code) as resolver:
+        assert async_to_sync(read_txt)(HOST, resolver) == Place(txt_name(HOST))
+
+
+def test_name_servers_that_fail_say_nothing():
+    with name_server(code=2) as resolver:
+        assert async_to_sync(read_txt)(HOST, resolver).problem == "the name servers do not answer."
