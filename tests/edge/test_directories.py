@@ -45,7 +45,7 @@ def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
     made = Directories(fail)
     read(made)
     wanted = []
-    monkeypatch.setattr(made, "refresh", wanted.append)
+    monkeypatch.setattr(made, "refresh", lambda origin, _: wanted.append(origin))
     assert (find(made), wanted) == (None, [])
     now = time.monotonic()
     monkeypatch.setattr(directories_module, "monotonic", lambda: now + 301)

@@ -127,10 +127,10 @@ def test_a_licence_of_the_signer_opens_the_page(ask, account, site):
 def test_the_first_sight_is_unverified_and_its_directory_is_fetched(ask, site, directories, monkeypatch):
     site(READERS)
     wanted = []
-    monkeypatch.setattr(directories, "refresh", wanted.append)
+    monkeypatch.setattr(directories, "refresh", lambda origin, address: wanted.append((origin, address)))
     other = 'sig1="https://other.example"'
     assert ask("/premium/a", **signed(agent=other)).headers["X-Access-Requester"] == "anonymous"
-    assert wanted == ["https://other.example"]
+    assert wanted == [("https://other.example", "203.0.113.9")]
 
 
 CHANGES = {

@@ -1,15 +1,17 @@
 """The keys that crawlers publish (Web Bot Auth): fetched off the way of a request, and kept.
 
 A directory is at a URL that a visitor names, so it is fetched by the guarded client (kit.outbound), and how often is
-bounded. A first visit finds no keys yet; a fetch that fails never takes away what is known.
+bounded. A first visit finds no keys yet; a fetch that fails never takes away what is known, here or elsewhere.
 """
 
 import asyncio
 import logging
 from base64 import urlsafe_b64decode
 from binascii import Error as Base64Error
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
 from hashlib import sha256
+from ipaddress import ip_network
 from time import monotonic, time
 from typing import Any
 
@@ -19,16 +21,21 @@ from cachetools import LRUCache
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec import Struct
 
+from kit.http.middleware import parse_address
 from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import Refused, check_url
 from licensing.access.tokens.key_pairs import encoded
+from licensing.edge.crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"
 MEDIA_TYPES = ("application/http-message-signatures-directory+json", "application/json")
 SECONDS, MOST_BYTES = 3, 64 * 1024  # of a fetch
 FRESH_SECONDS, FAILED_SECONDS = 3_600, 300  # that keys, and a failure, are kept before the directory is asked again
 KNOWN_SECONDS = 24 * 3_600  # that keys are used while their directory cannot be read
-MOST_KEYS, MOST_DIRECTORIES, MOST_FETCHES = 100, 1_000, 8  # the last at a time
+MOST_KEYS, MOST_DIRECTORIES, MOST_FAILURES = 100, 1_000, 10_000
+MOST_FETCHES = 8  # at a time: first ones, and as many of directories that were read before
+MOST_FIRST_FETCHES, MOST_OF_A_NETWORK = 64, 2  # that run or wait for their turn
+NETWORK_BITS = {4: 24, 6: 64}
 
 Fetch = Callable[[str], Awaitable[Reply]]
 logger = logging.getLogger(__name__)
@@ -49,8 +56,8 @@ class Known(Struct):
     """What is known of a directory. Times are monotonic seconds."""
 
     keys: Keys
-    read_at: float = -float("inf")
-    ask_again_at: float = -float("inf")
+    read_at: float
+    ask_again_at: float
 
 
 async def fetch(url: str) -> Reply:
@@ -59,39 +66,96 @@ async def fetch(url: str) -> Reply:
 
 
 class Directories:
-    """Those that visitors have named, by their origins. Every method is called on the event loop."""
+    """Those that visitors have named, by their origins. Every method is called on the event loop.
+
+    Directories of listed crawlers (licensing.edge.crawlers) are never evicted and fetched at once. Directories that
+    have been read have fetches of their own. The first fetches of all others take turns, and a visitor's network has
+    few of them at a time. Failures are kept apart and evict no directory.
+    """
 
     def __init__(self, fetch: Fetch = fetch) -> None:
         self.fetch = fetch
+        self.listed: dict[str, Known] = {}
         self.known: LRUCache[str, Known] = LRUCache(MOST_DIRECTORIES)
+        self.failed: LRUCache[str, float] = LRUCache(MOST_FAILURES)  # and when they are asked again
         self.fetching: dict[str, asyncio.Task[None]] = {}
+        self.first_fetches: Counter[str | None] = Counter()  # that run or wait, by the visitor's network
+        self.turns, self.turns_of_known = asyncio.Semaphore(MOST_FETCHES), asyncio.Semaphore(MOST_FETCHES)
 
-    def find(self, origin: str, keyid: str) -> Ed25519PublicKey | None:
-        """The origin's key, None for none that is known yet; what is not known or not fresh is fetched meanwhile."""
-        known, now = self.known.get(origin), monotonic()
-        if known is None or (now >= known.ask_again_at):
-            self.refresh(origin)
+    def find(self, origin: str, keyid: str, address: str | None = None) -> Ed25519PublicKey | None:
+        """Return the origin's key, None if it is not known yet. Fetch what is not known or not fresh meanwhile.
+
+        `address` is that of the visitor who names the origin.
+        """
+        known, now = self.get(origin), monotonic()
+        if now >= (self.failed.get(origin, 0.0) if known is None else known.ask_again_at):
+            self.refresh(origin, address)
         if known is None or now - known.read_at > KNOWN_SECONDS:
             return None
         found = known.keys.get(keyid)
         return found.key if found is not None and found.begins <= time() < found.ends else None
 
-    def refresh(self, origin: str) -> None:
-        if origin not in self.fetching and len(self.fetching) < MOST_FETCHES:
-            self.fetching[origin] = asyncio.get_running_loop().create_task(self.read(origin))
+    def get(self, origin: str) -> Known | None:
+        return self.listed.get(origin) or self.known.get(origin)
+
+    def refresh(self, origin: str, address: str | None = None) -> None:
+        """Fetch the directory in the background, unless it is being fetched or too many are."""
+        if origin in self.fetching:
+            return
+        reading: Coroutine[None, None, None]
+        if is_listed(origin):
+            reading = self.read(origin)
+        elif self.get(origin) is not None:
+            reading = self.read_in_turn(origin, self.turns_of_known)
+        else:
+            network = network_of(address)
+            if network is not None and self.first_fetches[network] >= MOST_OF_A_NETWORK:
+                return
+            if self.first_fetches.total() >= MOST_FIRST_FETCHES:
+                return
+            self.first_fetches[network] += 1
+            reading = self.read_first(origin, network)
+        task = self.fetching[origin] = asyncio.get_running_loop().create_task(reading)
+        task.add_done_callback(lambda _: self.fetching.pop(origin))
+
+    async def read_first(self, origin: str, network: str | None) -> None:
+        try:
+            await self.read_in_turn(origin, self.turns)
+        finally:
+            self.first_fetches[network] -= 1
+            self.first_fetches += Counter()  # without those at zero
+
+    async def read_in_turn(self, origin: str, turns: asyncio.Semaphore) -> None:
+        async with turns:
+            await self.read(origin)
 
     async def read(self, origin: str) -> None:
-        known = self.known.get(origin) or Known({})
+        known = self.get(origin)
         try:
-            known.keys = keys_of(await self.fetch(f"{origin}{PATH}"))
-            known.read_at = monotonic()
-            known.ask_again_at = known.read_at + FRESH_SECONDS
+            keys = keys_of(await self.fetch(f"{origin}{PATH}"))
+            if known is None and not keys:
+                raise ValueError("It has no keys.")
         except (Refused, Unreachable, ValueError) as error:
-            known.ask_again_at = monotonic() + FAILED_SECONDS
+            if known is None:
+                self.failed[origin] = monotonic() + FAILED_SECONDS
+            else:
+                known.ask_again_at = monotonic() + FAILED_SECONDS
             logger.info("The key directory of %s could not be read: %s", origin, error)
-        finally:
-            del self.fetching[origin]
-        self.known[origin] = known
+            return
+        now = monotonic()
+        kept = self.listed if is_listed(origin) else self.known
+        kept[origin] = Known(keys, read_at=now, ask_again_at=now + FRESH_SECONDS)
+
+
+def is_listed(origin: str) -> bool:
+    """Whether a crawler of the table signs with the origin's keys."""
+    return current_table.get().signing_as(origin.removeprefix("https://")) is not None
+
+
+def network_of(address: str | None) -> str | None:
+    """Return the network of a visitor's address, all of which one visitor may use; None for no address."""
+    parsed = parse_address(address) if address is not None else None
+    return None if parsed is None else str(ip_network((parsed, NETWORK_BITS[parsed.version]), strict=False))
 
 
 def origin_of(agent: str) -> str:

@@ -86,7 +86,7 @@ class Signatures:
         origin, component = agent_of(head.header(AGENT), label)
         keyid = parameters.get("keyid")
         check_life(parameters)
-        key = self.directories.find(origin, keyid) if isinstance(keyid, str) else None
+        key = self.directories.find(origin, keyid, original.address) if isinstance(keyid, str) else None
         if key is None:
             return None
         result = verified(Message(original.method, original.url, headers_of(head)), label, component, key)
