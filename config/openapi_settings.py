@@ -57,6 +57,7 @@ SPECTACULAR: dict[str, object] = {
         "Mode": "licensing.policies.modes.MODES",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
+        "WalletUnit": "analytics.wallets.units.UNITS",
         "WebhookStatus": "accounts.webhooks.models.EndpointStatus",
     },
     "PREPROCESSING_HOOKS": ["kit.rest.openapi.only_v1"],

@@ -15,11 +15,11 @@ from analytics.wallets.models import (
     WalletEntry,
     WalletEntryType,
 )
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
-from kit.values.currencies import CURRENCIES, parse_currency
+from kit.values.currencies import parse_currency
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
@@ -31,7 +31,7 @@ def parse_unit(text: str) -> str:
     return text if text == ACCESS else parse_currency(text)
 
 
-@extend_schema_field({"type": "string", "enum": [ACCESS, *CURRENCIES]})
+@extend_schema_field({"type": "string", "enum": UNITS})
 class Unit(Parsed[str]):
     """The ISO 4217 code of a currency in use, or `access`, which counts accesses."""
 

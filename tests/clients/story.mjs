@@ -1,6 +1,6 @@
 // The story by clients/typescript: `node story.mjs DIST BASE_URL API_KEY` prints what it saw as JSON.
 const [dist, baseUrl, apiKey] = process.argv.slice(2);
-const { Client, ApiError, verify } = await import(`file://${dist}/index.js`);
+const { Client, ApiError, DecisionVerifier, verify } = await import(`file://${dist}/index.js`);
 const client = new Client({ apiKey, baseUrl });
 const saw = {};
 
@@ -40,4 +40,34 @@ const signature = `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`;
 const headers = new Headers({ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": signature });
 saw.event = (await verify(body, headers, secret)).data;
 saw.forged = await verify(body.replace("ping", "pong"), headers, secret).catch((error) => error.name);
+
+let keys = 0;
+const counted = (url) => (keys++, fetch(url));
+const verifier = new DecisionVerifier(baseUrl, { fetch: counted });
+const sign = async (requester) =>
+  (await client.checkAccess({ contentId: item.id, requester, permission: "read", sign: true })).token;
+const expected = { item: item.id, permission: "read", requester: "org_globex" };
+const token = await sign("org_globex");
+const claims = await verifier.verify(token, expected);
+saw.signed = [claims.sub, claims.permission, claims.allowed];
+const refusal = (given, asked = expected, by = verifier) => by.verify(given, asked).then(() => "allowed", String);
+const [head, payload, mark] = token.split(".");
+const encoded = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+saw.refused = {
+  "another permission": await refusal(token, { ...expected, permission: "ai_training" }),
+  "no permission": await refusal(token, { ...expected, permission: null }),
+  "another item": await refusal(token, { ...expected, item: "cnt_1" }),
+  "another requester": await refusal(token, { ...expected, requester: "org_acme" }),
+  "a denial": await refusal(await sign("org_acme"), { ...expected, requester: null }),
+  changed: await refusal([head, encoded({ ...claims, permission: "ai_training" }), mark].join(".")),
+  "an unknown key": await refusal([encoded({ alg: "EdDSA", kid: "sig_1" }), payload, mark].join(".")),
+  "no token": await refusal("Bearer"),
+};
+const another = new DecisionVerifier("https://elsewhere.example", { fetch: () => counted(`${baseUrl}/.well-known/jwks.json`) });
+saw.refused["another service"] = await refusal(token, expected, another);
+const clock = Date.now;
+Date.now = () => claims.exp * 1000;
+saw.refused.later = await refusal(token);
+Date.now = clock;
+saw.keys = keys;
 console.log(JSON.stringify(saw));

@@ -35,4 +35,18 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "error": [True, 412, "precondition_failed", True],
         "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
         "forged": "InvalidSignature",
+        "signed": ["org_globex", "read", True],
+        "refused": {
+            "another permission": "InvalidDecision: The decision is about another permission.",
+            "no permission": "InvalidDecision: The decision is about another permission.",
+            "another item": "InvalidDecision: The decision is about another item.",
+            "another requester": "InvalidDecision: The decision is about another requester.",
+            "a denial": "InvalidDecision: The decision is a denial.",
+            "later": "InvalidDecision: The decision has expired.",
+            "changed": "InvalidDecision: The signature does not match.",
+            "an unknown key": "InvalidDecision: The service has no such key.",
+            "no token": "InvalidDecision: The token is malformed.",
+            "another service": "InvalidDecision: The decision is of another service.",
+        },
+        "keys": 2,
     }

@@ -89,14 +89,35 @@ def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
             assert made["secret"].startswith("whsec_")
 
 
-def test_a_signed_decision_is_verified(client: Client, service: Service, tmp_path: Path):
-    item = client.create_content({"title": "Item", "externalId": "a"})
-    policy = client.create_policy({"name": "Everybody", "defaultAction": "allow"})
-    client.update_content(item["id"], {"policyId": policy["id"]})
-    decision = client.check_access({"externalId": "a", "requester": "org_acme", "sign": True})
-    printed = filled(block("docs/signed-decisions.md", "import jwt"), service)
-    printed = re.sub(r"cnt_\w{26}", item["id"], printed).replace("    ...", '    print("allowed")')
-    assert ran(sys.executable, "-c", f"token = {decision['token']!r}\n{printed}", cwd=tmp_path) == "allowed\n"
+@pytest.fixture
+def sign(client: Client) -> Callable[[str], tuple[str, str]]:
+    """The id of an item that everybody has for any permission, and a decision on that, signed."""
+    rule = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+    policy = client.create_policy({"name": "Everybody", "rules": [rule]})
+    item = client.create_content({"title": "Item", "externalId": "a", "policyId": policy["id"]})["id"]
+
+    def signed(permission: str) -> tuple[str, str]:
+        asked = {"contentId": item, "requester": "org_acme", "permission": permission, "sign": True}
+        return item, client.check_access(asked)["token"]
+
+    return signed
+
+
+def test_a_signed_decision_is_verified(sign: Callable[[str], tuple[str, str]], service: Service, tmp_path: Path):
+    for permission, said in (("ai_training", "allowed\n"), ("read", "")):
+        item, token = sign(permission)
+        printed = filled(block("docs/signed-decisions.md", "import jwt"), service)
+        printed = re.sub(r"cnt_\w{26}", item, printed).replace("    ...", '    print("allowed")')
+        assert ran(sys.executable, "-c", f"token = {token!r}\n{printed}", cwd=tmp_path) == said
+
+
+def test_a_signed_decision_is_verified_by_the_client(
+    sign: Callable[[str], tuple[str, str]], service: Service, tmp_path: Path
+):
+    printed = filled(block("docs/guides/clients.md", "from content_access_licensing.decisions"), service)
+    item, token = sign("ai_training")
+    given = f"item, token = {item!r}, {token!r}\n"
+    assert ran(sys.executable, "-c", f"{given}{printed}print('allowed')", cwd=tmp_path) == "allowed\n"
 
 
 def test_a_webhook_is_verified_by_the_client():

@@ -50,6 +50,9 @@ PROOFS = {
     ("docs/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
     ("docs/edge.md", "curl -sO"): COMMANDS,
     ("docs/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",
+    ("docs/guides/clients.md", "from content_access_licensing.decisions"): (
+        f"{HERE}/test_examples.py::test_a_signed_decision_is_verified_by_the_client"
+    ),
     ("docs/guides/clients.md", "from content_access_licensing import verify"): (
         f"{HERE}/test_examples.py::test_a_webhook_is_verified_by_the_client"
     ),

@@ -74,6 +74,7 @@ def test_an_allow_is_signed_with_what_it_says(check, item):
         "aud": item.pk,
         "jti": reply["id"],
         "allowed": True,
+        "permission": "commercial_use",
         "permissions": ["full_access"],
         "policyId": item.policy_id,
         "iat": int(datetime.fromisoformat(reply["created"]).timestamp()),
@@ -91,6 +92,14 @@ def test_a_denial_is_signed_too(check, item):
         [],
         "org_other",
     )
+
+
+def test_a_token_names_the_permission_that_was_asked_for(check, item, api):
+    assert verified(check()["token"], item.pk)["permission"] is None
+    checks = [{}, {"permission": "ai_training"}]
+    body = {"contentId": item.pk, "requester": "org_acme", "permission": "read", "sign": True, "checks": checks}
+    data = api.post("/v1/access/check/batch", body)["data"]
+    assert [verified(one["token"], item.pk)["permission"] for one in data] == ["read", "ai_training"]
 
 
 def test_only_what_is_asked_for_is_signed(check):

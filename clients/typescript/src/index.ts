@@ -1,4 +1,5 @@
 export { Client, type ClientOptions } from "./client.js";
+export { DecisionVerifier, InvalidDecision, type ExpectedDecision, type SignedDecision } from "./decisions.js";
 export { ApiError, type FieldError } from "./errors.js";
 export { gate, type GateOptions, type Verdict } from "./middleware.js";
 export type { Query } from "./protocol.js";

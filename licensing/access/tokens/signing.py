@@ -51,6 +51,7 @@ class Signer:
                 "aud": answer.content_id,
                 "jti": answer.id,
                 "allowed": decision.allowed,
+                "permission": answer.facts.permission,
                 "permissions": list(decision.permissions),
                 "policyId": answer.policy.id if answer.policy else None,
                 "iat": issued,
