@@ -14,12 +14,15 @@ const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-pol
 const picked = (headers, names) =>
   Object.fromEntries(names.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));
 
+// The path and query as the origin gets them: a URL object would resolve what origins may read in another way.
+const uriOf = (request) => request.url.replace(/^[^:]*:\/\/[^/?#]*/, "").replace(/^(?!\/)/, "/");
+
 const forwarded = (request, env, url) => ({
   "x-licensing-key": env.LICENSING_KEY,
   "x-forwarded-method": request.method,
   "x-forwarded-proto": url.protocol.slice(0, -1),
   "x-forwarded-host": url.host,
-  "x-forwarded-uri": url.pathname + url.search,
+  "x-forwarded-uri": uriOf(request),
   "x-forwarded-for": request.headers.get("cf-connecting-ip") ?? "",
 });
 
@@ -37,7 +40,7 @@ async function ask(request, env) {
 }
 
 const staysOpen = (request, env) =>
-  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(new URL(request.url).pathname);
+  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(uriOf(request).replace(/\?.*/s, ""));
 
 export default {
   async fetch(request, env) {

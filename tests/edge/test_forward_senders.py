@@ -83,6 +83,11 @@ def test_what_follows_a_hash_is_part_of_the_url_that_ingress_nginx_tells(ask, si
     assert by_ingress_nginx(ask, "https://pub.example/about#/../premium/a").status == 403
 
 
+def test_a_hash_sign_is_part_of_the_path_to_ingress_nginx_too(ask, site):
+    site(factories.DENY_ALL)
+    assert by_ingress_nginx(ask, "https://pub.example/about#/../premium/a").status == 403
+
+
 def test_a_visitors_own_headers_do_not_name_the_page_to_ingress_nginx(ask, site):
     site(factories.DENY_ALL)
     forged = {"x_forwarded_uri": "/about", "x_forwarded_host": "other.example", "x_forwarded_proto": "http"}

@@ -59,9 +59,7 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
   const undecided = (request: Request) => text(request, 503, "Access cannot be checked at the moment.");
 
   return async (request) => {
-    const page = new URL(request.url);
-    page.hash = "";
-    if (options.host) page.host = options.host;
+    const page = pageOf(request.url, options.host);
     const asked = question(request, page, key, options.address(request), await options.requester?.(request));
     if (isTooLarge(asked)) return text(request, 431, "The request's headers are too large.");
     const init = new Request(new URL(PATH, options.url), { headers: asked, redirect: "manual" });
@@ -80,7 +78,7 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
     }
     if (!isDecision(answer)) {
       const said = new TextDecoder().decode(body).slice(0, 300);
-      log(`The licensing service did not decide about ${page.href}: ${answer.status} ${said}`);
+      log(`The licensing service did not decide about ${page.url}: ${answer.status} ${said}`);
       return undecided(request);
     }
     if (answer.ok) return admitted(request, answer);
@@ -89,13 +87,24 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
   };
 }
 
-function question(request: Request, page: URL, key: string, address?: string | null, requester?: string | null): Headers {
+interface Page {
+  url: string;
+  path: string;
+}
+
+/** The URL as the site gets it: a URL object would resolve what sites may read in another way. */
+function pageOf(url: string, host?: string): Page {
+  const [, scheme = "", given = "", path = "", rest = ""] = /^(https?:\/\/)([^/?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];
+  return { url: `${scheme}${host ?? given}${path}${rest}`, path: path || "/" };
+}
+
+function question(request: Request, page: Page, key: string, address?: string | null, requester?: string | null): Headers {
   const asked = picked(request.headers, SENT);
   if (!asked.has("user-agent")) asked.set("user-agent", "");
   for (const name of SENT) if (asked.has(name)) asked.set(name, asked.get(name)!.replace(UNSENDABLE, " "));
   asked.set("x-licensing-key", key);
   asked.set("x-licensing-method", request.method);
-  asked.set("x-licensing-url", page.href);
+  asked.set("x-licensing-url", page.url.replace(UNSENDABLE, encodeURIComponent));
   asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));
   asked.set("x-licensing-address", (address ?? "").replace(UNSENDABLE, ""));
   return asked;
@@ -112,8 +121,8 @@ function isDecision(answer: Response): boolean {
   return (answer.ok || isRefusal) && answer.headers.get("x-access-decision") === (answer.ok ? "allow" : "deny");
 }
 
-function staysOpen(failOpen: GateOptions["failOpen"], page: URL): boolean {
-  return typeof failOpen === "function" ? !DOUBTFUL.test(page.pathname) && failOpen(page.pathname) : failOpen;
+function staysOpen(failOpen: GateOptions["failOpen"], page: Page): boolean {
+  return typeof failOpen === "function" ? !DOUBTFUL.test(page.path) && failOpen(page.path) : failOpen;
 }
 
 function picked(headers: Headers | undefined, names: string[]): Headers {

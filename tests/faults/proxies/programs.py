@@ -159,11 +159,15 @@ def workerd(at: Place) -> list[str]:
 
 @dataclass(frozen=True)
 class Proxy:
-    """`down` is the status of a visitor's reply while the service cannot be reached."""
+    """`down` is the status of a visitor's reply while the service cannot be reached.
+
+    `is_patient`: it waits for a service that stalls for half a minute, and the file cannot shorten that.
+    """
 
     arguments: Callable[[Place], list[str]]
     down: int
     can_keep_open: bool = True
+    is_patient: bool = False
 
     @property
     def name(self) -> str:
@@ -180,15 +184,16 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(traefik, 500, can_keep_open=False),
+    Proxy(traefik, 500, can_keep_open=False, is_patient=True),
     Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
 
 
 @contextmanager
-def running(proxy: Proxy, at: Place) -> Iterator[None]:
-    """Run the proxy until the end of the block."""
+def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
+    """Run the proxy until the end of the block. It begins once the proxy asks its service about /robots.txt, which
+    `decides`."""
     log = at.directory / "output.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -200,8 +205,12 @@ def running(proxy: Proxy, at: Place) -> Iterator[None]:
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
-        with suppress(httpx.TransportError):
-            return httpx.get(f"http://127.0.0.1:{at.port}/robots.txt", headers={"Host": HOST}).status_code == 200
+        with suppress(httpx.ConnectError):
+            try:
+                reply = httpx.get(f"http://127.0.0.1:{at.port}/robots.txt", headers={"Host": HOST}, timeout=5)
+            except httpx.ReadTimeout:
+                return not decides
+            return reply.status_code == 200 if decides else reply.status_code != 404
         return False
 
     try:

@@ -25,6 +25,23 @@ UNUSUAL = {
     "two Hosts, the foreign one first": (
         b"GET %(path)s HTTP/1.1\r\nHost: other.example\r\nHost: pub.example\r\nConnection: close\r\n\r\n"
     ),
+    "a space before the colon": b"GET %(path)s HTTP/1.1\r\nHost : pub.example\r\nConnection: close\r\n\r\n",
+    "a folded Host": b"GET %(path)s HTTP/1.1\r\nHost:\r\n pub.example\r\nConnection: close\r\n\r\n",
+    "two hosts in one line": b"GET %(path)s HTTP/1.1\r\nHost: other.example, pub.example\r\nConnection: close\r\n\r\n",
+    "a user in the Host": b"GET %(path)s HTTP/1.1\r\nHost: other.example@pub.example\r\nConnection: close\r\n\r\n",
+    "a null byte in the Host": b"GET %(path)s HTTP/1.1\r\nHost: pub.example\x00.other\r\nConnection: close\r\n\r\n",
+    "an absolute form with a user": (
+        b"GET http://other.example@pub.example%(path)s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n\r\n"
+    ),
+    "line feeds alone": b"GET %(path)s HTTP/1.1\nHost: pub.example\nConnection: close\n\n",
+    "an unknown version": b"GET %(path)s HTTP/9.9\r\nHost: pub.example\r\nConnection: close\r\n\r\n",
+    "HTTP/2 in words": b"GET %(path)s HTTP/2.0\r\nHost: pub.example\r\nConnection: close\r\n\r\n",
+    "a method in lower case": b"get %(path)s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n\r\n",
+    "a fragment": b"GET %(path)s#x HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n\r\n",
+    "a body": (
+        b"GET %(path)s HTTP/1.1\r\nHost: pub.example\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+        b"Connection: close\r\n\r\n0\r\n\r\n"
+    ),
 }
 SPELLINGS = {
     "as registered": b"pub.example",
@@ -36,9 +53,12 @@ SPELLINGS = {
 FROM_THE_ORIGIN = b'"page": "of the origin"'
 
 
-def exchange(port: int, request: bytes) -> bytes:
-    """Send the bytes and return the whole reply, in lower case; it is empty if the proxy just hangs up."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+def exchange(port: int, request: bytes, seconds: float = 20) -> bytes:
+    """Send the bytes and return the whole reply, in lower case; it is empty if the proxy just hangs up.
+
+    Raises TimeoutError if nothing came for so many seconds.
+    """
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         connection.sendall(request)
         reply = b""
         try:
@@ -52,6 +72,13 @@ def exchange(port: int, request: bytes) -> bytes:
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_no_request_with_an_unusual_host_opens_a_closed_page(visit, port, name):
     assert FROM_THE_ORIGIN not in exchange(port, UNUSUAL[name] % {b"path": b"/licensed/a"})
+
+
+def test_the_second_request_of_a_connection_is_decided_by_itself(visit, port):
+    pages = (b"/open/a", b"pub.example"), (b"/licensed/a", b"pub.example"), (b"/open/a", b"other.example")
+    requests = [b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % page for page in pages]
+    requests[-1] = requests[-1].replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    assert exchange(port, b"".join(requests)).count(FROM_THE_ORIGIN) == 1
 
 
 @pytest.mark.parametrize("name", SPELLINGS)

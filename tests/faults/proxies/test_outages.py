@@ -1,7 +1,10 @@
 """The service is killed under traffic: which pages are served meanwhile, and what the origin sees of them."""
 
+import socket
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event, Thread
 
 import httpx
@@ -88,6 +91,32 @@ def test_only_pages_that_are_named_stay_open_while_the_service_is_down(keeping_o
         assert all(FROM_THE_ORIGIN in reply for reply in down[path]) is proxy.can_keep_open
         assert any(FROM_THE_ORIGIN in reply for reply in down[path]) is proxy.can_keep_open
         assert FROM_THE_ORIGIN in visitors.replies[path][-1]
+
+
+@pytest.fixture
+def stalled() -> Iterator[int]:
+    """The port of a service that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        yield silent.getsockname()[1]
+
+
+@pytest.mark.parametrize("keeps_open", [False, True])
+def test_a_service_that_stalls_is_one_that_is_down(proxy, stalled, origin, tmp_path, keeps_open):
+    at = Place("svc_sk_of_the_edge", stalled, origin, free_port(), tmp_path, keeps_open=keeps_open)
+    with running(proxy, at, decides=False), ThreadPoolExecutor(10) as visitors:
+        closed = [visitors.submit(visited, at.port, path) for path in (*CLOSED, *DOUBTFUL)]
+        opened = [visitors.submit(visited, at.port, path) for path in OPEN]
+        assert [reply for reply in closed if FROM_THE_ORIGIN in reply.result()] == []
+        is_open = keeps_open and proxy.can_keep_open
+        assert {FROM_THE_ORIGIN in reply.result() for reply in opened} == {is_open}
+        assert {reply.result() == b"" for reply in opened} == {proxy.is_patient}
+
+
+def visited(port: int, path: str) -> bytes:
+    """The reply to a visitor who waits for six seconds; empty if none came."""
+    with suppress(TimeoutError):
+        return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), 6)
+    return b""
 
 
 def test_a_question_that_the_service_refuses_opens_nothing(keeping_open, server):
