@@ -22,6 +22,7 @@ HEAVY = {
     "GET /v1/statements/{}/lines",
     "POST /v1/policies/lint",
     "POST /v1/policies/{}/simulate",
+    "POST /v1/sites/{}/verify",
 }
 EXPORTED = {
     "GET /v1/access/decisions",
