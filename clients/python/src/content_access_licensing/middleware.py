@@ -1,7 +1,7 @@
 """Middleware that asks the service about each visit before the site answers it: for ASGI, WSGI and Django.
 
 The service is asked every time: each answer is one visitor's, counted, and perhaps charged. A visitor waits 2 seconds
-at most; then `fail_open` decides.
+at most for the connection and 2 for the answer; then `fail_open` decides.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 
 PATH = "/v1/access/middleware"
-TIMEOUT = 2.0  # seconds that a visitor waits at most for the service
+TIMEOUT = 2.0  # seconds that a visitor waits at most for a connection, and for the answer
 SENT = (
     *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
