@@ -9,8 +9,8 @@ from analytics.revenue.report import Earner, RevenueReport
 from analytics.windows import Window
 from kit.rest.fields import Id
 from kit.rest.money import Amount
-from kit.values.amounts import WIDE, render_amount
-from kit.values.currencies import round_to_minor_unit
+from kit.values.amounts import render_amount
+from kit.values.currencies import round_half_even, round_to_minor_unit
 
 HUNDREDTH = Decimal("0.01")
 
@@ -67,7 +67,7 @@ def present(report: RevenueReport, window: Window) -> dict[str, object]:
         "summary": {
             "total": shown(report.total),
             "currency": report.currency,
-            "changePercent": None if change is None else render_amount(change.quantize(HUNDREDTH, context=WIDE)),
+            "changePercent": None if change is None else render_amount(round_half_even(change, HUNDREDTH)),
             "projectedMonthly": shown(report.projected_monthly),
         },
         "timeSeries": [{"date": window.label(bucket), "revenue": shown(amount)} for bucket, amount in report.series],

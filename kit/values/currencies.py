@@ -9,6 +9,7 @@ from kit.values.decimals import WIDE
 # Without those that have no minor unit: metals, units of account, codes for testing.
 MINOR_UNITS = {code: int(units) for code, entry in raw_table.items() if (units := str(entry["CcyMnrUnts"])).isdigit()}
 CURRENCIES = sorted(MINOR_UNITS)
+TRACE = Decimal(1).scaleb(-20)  # more than the rounding of conversions adds up to
 
 
 def parse_currency(text: str) -> str:
@@ -21,8 +22,12 @@ def parse_currency(text: str) -> str:
 
 def round_to_minor_unit(amount: Decimal, currency: str) -> Decimal:
     """Rounded for display, half to even; a currency that is no longer in use has two places."""
-    step = Decimal(1).scaleb(-MINOR_UNITS.get(currency, 2))
-    return amount.quantize(step, rounding=ROUND_HALF_EVEN, context=WIDE)
+    return round_half_even(amount, Decimal(1).scaleb(-MINOR_UNITS.get(currency, 2)))
+
+
+def round_half_even(amount: Decimal, step: Decimal) -> Decimal:
+    """Rounded to a multiple of `step`. What is half a step but for the rounding of conversions counts as half."""
+    return amount.quantize(TRACE, context=WIDE).quantize(step, rounding=ROUND_HALF_EVEN, context=WIDE)
 
 
 def in_places(amount: Decimal, currency: str) -> str:

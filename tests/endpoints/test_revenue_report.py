@@ -158,6 +158,14 @@ def test_other_currencies_cross_through_the_euro(api, account):
     assert report(api, currency="JPY")["summary"]["total"] == 3000
 
 
+def test_half_a_cent_is_rounded_to_even_however_many_conversions_add_up_to_it(api, account):
+    publish("USD", d0304="1.12")
+    for tier, amount in {"press": "2.4", "ai": "0.9", "data": "1.4208"}.items():  # 4.215 EUR
+        ledger.add(account, amount, license_type=tier)
+    body = report(api, currency="EUR")
+    assert (body["summary"]["total"], body["timeSeries"][-1]["revenue"]) == (4.22, 4.22)
+
+
 def test_on_a_day_without_rates_the_last_one_holds_for_a_week(api, account):
     publish("USD", d0220="2")
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-02-27T23:59:59"))
