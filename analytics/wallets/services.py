@@ -5,6 +5,7 @@ row as they spend (analytics.recording).
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
@@ -277,3 +278,12 @@ def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
         if book.grants or book.wallet in due:
             book.roll_to(now)
     return books
+
+
+def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list[Grant]:
+    """Grants of a wallet as they are at a moment, without what was spent of them by then: for readers. One query."""
+    book = Book(copy(wallet), open_grants([wallet]))
+    book.roll_to(now)
+    book.close_spent(now)
+    current = {grant.pk: grant for grant in book.grants}
+    return [current.get(one.pk, one) for one in grants]

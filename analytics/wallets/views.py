@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import cast
+from functools import cached_property, partial
+from typing import Any, cast
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -46,7 +47,9 @@ class WalletViewSet(AccountViewSet[Wallet]):
     exact_numbers = True
     path_models = {"grant_id": Grant}
 
-    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Wallet]], Sequence[Rendered]]:
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
+        if self.action == "grants":
+            return partial(render_grants, self.wallet)
         return render_wallets if self.action == "list" else super().row_renderer(context)
 
     def known_parameters(self) -> frozenset[str]:
@@ -83,8 +86,8 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(summary="List a wallet's grants", responses=GrantSerializer(many=True))
     @action(detail=True, serializer_class=GrantSerializer, filterset_class=None)
     def grants(self, request: Request, id: str) -> HttpResponseBase:
-        """Newest first."""
-        return self.page(Grant.objects.filter(wallet=self.wallet()))
+        """Newest first, each with what is left of it now."""
+        return self.page(Grant.objects.filter(wallet=self.wallet))
 
     @extend_schema(
         summary="Grant credit", request=GrantSerializer, responses={201: GrantSerializer, 200: GrantSerializer}
@@ -96,7 +99,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
         An `externalId` that the wallet knows adds nothing: the reply is 200 with the grant of then.
         """
         fields = cast("GrantFields", {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)})
-        grant, is_new = services.add_grant(self.wallet(), fields)
+        grant, is_new = services.add_grant(self.wallet, fields)
         reply = self.with_tag(GrantSerializer(grant).data, 200)
         if is_new:
             reply.status_code = 201
@@ -106,13 +109,15 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(summary="Get a grant", responses=GrantSerializer)
     @action(detail=True, url_path="grants/<str:grant_id>", serializer_class=GrantSerializer, filterset_class=None)
     def get_grant(self, request: Request, id: str, grant_id: str) -> HttpResponse:
-        return self.with_tag(GrantSerializer(find(Grant.objects.filter(wallet=self.wallet()), grant_id)).data, 200)
+        grant = find(Grant.objects.filter(wallet=self.wallet), grant_id)
+        [current] = services.grants_as_of(self.wallet, [grant], timezone.now())
+        return self.with_tag(GrantSerializer(current).data, 200)
 
     @extend_schema(summary="Void a grant", request=None, responses=GrantSerializer)
     @action(detail=True, methods=["post"], url_path="grants/<str:grant_id>/void", serializer_class=GrantSerializer)
     def void(self, request: Request, id: str, grant_id: str) -> Response:
         """Take back what is left of a grant. What was spent of it stays spent."""
-        wallet = self.wallet()
+        wallet = self.wallet
         grant = services.void_grant(wallet, grant_id) if ids.decode("grt", grant_id) is not None else None
         if grant is None:
             raise NotFound(f"There is no grant {grant_id[:100]!r}.")
@@ -122,7 +127,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @action(detail=True, serializer_class=WalletEntrySerializer, filterset_class=None)
     def entries(self, request: Request, id: str) -> HttpResponseBase:
         """Every change of the balance, newest first."""
-        return self.page(WalletEntry.objects.filter(wallet=self.wallet()))
+        return self.page(WalletEntry.objects.filter(wallet=self.wallet))
 
     @extend_schema(
         summary="Ask whether a wallet could pay",
@@ -141,6 +146,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
         [book] = services.as_of([self.get_object()], timezone.now())
         return Response(CreditAccessSerializer((book.wallet, Decimal(amount))).data)
 
+    @cached_property
     def wallet(self) -> Wallet:
         return self.get_object()
 
@@ -149,3 +155,9 @@ def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
     """Wallets of one page with their balances of now, by one query at most."""
     serializer = WalletSerializer()
     return [serializer.to_representation(book.wallet) for book in services.as_of(rows, timezone.now())]
+
+
+def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
+    """Grants of one page with what is left of them now."""
+    serializer = GrantSerializer()
+    return [serializer.to_representation(grant) for grant in services.grants_as_of(wallet, rows, timezone.now())]

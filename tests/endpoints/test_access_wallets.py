@@ -50,6 +50,20 @@ def spends():
     return WalletEntry.objects.filter(type="spend").count()
 
 
+def test_a_grant_shows_what_is_left_of_it_after_each_check(check, fund, api):
+    wallet = f"/v1/wallets/{fund(1)}"
+    spent_first = api.post(f"{wallet}/grants", {"amount": 0.05, "priority": 0})["id"]
+    [_, spent_later] = [one["id"] for one in api.get(f"{wallet}/grants")["data"]]
+    shown = []
+    for _ in range(2):
+        check()
+        listed = {one["id"]: (one["remaining"], one["status"]) for one in api.get(f"{wallet}/grants")["data"]}
+        alone = {id_: api.get(f"{wallet}/grants/{id_}") for id_ in listed}
+        assert listed == {id_: (one["remaining"], one["status"]) for id_, one in alone.items()}
+        shown.append((listed[spent_first], listed[spent_later]))
+    assert shown == [((0, "ended"), (1, "active")), ((0, "ended"), (0.95, "active"))]
+
+
 def test_an_allowed_check_spends_its_price_and_says_what_remains(check, fund, api):
     wallet = fund(1)
     made = check()
