@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -122,6 +123,26 @@ class Entry(NamedTuple):
     occurred: str | None = None  # where it was given; otherwise when it was booked
 
 
+class Purse(NamedTuple):
+    """A wallet as it was opened."""
+
+    requester: str
+    unit: str  # a currency, or "access"
+    license: str | None  # the id of the only licence that it pays for
+    begun: datetime
+    refill: Mapping[str, Any] | None
+
+
+@dataclass
+class Granted:
+    wallet: str
+    amount: Decimal
+    priority: int
+    begins: datetime
+    ends: datetime | None
+    voided: datetime | None = None
+
+
 class Diary:
     def __init__(self) -> None:
         self.questions: list[Question] = []
@@ -132,6 +153,8 @@ class Diary:
         self.items: dict[str, History] = defaultdict(History)  # by externalId
         self.licenses: dict[str, History] = defaultdict(History)  # by id
         self.sites: dict[str, History] = defaultdict(History)  # by host
+        self.wallets: dict[str, Purse] = {}  # by id
+        self.grants: dict[str, Granted] = {}  # by id
         self.requesters: dict[str, str | None] = {}  # names, by the publisher's own ids
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
         self.kills: list[tuple[float, float]] = []  # when the service was not there

@@ -23,7 +23,12 @@ EXPORTED = {
     "events": "/v1/events",
     "audit log": "/v1/audit",
 }
-ONLY_LISTED = {"API keys": "/v1/api-keys", "webhooks": "/v1/webhooks", "licence clients": "/v1/license-clients"}
+ONLY_LISTED = {
+    "API keys": "/v1/api-keys",
+    "webhooks": "/v1/webhooks",
+    "licence clients": "/v1/license-clients",
+    "wallets": "/v1/wallets",
+}
 WINDOWS: list[dict[str, str]] = [
     {},
     {"period": "7d"},
@@ -49,6 +54,8 @@ def gather(world: World) -> dict[str, Any]:
         "usage": usage_reports(api, lists["decisions"]["rows"]),
         "revenue": revenue_reports(api),
         "stats": item_stats(world, api),
+        "entries": {id_: walk(api, f"/v1/wallets/{id_}/entries", limit=20)["rows"] for id_ in world.diary.wallets},
+        "grants": {id_: walk(api, f"/v1/wallets/{id_}/grants", limit=2)["rows"] for id_ in world.diary.wallets},
         "lines": statement_lines(api, lists["statements"]["rows"]),
         "received": [list(receiver.deliveries) for receiver in world.machines.receivers],
         "webhooks": world.webhooks,

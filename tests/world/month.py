@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.examples import ALL, FEW
-from tests.world.actors import licensees, nightly, office, operator, sales
+from tests.world.actors import licensees, nightly, office, operator, prepaid, sales
 from tests.world.evidence import after_the_purge, gather
 from tests.world.founding import found
 from tests.world.machines import machines
@@ -22,6 +22,7 @@ SIZE = float(os.environ.get("WORLD_SIZE") or (2 if ALL else 0.3 if FEW else 1))
 KILLS = {6, 20}
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
+WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
 
 Deed = Callable[[], object]
 
@@ -58,6 +59,7 @@ def refund_twice(world: World) -> None:
 PLAN: dict[int, list[Callable[[World], object]]] = {
     2: [at_desk(operator.enforce_site)],
     3: [at_desk(operator.issue_license, "org_stark", "commercial", **STARK)],
+    4: [prepaid.take_back],
     5: [at_desk(operator.type_a_name)],
     7: [office.rotate_key],
     8: [refund_twice],
@@ -87,6 +89,10 @@ def mornings(world: World, day: int) -> None:
     licensees.show_former_token(world)
     if day == 9:
         office.expect_old_key(world, 401, "the old key ends with the overlap")
+    if day == WALLETS_OPEN:
+        prepaid.open_wallets(world)
+    if day == WALLETS_ARE_FILLED:
+        prepaid.top_up(world)
     second = world.machines.receivers[1]
     if day == RECEIVER_FAILS:
         second.status = 503

@@ -4,7 +4,7 @@ import pytest
 
 from tests.world.model.expected import Expected
 
-PEOPLE = ["the operator", "the web server", "the licensee", "the nightly job"]
+PEOPLE = ["the operator", "the web server", "the licensee", "the nightly job", "the office"]
 
 
 @pytest.mark.parametrize("who", PEOPLE)

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.world import test_decisions, test_edge, test_exports, test_figures, test_happenings, test_money
+from tests.world import (
+    test_decisions,
+    test_edge,
+    test_exports,
+    test_figures,
+    test_happenings,
+    test_money,
+    test_wallets,
+)
 from tests.world.machines import Served
 from tests.world.model.expected import Expected
 
@@ -96,6 +104,33 @@ def misread_revenue(found: Found) -> Found:
     return {**found, "revenue": [(query, {**report, "summary": summary}), *rest]}
 
 
+def forgotten_spend(found: Found) -> Found:
+    wallet, rows = next((id_, rows) for id_, rows in found["entries"].items() if rows)
+    gone = next(row for row in rows if row["type"] == "spend")
+    return {**found, "entries": {**found["entries"], wallet: [row for row in rows if row is not gone]}}
+
+
+def uncovered_access(found: Found) -> Found:
+    """A wallet is said to have had one access more than it had."""
+    rows = list(found["lists"]["decisions"]["rows"])
+    place = next(n for n, row in enumerate(rows) if (row.get("credits") or {}).get("unit") == "access")
+    credit = rows[place]["credits"]
+    name = "remaining" if "remaining" in credit else "available"
+    rows[place] = {**rows[place], "credits": {**credit, name: credit[name] + 1}}
+    return with_rows(found, "decisions", rows)
+
+
+def unspent_grant(found: Found) -> Found:
+    wallet, rows = next((id_, rows) for id_, rows in found["grants"].items() if rows and rows[-1]["kind"] != "refill")
+    first = {**rows[-1], "remaining": rows[-1]["remaining"] + 1}
+    return {**found, "grants": {**found["grants"], wallet: [*rows[:-1], first]}}
+
+
+def wrong_wallet(found: Found) -> Found:
+    first, *rest = found["lists"]["wallets"]["rows"]
+    return with_rows(found, "wallets", [{**first, "balance": first["balance"] + 1}, *rest])
+
+
 FAULTS: dict[Callable[[Found], Found], Comparison] = {
     lost_decision: test_decisions.test_every_answered_question_has_its_record,
     invented_decision: test_decisions.test_nothing_is_recorded_that_nobody_asked,
@@ -103,6 +138,10 @@ FAULTS: dict[Callable[[Found], Found], Comparison] = {
     exceeded_limit: test_decisions.test_every_limit_lets_through_as_many_as_it_grants_in_a_day_and_no_more,
     charged_twice: test_money.test_every_allowed_access_with_a_price_is_in_the_ledger_once_and_nothing_else_is,
     forgotten_price: test_money.test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else_is,
+    forgotten_spend: test_wallets.test_every_entry_of_a_wallet_is_there_once_and_nothing_else_is,
+    uncovered_access: test_wallets.test_a_wallet_pays_for_a_decision_if_and_only_if_it_covers_it,
+    unspent_grant: test_wallets.test_every_grant_has_left_what_was_not_spent_of_it_in_the_order_of_spending,
+    wrong_wallet: test_wallets.test_every_wallet_has_the_balance_of_its_entries,
     wrong_balance: test_money.test_every_statement_adds_up_its_month_and_carries_its_balance_on,
     truncated_file: lambda month: test_exports.test_every_csv_export_has_every_row_of_the_list_in_its_order(
         month, "ledger"

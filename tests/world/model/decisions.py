@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.world.diary import Diary, Question
 from tests.world.model.evaluator import Facts, Verdict, decide, facts_of
+from tests.world.model.wallets import REASONS, spends_of
 from tests.world.publisher import HOST
 
 State = Mapping[str, Any]
@@ -120,8 +121,11 @@ def further_verdict(
 
 
 def right_answers(diary: Diary, asked: Question, at: datetime | None = None) -> Iterator[Verdict]:
-    """The verdicts, and where a rule has a limit, the one of who comes when it is used up."""
-    for verdict in verdicts(diary, asked, at):
+    """The verdicts, and those of who comes when a wallet lacks its part, or when a rule's limit is used up."""
+    for free in verdicts(diary, asked, at):
+        verdict = replace(free, spends=spends_of(diary, asked, free))
         yield verdict
+        for wallet, _ in verdict.spends:
+            yield verdict.unpaid(wallet, REASONS.get(diary.wallets[wallet].unit, "credits_exhausted"))
         if verdict.allowed and verdict.limit and not verdict.observed:
             yield verdict.used_up

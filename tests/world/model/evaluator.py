@@ -28,12 +28,18 @@ class Verdict:
     policy: str | None = None
     version: int | None = None
     decided_as: str | None = None  # the requester whose limit counts
+    spends: tuple[tuple[str, Decimal], ...] = ()  # what it takes of which wallets, if they cover all of it
+    lacking: str | None = None  # the wallet that does not
 
     @property
     def used_up(self) -> "Verdict":
         if self.is_observed:
             return replace(self, permissions=(), charge=None, observed="rate_limit_exceeded")
-        return replace(self, allowed=False, reason="rate_limit_exceeded", permissions=(), charge=None)
+        return replace(self, allowed=False, reason="rate_limit_exceeded", permissions=(), charge=None, spends=())
+
+    def unpaid(self, wallet: str, reason: str) -> "Verdict":
+        """The one where that wallet does not cover it; then nothing counts towards a limit either."""
+        return replace(self, allowed=False, reason=reason, permissions=(), charge=None, limit=None, lacking=wallet)
 
 
 @dataclass(frozen=True)

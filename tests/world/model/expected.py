@@ -12,6 +12,7 @@ from tests.world.model.evaluator import Verdict
 from tests.world.model.matching import Decision, Matches, match
 from tests.world.model.money import Booking
 from tests.world.model.usage import Use
+from tests.world.model.wallets import Bank, Spending
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,28 @@ class Expected:
                     content, decision = one.decision["contentId"], one.decision["id"]
                     who = one.asked.requester
                     yield Booking("usage", amount, currency, who, paid, tier, content, decision, one.at, one.at)
+
+    @cached_property
+    def spendings(self) -> list[Spending]:
+        """The decisions that wallets paid, or did not cover."""
+        found = []
+        for one in self.recorded:
+            shown_credits = one.decision.get("credits")
+            # A price may have changed while the question was under way; then the record says which one it was.
+            fitting = [
+                verdict
+                for verdict in one.verdicts
+                if not verdict.lacking
+                or (shown_credits and dict(verdict.spends)[verdict.lacking] == shown_credits.get("required"))
+            ]
+            for verdict in (fitting or one.verdicts)[:1]:
+                if verdict.spends:
+                    found.append(Spending(one.decision["id"], one.at, verdict.spends, verdict.lacking, shown_credits))
+        return found
+
+    @cached_property
+    def bank(self) -> Bank:
+        return Bank(self.diary, self.spendings, self.now)
 
     @cached_property
     def bookings(self) -> list[Booking]:

@@ -1,0 +1,196 @@
+"""Wallets as docs/wallets.md has them: what is granted, refilled, spent and ends, one after the other."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from tests.world.diary import Diary, Granted, Purse, Question
+from tests.world.model.evaluator import Verdict
+
+ACCESS = "access"
+REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
+NEVER = datetime.max.replace(tzinfo=UTC)
+WEEK = timedelta(weeks=1)
+USUAL_PRIORITY = 128
+EXPIRE, REFILL, START, VOID = range(4)  # the order of what happens at one moment
+Spends = tuple[tuple[str, Decimal], ...]
+
+
+def spends_of(diary: Diary, asked: Question, verdict: Verdict) -> Spends:
+    """What an allowed decision takes: of a quota, then of the wallet in the currency of the charge."""
+    if not verdict.allowed or verdict.is_observed or verdict.license in (None, "caller"):
+        return ()
+    found = []
+    if verdict.license != "offer" and (quota := payer(diary, asked, ACCESS, verdict.license)):
+        found.append((quota, Decimal(1)))
+    if verdict.charge and (wallet := payer(diary, asked, verdict.charge[1], verdict.license)):
+        found.append((wallet, verdict.charge[0]))
+    return tuple(found)
+
+
+def payer(diary: Diary, asked: Question, unit: str, license_id: str | None) -> str | None:
+    """The wallet of the licence in that unit, or else the requester's."""
+    own = {
+        one.license: id_
+        for id_, one in diary.wallets.items()
+        if (one.requester, one.unit) == (asked.requester, unit) and one.begun.timestamp() < asked.begun
+    }
+    return own.get(license_id, own.get(None))
+
+
+class Entry(NamedTuple):
+    """A change of the balance, as the service has to list it."""
+
+    type: str
+    amount: Decimal
+    decision: str | None
+    at: datetime
+
+
+@dataclass
+class Portion:
+    """What is left of a grant or a refill."""
+
+    order: tuple[int, datetime, datetime, str]
+    left: Decimal
+    grant: str | None = None  # its id; None for a refill
+
+
+@dataclass
+class Book:
+    """One wallet at a moment that only moves on."""
+
+    purse: Purse
+    granted: dict[str, Granted]
+    portions: list[Portion] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    refilled: datetime | None = None  # when it was last
+    done: set[tuple[str | None, int]] = field(default_factory=set)
+
+    @property
+    def balance(self) -> Decimal:
+        return sum((one.left for one in self.portions), Decimal(0))
+
+    @property
+    def next_refill(self) -> datetime | None:
+        if not self.purse.refill:
+            return None
+        return self.purse.begun if self.refilled is None else self.refilled + WEEK
+
+    def events(self) -> Iterator[tuple[datetime, int, str | None]]:
+        """What is to happen: ends before refills before starts, and what is voided last."""
+        if moment := self.next_refill:
+            yield moment, REFILL, None
+        for id_, one in self.granted.items():
+            for moment, rank in ((one.ends, EXPIRE), (one.begins, START), (one.voided, VOID)):
+                if moment and (id_, rank) not in self.done:
+                    yield moment, rank, id_
+
+    def roll_to(self, now: datetime) -> None:
+        while due := min((one for one in self.events() if one[0] <= now), default=None, key=lambda one: one[:2]):
+            moment, rank, id_ = due
+            self.done.add((id_, rank))
+            if id_ is None:
+                self.refill(moment)
+            elif rank == START:
+                one = self.granted[id_]
+                self.add(Portion((one.priority, one.ends or NEVER, moment, id_), one.amount, id_), "grant", moment)
+            else:
+                self.end(
+                    [one for one in self.portions if one.grant == id_], "void" if rank == VOID else "expire", moment
+                )
+
+    def refill(self, moment: datetime) -> None:
+        """What is left of the former refill ends, but for what rolls over."""
+        assert self.purse.refill
+        former = [one for one in self.portions if one.grant is None]
+        left = self.end(former, "expire", moment)
+        amount, rollover = Decimal(self.purse.refill["amount"]), self.purse.refill["rollover"]
+        carried = min(max(left, rollover["min"]), rollover["max"]) if self.refilled else 0
+        order = (USUAL_PRIORITY, moment + WEEK, moment, "")
+        self.refilled = moment
+        if carried:
+            self.add(Portion(order, Decimal(carried)), "carry", moment)
+        self.add(Portion(order, amount), "grant", moment)
+
+    def add(self, portion: Portion, entry: str, moment: datetime) -> None:
+        self.portions.append(portion)
+        self.entries.append(Entry(entry, portion.left, None, moment))
+
+    def end(self, portions: list[Portion], entry: str, moment: datetime) -> Decimal:
+        left = sum((one.left for one in portions), Decimal(0))
+        self.portions = [one for one in self.portions if one not in portions]
+        if left:
+            self.entries.append(Entry(entry, -left, None, moment))
+        return left
+
+    def spend(self, amount: Decimal, decision: str, moment: datetime) -> None:
+        self.entries.append(Entry("spend", -amount, decision, moment))
+        for portion in sorted(self.portions, key=lambda one: one.order):
+            used = min(portion.left, amount)
+            portion.left -= used
+            amount -= used
+        assert not amount
+
+    def left_of_grants(self) -> dict[str, Decimal]:
+        """Of those that somebody granted."""
+        left = {one.grant: one.left for one in self.portions if one.grant}
+        return {
+            id_: left.get(id_, Decimal(0) if (id_, START) in self.done else one.amount)
+            for id_, one in self.granted.items()
+        }
+
+
+class Spending(NamedTuple):
+    """A recorded decision that spends, or whose wallet lacks what it would."""
+
+    id: str
+    at: datetime
+    spends: Spends
+    lacking: str | None  # by the record
+    credits: Any  # as the record shows them
+
+
+class Bank:
+    """All wallets after all decisions; `wrong` are those which the wallets cover otherwise than they say."""
+
+    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime) -> None:
+        self.books = {
+            id_: Book(purse, {key: one for key, one in diary.grants.items() if one.wallet == id_})
+            for id_, purse in diary.wallets.items()
+        }
+        self.wrong: list[tuple[Spending, Any]] = []
+        for one in sorted(spendings, key=lambda one: (one.at, one.id)):
+            self.settle(one)
+        self.roll_to(now)
+
+    def roll_to(self, now: datetime) -> None:
+        for book in self.books.values():
+            book.roll_to(now)
+
+    def settle(self, one: Spending) -> None:
+        self.roll_to(one.at)
+        lacking = next((pair for pair in one.spends if self.books[pair[0]].balance < pair[1]), None)
+        expected = self.missing(*lacking) if lacking else self.remaining(*one.spends[-1])
+        if (lacking and lacking[0], expected) != (one.lacking, one.credits):
+            self.wrong.append((one, expected))
+        if lacking is None:
+            for wallet, amount in one.spends:
+                self.books[wallet].spend(amount, one.id, one.at)
+
+    def remaining(self, wallet: str, amount: Decimal) -> dict[str, Any]:
+        book = self.books[wallet]
+        return {"walletId": wallet, "unit": book.purse.unit, "remaining": book.balance - amount}
+
+    def missing(self, wallet: str, amount: Decimal) -> dict[str, Any]:
+        book = self.books[wallet]
+        refill = book.next_refill
+        return {
+            "walletId": wallet,
+            "unit": book.purse.unit,
+            "required": amount,
+            "available": book.balance,
+            "nextRefillAt": refill and f"{refill:%Y-%m-%dT%H:%M:%S.%fZ}",
+        }
