@@ -11,7 +11,7 @@ from kit.values.timestamps import parse_timestamp
 from licensing.access.bodies import parse_check
 from licensing.access.facts import facts_of_event
 from licensing.policies.decision import CompiledPolicy, judge
-from licensing.policies.facts import ASKED, Facts, HeldLicense
+from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense
 from licensing.policies.policy_tests import example_of, facts_of_test
 from licensing.policies.rules import parse_rules
 from operators.policies.trial import TrialForm, typed_fields
@@ -51,6 +51,18 @@ def items(account):
 @pytest.fixture
 def seen(monkeypatch):
     return Seen(monkeypatch)
+
+
+def test_the_made_up_items_have_each_fact_that_an_item_can_have(api, items, seen):
+    for item in items:
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_other"})
+    known = {
+        fact.attribute
+        for fact in OF_ITEM
+        if any(getattr(answer.facts, fact.attribute) != DEFAULTS[fact.attribute] for answer in seen.answers)
+    }
+    of_pages = {"mode", "is_open", "is_elsewhere"}  # tests/edge/test_edge_facts.py
+    assert known == {fact.attribute for fact in OF_ITEM} - of_pages
 
 
 @both_ways

@@ -81,6 +81,14 @@ def test_the_edge_records_the_facts_that_it_decided_on(
         assert recorded_and_replayed(reply.headers["X-Access-Id"]) == (seen.answers[-1].facts,) * 2
 
 
+def test_the_refusal_of_a_host_is_recorded_on_its_facts(ask, account, page, seen):
+    page()
+    key = factories.key_text(account, permissions=["access:check"], allowed_hosts=["pub.example"])
+    reply = ask("/premium/a", x_licensing_key=key, x_forwarded_host="other.example")
+    assert seen.answers[-1].facts.is_elsewhere is True
+    assert recorded_and_replayed(reply.headers["X-Access-Id"]) == (seen.answers[-1].facts,) * 2
+
+
 def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_token, page, seen):
     page()
     free, charged = (ask_with_token("/premium/a", x_forwarded_method=method) for method in ("HEAD", "GET"))
