@@ -10,11 +10,13 @@ from django.http.request import split_domain_port
 from django.urls import reverse
 
 from accounts.auditing.audit import operator
+from accounts.keys import keytext
 from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
 from kit.http.error_pages import page_of
 from kit.http.errors import as_api_error
 from kit.statements import was_ended
+from operators.access.find_key import drop_query
 from operators.login.second_factor import is_set_up
 from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
 
@@ -85,7 +87,10 @@ class SessionMiddleware:
 
 
 class OperatorMiddleware:
-    """Make the operator the actor in audit entries of its requests. Reads no session outside the admin."""
+    """Make the operator the actor in audit entries of its requests, and show no page whose address contains a key.
+
+    Reads no session outside the admin.
+    """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -94,10 +99,15 @@ class OperatorMiddleware:
         with acting_as(SYSTEM):
             return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> HttpResponse | None:
         match = request.resolver_match
-        if match is not None and match.app_name == "admin" and request.user.is_authenticated:
+        if match is None or match.app_name != "admin":
+            return None
+        if match.url_name != "search" and keytext.shows_secret(request.META.get("QUERY_STRING", "")):
+            return drop_query(request)
+        if request.user.is_authenticated:
             current_actor.set(operator(request))
+        return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """A message where a page took too long; any other error is for the error pages."""

@@ -7,10 +7,12 @@ from django.db.models import Model
 from django.http import HttpRequest
 from msgspec import Struct
 
-from accounts.models import AuditEntry
+from accounts.keys import keytext
+from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry, Statement
 from kit.values import ids
-from operators.base.links import change_url
+from operators.access.find_key import FORM, may_find
+from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
 MOST_OF_A_KIND = 5
@@ -30,6 +32,8 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[Found]:
     term = term.strip()[:LONGEST]
     if not term or "\0" in term:  # no text in PostgreSQL has one
         return []
+    if keytext.shows_secret(term):
+        return [Found(FORM, "page", list_url(ApiKey))] if may_find(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [Found(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [one for one in site._registry.values() if one.has_view_permission(request)]

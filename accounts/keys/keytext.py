@@ -6,6 +6,7 @@ service keeps an HMAC-SHA-256 of the text under a pepper that is not in the data
 """
 
 import hmac
+import re
 import secrets
 import string
 from hashlib import blake2b
@@ -20,6 +21,8 @@ RANDOM_CHARACTERS = 28
 CHECKSUM_CHARACTERS = 6
 PREFIX_CHARACTERS = len("svc_sk_") + 6
 LENGTH = len("svc_sk_") + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
+API_KEYS = re.compile(f"svc_[sp]k_[0-9A-Za-z]{{{RANDOM_CHARACTERS + CHECKSUM_CHARACTERS}}}")
+MORE_THAN_A_PREFIX = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
 
 
 def checksum(text: str) -> str:
@@ -54,6 +57,16 @@ def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.va
         and text.startswith(prefixes)
         and hmac.compare_digest(checksum(text[:-CHECKSUM_CHARACTERS]), text[-CHECKSUM_CHARACTERS:])
     )
+
+
+def key_within(text: str) -> str | None:
+    """Return the first API key in a text, such as a line of a log."""
+    return next(filter(is_well_formed, API_KEYS.findall(text)), None)
+
+
+def shows_secret(text: str) -> bool:
+    """Return whether the text contains a key or a client's secret, or more of one than its prefix."""
+    return MORE_THAN_A_PREFIX.search(text) is not None
 
 
 def digest(text: str) -> bytes:

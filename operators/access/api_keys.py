@@ -31,6 +31,7 @@ from operators.access.api_key_forms import (
     ends_of,
     rotation_form,
 )
+from operators.access.find_key import FindKey
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
@@ -68,7 +69,7 @@ IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "expires_at": 
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ServiceAdmin[ApiKey, KeyFields]):
+class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     shows_secret = True
     empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")

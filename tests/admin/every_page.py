@@ -18,7 +18,7 @@ LEAD_ELSEWHERE = (
     *("licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account"),
     *(f"licensing_license_{action}" for action in ("refund", "adjust")),
     *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
-    "logout",
+    *("logout", "accounts_apikey_find"),
 )
 # Of something that was begun before: a form that was never saved, a file that was brought, a change under way.
 UNDER_WAY = (
