@@ -143,7 +143,7 @@ def python_method(one: Operation, money: Amounts, *, is_async: bool) -> str:
         path = "f" + re.sub(r"{(\w+)}", r"{quote(\1, safe='')}", path)
     made = ", ".join([f'"{one.method}"', path, *passed])
     if one.is_list:
-        kind = "AsyncIterator" if is_async else "Iterator"
+        kind = "AsyncStream" if is_async else "Stream"
         head, answer, result = "def", f"{kind}[types.{one.answer}]", f"self.pages(call({made}))"
     else:
         head, answer = ("async def" if is_async else "def"), f"types.{one.answer}"
@@ -165,20 +165,20 @@ def python_operations(document: dict[str, Any]) -> str:
     head = (
         '"""Every operation of the API as a method. Generated. See tests/clients."""\n\n'
         "from __future__ import annotations\n\n"
-        "from collections.abc import AsyncIterator, Iterator\n"
         "from typing import TYPE_CHECKING, Any, cast\n"
         "from urllib.parse import quote\n\n"
-        "from content_access_licensing.protocol import Call, Query, call\n\n"
+        "from content_access_licensing.protocol import Call, Query, call\n"
+        "from content_access_licensing.responses import AsyncStream, Stream\n\n"
         "if TYPE_CHECKING:\n    from content_access_licensing import types\n"
     )
     text = head
     for name, is_async, send, pages in (
-        ("Operations", False, "def send(self, call: Call) -> Any", "def pages(self, call: Call) -> Iterator[Any]"),
+        ("Operations", False, "def send(self, call: Call) -> Any", "def pages(self, call: Call) -> Stream[Any]"),
         (
             "AsyncOperations",
             True,
             "async def send(self, call: Call) -> Any",
-            "def pages(self, call: Call) -> AsyncIterator[Any]",
+            "def pages(self, call: Call) -> AsyncStream[Any]",
         ),
     ):
         needed = [f"    {one}:\n        raise NotImplementedError\n" for one in (send, pages)]
@@ -226,8 +226,8 @@ def typescript_operations(document: dict[str, Any]) -> str:
         'import type { Call, Query } from "./protocol.js";\n'
         'import type { Schemas } from "./schema.js";\n\n'
         "export abstract class Operations {\n"
-        "  abstract send<T>(call: Call): Promise<T>;\n"
-        "  abstract pages<T>(call: Call): AsyncGenerator<T>;\n\n"
+        "  abstract send<T extends object>(call: Call): Promise<T>;\n"
+        "  abstract pages<T extends object>(call: Call): AsyncGenerator<T>;\n\n"
         + "\n".join(typescript_method(one, amounts(document)) for one in operations(document))
         + "}\n"
     )

@@ -1,6 +1,6 @@
 // The story by clients/typescript: `node story.mjs DIST BASE_URL API_KEY` prints what it saw as JSON.
 const [dist, baseUrl, apiKey] = process.argv.slice(2);
-const { Client, ApiError, DecisionVerifier, verify } = await import(`file://${dist}/index.js`);
+const { Client, ApiError, DecisionVerifier, getResponse, verify } = await import(`file://${dist}/index.js`);
 const client = new Client({ apiKey, baseUrl });
 const saw = {};
 
@@ -29,6 +29,39 @@ try {
 } catch (error) {
   saw.error = [error instanceof ApiError, error.status, error.code, Boolean(error.requestId)];
 }
+
+const read = await client.getContent(item.id);
+const changed = await client.updateContent(item.id, { title: "Theirs" }, { ifMatch: getResponse(read).etag });
+const stale = { ifMatch: getResponse(read).etag };
+const conflict = await client.updateContent(item.id, { title: "Mine" }, stale).catch((error) => error);
+const fresh = { ifMatch: getResponse(changed).etag };
+saw.conditional = [conflict.code, (await client.updateContent(item.id, { title: "Mine" }, fresh)).title];
+const list = client.listContent({ limit: 1 });
+saw.unread = await Promise.resolve().then(() => getResponse(list)).catch((error) => error.name);
+const { value: member } = await list.next();
+const file = await client.export("/v1/access/decisions", { format: "csv" });
+await file.cancel();
+const decision = await client.checkAccess({ externalId: "my-first", requester: "org_acme" });
+const deleted = await client.deleteContent((await client.createContent({ title: "Gone" })).id);
+const results = { read, changed, conflict, list, file, decision, deleted };
+const infos = Object.values(results).map(getResponse);
+saw.requestIds = new Set(infos.map((one) => one.requestId)).size - Object.keys(results).length;
+saw.pageOfMember = getResponse(member) === getResponse(list);
+saw.limited = infos.every(({ rateLimit: one }) => 0 < one.remaining && one.remaining < one.limit && one.reset > new Date());
+saw.deprecated = infos.map((one) => one.deprecatedSince ?? one.sunset).filter((one) => one !== null);
+saw.withoutTag = await Promise.resolve().then(() => getResponse(member).etag).catch((error) => error.name);
+const scripted = (body, headers) =>
+  new Client({ apiKey, baseUrl, fetch: async () => new Response(body, { headers }) }).getOwnAccount();
+const dates = { deprecation: "@1767225600", sunset: "Wed, 01 Jul 2026 00:00:00 GMT" };
+const warned = getResponse(await scripted("{}", dates));
+saw.dates = [warned.deprecatedSince, warned.sunset];
+const broken = getResponse(await scripted("{}", { deprecation: "soon", sunset: "soon", "x-ratelimit-limit": "many" }));
+saw.broken = [broken.deprecatedSince, broken.sunset, broken.rateLimit];
+const unreadable = async (body) => {
+  const error = await scripted(body, {}).catch((error) => error);
+  return [error.code, getResponse(error).status];
+};
+saw.unreadable = [await unreadable("<p>Hello</p>"), await unreadable("null"), await unreadable("[]")];
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const now = String(Math.floor(Date.now() / 1000));

@@ -1,6 +1,8 @@
 """clients/python against a running service."""
 
 import asyncio
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,7 +17,9 @@ from content_access_licensing import (
     ConflictError,
     InvalidSignature,
     NotFoundError,
+    ServiceError,
     ValidationError,
+    get_response,
     verify,
 )
 from standardwebhooks import Webhook
@@ -110,6 +114,105 @@ def test_the_asynchronous_client_does_the_same(service: Service):
             return [one["title"] async for one in client.list_content({"limit": 2})]
 
     assert asyncio.run(story()) == ["Item 2", "Item 1", "Item 0"]
+
+
+def test_a_change_is_refused_if_the_item_changed_since_it_was_read(client: Client):
+    item = client.create_content({"title": "Item"})
+    etag = get_response(item).etag
+    theirs = client.update_content(item["id"], {"title": "Theirs"}, if_match=etag)
+    with pytest.raises(ConflictError) as conflict:
+        client.update_content(item["id"], {"title": "Mine"}, if_match=etag)
+    assert (conflict.value.status, conflict.value.code) == (412, "precondition_failed")
+    read = client.get_content(item["id"])
+    assert (read["title"], get_response(read).etag) == ("Theirs", get_response(theirs).etag)
+    assert client.update_content(item["id"], {"title": "Mine"}, if_match=get_response(read).etag)["title"] == "Mine"
+
+
+def results_of(client: Client) -> Iterator[tuple[str, Any]]:
+    """One result of each kind."""
+    item = client.create_content({"title": "Item"})
+    yield "created", item
+    yield "read", client.get_content(item["id"])
+    yield "check", client.check_access({"contentId": item["id"], "requester": "org_acme"})
+    yield "batch", client.check_access_batch({"checks": [{"contentId": item["id"], "requester": "org_acme"}]})
+    yield "report", client.get_revenue_report({"period": "7d"})
+    items = client.list_content()
+    yield "member", next(items)
+    yield "list", items
+    nothing = client.list_content({"title": "nothing"})
+    assert list(nothing) == []
+    yield "empty list", nothing
+    export = client.export("/v1/access/decisions")
+    assert next(export)
+    yield "export", export
+    with pytest.raises(NotFoundError) as error:
+        client.get_content("cnt_unknown")
+    yield "error", error.value
+    with pytest.raises(NotFoundError) as error:
+        next(client.export("/v1/unknown"))
+    yield "refused export", error.value
+    yield "deleted", client.delete_content(item["id"])
+
+
+def test_every_result_says_its_request_id_and_rate_limit(client: Client):
+    found = {kind: get_response(result) for kind, result in results_of(client)}
+    assert len({response.request_id for response in found.values()}) == len(found) - 1  # a member has its list's
+    for kind, response in found.items():
+        limit = response.rate_limit
+        assert limit is not None, kind
+        assert 0 < limit.remaining < limit.limit, kind
+        assert limit.reset > datetime.now(UTC), kind
+        assert (response.deprecated_since, response.sunset) == (None, None)
+    with pytest.raises(LookupError):
+        _ = found["member"].etag
+
+
+def test_calls_at_the_same_time_have_a_response_each(service: Service):
+    async def story() -> list[str | None]:
+        async with AsyncClient(service.key, service.url, http=httpx.AsyncClient(trust_env=False)) as client:
+            for number in range(3):
+                await client.create_content({"title": f"Item {number}"})
+            items = client.list_content({"limit": 1})
+            pages = [get_response(one).request_id async for one in items]
+            assert get_response(items).request_id == pages[-1]
+            read = await asyncio.gather(*(client.get_own_account() for _ in range(3)))
+            return [*pages, *(get_response(one).request_id for one in read)]
+
+    assert len({*asyncio.run(story())} - {None}) == 6
+
+
+def test_a_reply_says_what_is_deprecated():
+    dates = {"Deprecation": "@1767225600", "Sunset": "Wed, 01 Jul 2026 00:00:00 GMT"}
+    response = get_response(scripted([httpx.Response(200, json={}, headers=dates)], []).get_own_account())
+    assert (response.deprecated_since, response.sunset) == (
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 7, 1, tzinfo=UTC),
+    )
+    assert response.headers["deprecation"] == "@1767225600"
+
+
+def test_headers_that_a_proxy_broke_are_as_if_absent():
+    broken = {"Deprecation": "soon", "Sunset": "soon", "X-RateLimit-Limit": "many", "X-RateLimit-Remaining": "1"}
+    response = get_response(scripted([httpx.Response(200, json={}, headers=broken)], []).get_own_account())
+    assert (response.deprecated_since, response.sunset, response.rate_limit) == (None, None, None)
+
+
+def test_what_has_no_reply_is_refused(client: Client):
+    for nothing in (dict(client.get_own_account()), client.list_content()):
+        with pytest.raises(LookupError):
+            get_response(nothing)
+
+
+def test_a_result_survives_copies_and_pickles():
+    made = scripted([httpx.Response(200, json={"id": "acc_1"}, headers={"ETag": '"a"'})], []).get_own_account()
+    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):  # noqa: S301 - our own
+        assert (copied, get_response(copied).etag) == ({"id": "acc_1"}, '"a"')
+
+
+def test_a_reply_that_is_no_object_is_an_error_of_the_service():
+    with pytest.raises(ServiceError) as error:
+        scripted([httpx.Response(200, json=["a proxy's"])], []).get_own_account()
+    assert (error.value.code, get_response(error.value).status) == ("unreadable_reply", 200)
 
 
 def test_a_post_is_retried_with_one_idempotency_key_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch):

@@ -4,7 +4,6 @@ import inspect
 import json
 import random
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,18 +192,6 @@ def test_the_recipes_in_python(service: Service, tmp_path: Path, recipe: str, ot
 
 # --- TypeScript ------------------------------------------------------------------------------------------------------
 
-NEXT = """
-export class NextResponse extends Response {
-  static next() {
-    return new NextResponse("Page");
-  }
-}
-"""
-NEXT_TYPES = """
-export class NextResponse extends Response {
-  static next(options: { request: { headers: Headers }; headers: Headers }): NextResponse;
-}
-"""
 SESSION = 'export const subscriberOf = (request: Request) => request.headers.get("x-session");\n'
 GLOBALS = "declare const process: { env: Record<string, string | undefined> };\n"
 VISITS_OF_TYPESCRIPT = """
@@ -220,24 +207,6 @@ for (const visit of [middleware, (request) => worker.fetch(request, env)]) {
   }
 }
 """
-
-
-@pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the client as npm installs it, and what a recipe needs of Next."""
-    folder = tmp_path_factory.mktemp("package")
-    client, framework = (folder / "node_modules" / name for name in ("content-access-licensing", "next"))
-    source = ROOT / "clients" / "typescript"
-    shutil.copytree(source, client, ignore=shutil.ignore_patterns("node_modules", "dist"))
-    ran(TOOLS / "tsc", "-p", client, cwd=folder)
-    framework.mkdir()
-    (framework / "package.json").write_text(
-        '{"name": "next", "type": "module", "exports": {"./server": "./server.js"}}'
-    )
-    (framework / "server.js").write_text(NEXT)
-    (framework / "server.d.ts").write_text(NEXT_TYPES)
-    (folder / "package.json").write_text('{"type": "module"}')
-    return folder
 
 
 @needs_node

@@ -59,6 +59,12 @@ PROOFS = {
     ("docs/guides/clients.md", "from content_access_licensing.middleware"): (
         f"{HERE}/test_guides.py::test_the_recipes_in_python"
     ),
+    ("docs/guides/clients.md", "from content_access_licensing import Client, ConflictError"): (
+        f"{HERE}/test_conditional_changes.py::test_the_loop_in_python_keeps_what_others_changed"
+    ),
+    ("docs/guides/clients.md", "import { ApiError"): (
+        f"{HERE}/test_conditional_changes.py::test_the_loop_in_typescript_keeps_what_others_changed"
+    ),
     ("docs/guides/clients.md", "import { gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
     ("docs/guides/pages.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
     ("docs/guides/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",

@@ -1,5 +1,6 @@
 import { Operations } from "./operations.js";
-import { type Call, type Query, requestOf, resultOf, waitAfter } from "./protocol.js";
+import { type Call, infoOf, type Query, requestOf, resultOf, waitAfter } from "./protocol.js";
+import { getResponse, type ResponseInfo, setResponse } from "./responses.js";
 
 export interface ClientOptions {
   apiKey: string;
@@ -39,14 +40,21 @@ export class Client extends Operations {
     }
   }
 
-  async send<T>(call: Call): Promise<T> {
+  async send<T extends object>(call: Call): Promise<T> {
     return resultOf<T>(await this.reply(call), call.answer);
   }
 
-  async *pages<T>(call: Call): AsyncGenerator<T> {
+  pages<T extends object>(call: Call): AsyncGenerator<T> {
+    const members = this.members<T>(call, (response) => setResponse(members, response));
+    return members;
+  }
+
+  private async *members<T extends object>(call: Call, onPage: (response: ResponseInfo) => void): AsyncGenerator<T> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.send<{ data: T[]; nextCursor?: string }>({ ...call, query: { ...call.query, cursor } });
-      yield* page.data;
+      const response = getResponse(page);
+      onPage(response);
+      for (const member of page.data) yield setResponse(member, response);
       cursor = page.nextCursor;
       if (cursor === undefined) return;
     }
@@ -56,6 +64,6 @@ export class Client extends Operations {
   async export(path: string, query: Query & { format: "csv" | "jsonl" }): Promise<ReadableStream<Uint8Array>> {
     const reply = await this.reply({ method: "GET", path, query });
     if (!reply.ok || !reply.body) return resultOf(reply);
-    return reply.body;
+    return setResponse(reply.body, infoOf(reply));
   }
 }

@@ -3,5 +3,6 @@ export { DecisionVerifier, InvalidDecision, type ExpectedDecision, type SignedDe
 export { ApiError, type FieldError } from "./errors.js";
 export { gate, type GateOptions, type Verdict } from "./middleware.js";
 export type { Query } from "./protocol.js";
+export { getResponse, type RateLimit, ResponseInfo } from "./responses.js";
 export type { Schemas } from "./schema.js";
 export { InvalidSignature, verify } from "./webhooks.js";

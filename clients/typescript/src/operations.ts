@@ -3,8 +3,8 @@ import type { Call, Query } from "./protocol.js";
 import type { Schemas } from "./schema.js";
 
 export abstract class Operations {
-  abstract send<T>(call: Call): Promise<T>;
-  abstract pages<T>(call: Call): AsyncGenerator<T>;
+  abstract send<T extends object>(call: Call): Promise<T>;
+  abstract pages<T extends object>(call: Call): AsyncGenerator<T>;
 
   /** Check access. */
   checkAccess(body: Schemas["Check"], options?: { idempotencyKey?: string }): Promise<Schemas["Decision"]> {

@@ -1,5 +1,6 @@
 import { AMOUNTS } from "./amounts.js";
 import { ApiError } from "./errors.js";
+import { ResponseInfo, setResponse } from "./responses.js";
 
 /** The parameters of a list: `{ "type[in]": ["article", "report"], limit: 100 }`. */
 export type Query = Record<string, string | number | boolean | readonly (string | number)[] | undefined>;
@@ -42,16 +43,26 @@ export function waitAfter(request: Request, attempt: number, reply?: Response): 
   return wait <= LONGEST_WAIT ? wait : undefined;
 }
 
-export async function resultOf<T>(reply: Response, answer?: string): Promise<T> {
+export function infoOf(reply: Response): ResponseInfo {
+  return new ResponseInfo(reply.status, reply.headers);
+}
+
+export async function resultOf<T extends object>(reply: Response, answer?: string): Promise<T> {
   const text = await reply.text();
-  if (reply.ok) return parsed(text, answer) as T;
+  const response = infoOf(reply);
   let told = {};
   try {
+    const body = reply.ok ? parsed(text, answer) : undefined;
+    if (isObject(body)) return setResponse(body as T, response);
     told = (JSON.parse(text) as { error?: object }).error ?? {};
   } catch {
     // not from the service, but from something before it: ApiError says so
   }
-  throw new ApiError(reply.status, told, reply.headers.get("x-request-id"));
+  throw setResponse(new ApiError(reply.status, told, response.requestId), response);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

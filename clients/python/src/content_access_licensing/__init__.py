@@ -12,6 +12,7 @@ from content_access_licensing.errors import (
     ServiceError,
     ValidationError,
 )
+from content_access_licensing.responses import RateLimit, ResponseInfo, get_response
 from content_access_licensing.webhooks import InvalidSignature, verify
 
 __all__ = [
@@ -24,8 +25,11 @@ __all__ = [
     "FieldError",
     "InvalidSignature",
     "NotFoundError",
+    "RateLimit",
     "RateLimitError",
+    "ResponseInfo",
     "ServiceError",
     "ValidationError",
+    "get_response",
     "verify",
 ]

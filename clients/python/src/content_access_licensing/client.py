@@ -2,13 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import Any, Self
 
 import httpx
 
 from content_access_licensing.operations import AsyncOperations, Operations
-from content_access_licensing.protocol import Call, Query, error_of, request, result_of, wait_after
+from content_access_licensing.protocol import (
+    Call,
+    Query,
+    error_of,
+    info_of,
+    page_of,
+    request,
+    result_of,
+    wait_after,
+)
+from content_access_licensing.responses import AsyncStream, ResponseInfo, Result, Stream
 
 
 class Client(Operations):
@@ -28,7 +38,7 @@ class Client(Operations):
     def __exit__(self, *_: object) -> None:
         self.http.close()
 
-    def send(self, call: Call) -> Any:
+    def send(self, call: Call) -> Result:
         """The reply's body; `list_…` and all other operations come through here. Raises ApiError, httpx.HTTPError."""
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
@@ -44,24 +54,32 @@ class Client(Operations):
             time.sleep(wait)
         raise failed if isinstance(failed, httpx.TransportError) else error_of(failed)
 
-    def pages(self, call: Call) -> Iterator[Any]:
+    def pages(self, call: Call) -> Stream[Any]:
         """All that matches, page by page."""
+        return Stream(self._pages(call))
+
+    def _pages(self, call: Call) -> Generator[tuple[ResponseInfo, list[Result]], None, None]:
         while True:
             page = self.send(call)
-            yield from page["data"]
+            yield page_of(page)
             if "nextCursor" not in page:
                 return
             call.query = {**(call.query or {}), "cursor": page["nextCursor"]}
 
-    def export(self, path: str, query: Query | None = None, *, form: str = "csv") -> Iterator[bytes]:
+    def export(self, path: str, query: Query | None = None, *, form: str = "csv") -> Stream[bytes]:
         """A list or report as a file (`csv` or `jsonl`), streamed: `client.export("/v1/revenue")`."""
+        return Stream(self._export(path, query, form))
+
+    def _export(
+        self, path: str, query: Query | None, form: str
+    ) -> Generator[tuple[ResponseInfo, Iterator[bytes]], None, None]:
         made = request(self.http, Call("GET", path, {**(query or {}), "format": form}))
         reply = self.http.send(made, stream=True)
         try:
             if not reply.is_success:
                 reply.read()
                 raise error_of(reply)
-            yield from reply.iter_bytes()
+            yield info_of(reply), reply.iter_bytes()
         finally:
             reply.close()
 
@@ -89,7 +107,7 @@ class AsyncClient(AsyncOperations):
     async def __aexit__(self, *_: object) -> None:
         await self.http.aclose()
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: Call) -> Result:
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
             try:
@@ -104,11 +122,13 @@ class AsyncClient(AsyncOperations):
             await asyncio.sleep(wait)
         raise failed if isinstance(failed, httpx.TransportError) else error_of(failed)
 
-    async def pages(self, call: Call) -> AsyncIterator[Any]:
+    def pages(self, call: Call) -> AsyncStream[Any]:
+        return AsyncStream(self._pages(call))
+
+    async def _pages(self, call: Call) -> AsyncGenerator[tuple[ResponseInfo, list[Result]], None]:
         while True:
             page = await self.send(call)
-            for one in page["data"]:
-                yield one
+            yield page_of(page)
             if "nextCursor" not in page:
                 return
             call.query = {**(call.query or {}), "cursor": page["nextCursor"]}

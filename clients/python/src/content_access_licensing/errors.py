@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from content_access_licensing.responses import ResponseInfo
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -23,6 +25,7 @@ class ApiError(Exception):
     retry_after: int | None = None  # seconds
     request_id: str | None = None
     errors: list[FieldError] = field(default_factory=list)
+    response: ResponseInfo | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         where = f" ({self.param})" if self.param else ""

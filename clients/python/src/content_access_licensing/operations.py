@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from content_access_licensing.protocol import Call, Query, call
+from content_access_licensing.responses import AsyncStream, Stream
 
 if TYPE_CHECKING:
     from content_access_licensing import types
@@ -16,7 +16,7 @@ class Operations:
     def send(self, call: Call) -> Any:
         raise NotImplementedError
 
-    def pages(self, call: Call) -> Iterator[Any]:
+    def pages(self, call: Call) -> Stream[Any]:
         raise NotImplementedError
 
     def check_access(self, body: types.Check, *, idempotency_key: str | None = None) -> types.Decision:
@@ -41,7 +41,7 @@ class Operations:
             ),
         )
 
-    def list_decisions(self, query: Query | None = None) -> Iterator[types.Decision]:
+    def list_decisions(self, query: Query | None = None) -> Stream[types.Decision]:
         """List decisions."""
         return self.pages(call("GET", "/v1/access/decisions", query=query, answer="Decision"))
 
@@ -98,7 +98,7 @@ class Operations:
         """Get who came to the edge."""
         return cast("types.VisitorReportShown", self.send(call("GET", "/v1/analytics/visitors", query=query)))
 
-    def list_api_keys(self, query: Query | None = None) -> Iterator[types.ApiKey]:
+    def list_api_keys(self, query: Query | None = None) -> Stream[types.ApiKey]:
         """List API keys."""
         return self.pages(call("GET", "/v1/api-keys", query=query))
 
@@ -152,7 +152,7 @@ class Operations:
             self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
-    def list_audit_entries(self, query: Query | None = None) -> Iterator[types.AuditEntry]:
+    def list_audit_entries(self, query: Query | None = None) -> Stream[types.AuditEntry]:
         """List changes."""
         return self.pages(call("GET", "/v1/audit", query=query))
 
@@ -160,7 +160,7 @@ class Operations:
         """Get a change."""
         return cast("types.AuditEntry", self.send(call("GET", f"/v1/audit/{quote(id, safe='')}", query=query)))
 
-    def list_content(self, query: Query | None = None) -> Iterator[types.Content]:
+    def list_content(self, query: Query | None = None) -> Stream[types.Content]:
         """List content."""
         return self.pages(call("GET", "/v1/content", query=query))
 
@@ -199,7 +199,7 @@ class Operations:
         """List known crawlers."""
         return cast("types.CrawlerTable", self.send(call("GET", "/v1/crawlers")))
 
-    def list_events(self, query: Query | None = None) -> Iterator[types.Event]:
+    def list_events(self, query: Query | None = None) -> Stream[types.Event]:
         """List events."""
         return self.pages(call("GET", "/v1/events", query=query))
 
@@ -224,7 +224,7 @@ class Operations:
             ),
         )
 
-    def list_license_clients(self, query: Query | None = None) -> Iterator[types.LicenseClient]:
+    def list_license_clients(self, query: Query | None = None) -> Stream[types.LicenseClient]:
         """List licence clients."""
         return self.pages(call("GET", "/v1/license-clients", query=query))
 
@@ -267,7 +267,7 @@ class Operations:
             ),
         )
 
-    def list_licenses(self, query: Query | None = None) -> Iterator[types.License]:
+    def list_licenses(self, query: Query | None = None) -> Stream[types.License]:
         """List licences."""
         return self.pages(call("GET", "/v1/licenses", query=query, answer="License"))
 
@@ -334,7 +334,7 @@ class Operations:
             ),
         )
 
-    def list_policies(self, query: Query | None = None) -> Iterator[types.Policy]:
+    def list_policies(self, query: Query | None = None) -> Stream[types.Policy]:
         """List policies."""
         return self.pages(call("GET", "/v1/policies", query=query))
 
@@ -398,7 +398,7 @@ class Operations:
             ),
         )
 
-    def list_policy_versions(self, id: str, query: Query | None = None) -> Iterator[types.PolicyRevision]:
+    def list_policy_versions(self, id: str, query: Query | None = None) -> Stream[types.PolicyRevision]:
         """List a policy's versions."""
         return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
 
@@ -409,7 +409,7 @@ class Operations:
             self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
-    def list_requesters(self, query: Query | None = None) -> Iterator[types.RequesterProfile]:
+    def list_requesters(self, query: Query | None = None) -> Stream[types.RequesterProfile]:
         """List requesters."""
         return self.pages(call("GET", "/v1/requesters", query=query))
 
@@ -437,7 +437,7 @@ class Operations:
             self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    def list_ledger_entries(self, query: Query | None = None) -> Iterator[types.LedgerEntry]:
+    def list_ledger_entries(self, query: Query | None = None) -> Stream[types.LedgerEntry]:
         """List ledger entries."""
         return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
 
@@ -461,7 +461,7 @@ class Operations:
             self.send(call("GET", f"/v1/revenue/{quote(id, safe='')}", query=query, answer="LedgerEntry")),
         )
 
-    def list_sites(self, query: Query | None = None) -> Iterator[types.Site]:
+    def list_sites(self, query: Query | None = None) -> Stream[types.Site]:
         """List sites."""
         return self.pages(call("GET", "/v1/sites", query=query))
 
@@ -494,7 +494,7 @@ class Operations:
             ),
         )
 
-    def list_statements(self, query: Query | None = None) -> Iterator[types.Statement]:
+    def list_statements(self, query: Query | None = None) -> Stream[types.Statement]:
         """List statements."""
         return self.pages(call("GET", "/v1/statements", query=query, answer="Statement"))
 
@@ -505,13 +505,13 @@ class Operations:
             self.send(call("GET", f"/v1/statements/{quote(id, safe='')}", query=query, answer="Statement")),
         )
 
-    def list_statement_lines(self, id: str, query: Query | None = None) -> Iterator[types.StatementLine]:
+    def list_statement_lines(self, id: str, query: Query | None = None) -> Stream[types.StatementLine]:
         """List a statement's lines."""
         return self.pages(
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
         )
 
-    def list_wallets(self, query: Query | None = None) -> Iterator[types.Wallet]:
+    def list_wallets(self, query: Query | None = None) -> Stream[types.Wallet]:
         """List wallets."""
         return self.pages(call("GET", "/v1/wallets", query=query, answer="Wallet"))
 
@@ -548,11 +548,11 @@ class Operations:
             self.send(call("GET", f"/v1/wallets/{quote(id, safe='')}/access", query=query, answer="CreditAccess")),
         )
 
-    def list_wallet_entries(self, id: str, query: Query | None = None) -> Iterator[types.WalletEntry]:
+    def list_wallet_entries(self, id: str, query: Query | None = None) -> Stream[types.WalletEntry]:
         """List a wallet's entries."""
         return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/entries", query=query, answer="WalletEntry"))
 
-    def list_grants(self, id: str, query: Query | None = None) -> Iterator[types.Grant]:
+    def list_grants(self, id: str, query: Query | None = None) -> Stream[types.Grant]:
         """List a wallet's grants."""
         return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/grants", query=query, answer="Grant"))
 
@@ -596,7 +596,7 @@ class Operations:
             ),
         )
 
-    def list_webhooks(self, query: Query | None = None) -> Iterator[types.WebhookEndpoint]:
+    def list_webhooks(self, query: Query | None = None) -> Stream[types.WebhookEndpoint]:
         """List webhook endpoints."""
         return self.pages(call("GET", "/v1/webhooks", query=query))
 
@@ -628,7 +628,7 @@ class Operations:
             "types.DeletedEndpoint", self.send(call("DELETE", f"/v1/webhooks/{quote(id, safe='')}", if_match=if_match))
         )
 
-    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> Iterator[types.WebhookAttempt]:
+    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> Stream[types.WebhookAttempt]:
         """List a webhook endpoint's deliveries."""
         return self.pages(call("GET", f"/v1/webhooks/{quote(id, safe='')}/deliveries", query=query))
 
@@ -672,7 +672,7 @@ class AsyncOperations:
     async def send(self, call: Call) -> Any:
         raise NotImplementedError
 
-    def pages(self, call: Call) -> AsyncIterator[Any]:
+    def pages(self, call: Call) -> AsyncStream[Any]:
         raise NotImplementedError
 
     async def check_access(self, body: types.Check, *, idempotency_key: str | None = None) -> types.Decision:
@@ -701,7 +701,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_decisions(self, query: Query | None = None) -> AsyncIterator[types.Decision]:
+    def list_decisions(self, query: Query | None = None) -> AsyncStream[types.Decision]:
         """List decisions."""
         return self.pages(call("GET", "/v1/access/decisions", query=query, answer="Decision"))
 
@@ -759,7 +759,7 @@ class AsyncOperations:
         """Get who came to the edge."""
         return cast("types.VisitorReportShown", await self.send(call("GET", "/v1/analytics/visitors", query=query)))
 
-    def list_api_keys(self, query: Query | None = None) -> AsyncIterator[types.ApiKey]:
+    def list_api_keys(self, query: Query | None = None) -> AsyncStream[types.ApiKey]:
         """List API keys."""
         return self.pages(call("GET", "/v1/api-keys", query=query))
 
@@ -817,7 +817,7 @@ class AsyncOperations:
             await self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
-    def list_audit_entries(self, query: Query | None = None) -> AsyncIterator[types.AuditEntry]:
+    def list_audit_entries(self, query: Query | None = None) -> AsyncStream[types.AuditEntry]:
         """List changes."""
         return self.pages(call("GET", "/v1/audit", query=query))
 
@@ -825,7 +825,7 @@ class AsyncOperations:
         """Get a change."""
         return cast("types.AuditEntry", await self.send(call("GET", f"/v1/audit/{quote(id, safe='')}", query=query)))
 
-    def list_content(self, query: Query | None = None) -> AsyncIterator[types.Content]:
+    def list_content(self, query: Query | None = None) -> AsyncStream[types.Content]:
         """List content."""
         return self.pages(call("GET", "/v1/content", query=query))
 
@@ -868,7 +868,7 @@ class AsyncOperations:
         """List known crawlers."""
         return cast("types.CrawlerTable", await self.send(call("GET", "/v1/crawlers")))
 
-    def list_events(self, query: Query | None = None) -> AsyncIterator[types.Event]:
+    def list_events(self, query: Query | None = None) -> AsyncStream[types.Event]:
         """List events."""
         return self.pages(call("GET", "/v1/events", query=query))
 
@@ -893,7 +893,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_license_clients(self, query: Query | None = None) -> AsyncIterator[types.LicenseClient]:
+    def list_license_clients(self, query: Query | None = None) -> AsyncStream[types.LicenseClient]:
         """List licence clients."""
         return self.pages(call("GET", "/v1/license-clients", query=query))
 
@@ -939,7 +939,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_licenses(self, query: Query | None = None) -> AsyncIterator[types.License]:
+    def list_licenses(self, query: Query | None = None) -> AsyncStream[types.License]:
         """List licences."""
         return self.pages(call("GET", "/v1/licenses", query=query, answer="License"))
 
@@ -1006,7 +1006,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_policies(self, query: Query | None = None) -> AsyncIterator[types.Policy]:
+    def list_policies(self, query: Query | None = None) -> AsyncStream[types.Policy]:
         """List policies."""
         return self.pages(call("GET", "/v1/policies", query=query))
 
@@ -1072,7 +1072,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_policy_versions(self, id: str, query: Query | None = None) -> AsyncIterator[types.PolicyRevision]:
+    def list_policy_versions(self, id: str, query: Query | None = None) -> AsyncStream[types.PolicyRevision]:
         """List a policy's versions."""
         return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
 
@@ -1083,7 +1083,7 @@ class AsyncOperations:
             await self.send(call("POST", "/v1/policies/lint", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
-    def list_requesters(self, query: Query | None = None) -> AsyncIterator[types.RequesterProfile]:
+    def list_requesters(self, query: Query | None = None) -> AsyncStream[types.RequesterProfile]:
         """List requesters."""
         return self.pages(call("GET", "/v1/requesters", query=query))
 
@@ -1111,7 +1111,7 @@ class AsyncOperations:
             await self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    def list_ledger_entries(self, query: Query | None = None) -> AsyncIterator[types.LedgerEntry]:
+    def list_ledger_entries(self, query: Query | None = None) -> AsyncStream[types.LedgerEntry]:
         """List ledger entries."""
         return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
 
@@ -1135,7 +1135,7 @@ class AsyncOperations:
             await self.send(call("GET", f"/v1/revenue/{quote(id, safe='')}", query=query, answer="LedgerEntry")),
         )
 
-    def list_sites(self, query: Query | None = None) -> AsyncIterator[types.Site]:
+    def list_sites(self, query: Query | None = None) -> AsyncStream[types.Site]:
         """List sites."""
         return self.pages(call("GET", "/v1/sites", query=query))
 
@@ -1172,7 +1172,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_statements(self, query: Query | None = None) -> AsyncIterator[types.Statement]:
+    def list_statements(self, query: Query | None = None) -> AsyncStream[types.Statement]:
         """List statements."""
         return self.pages(call("GET", "/v1/statements", query=query, answer="Statement"))
 
@@ -1183,13 +1183,13 @@ class AsyncOperations:
             await self.send(call("GET", f"/v1/statements/{quote(id, safe='')}", query=query, answer="Statement")),
         )
 
-    def list_statement_lines(self, id: str, query: Query | None = None) -> AsyncIterator[types.StatementLine]:
+    def list_statement_lines(self, id: str, query: Query | None = None) -> AsyncStream[types.StatementLine]:
         """List a statement's lines."""
         return self.pages(
             call("GET", f"/v1/statements/{quote(id, safe='')}/lines", query=query, answer="StatementLine")
         )
 
-    def list_wallets(self, query: Query | None = None) -> AsyncIterator[types.Wallet]:
+    def list_wallets(self, query: Query | None = None) -> AsyncStream[types.Wallet]:
         """List wallets."""
         return self.pages(call("GET", "/v1/wallets", query=query, answer="Wallet"))
 
@@ -1229,11 +1229,11 @@ class AsyncOperations:
             ),
         )
 
-    def list_wallet_entries(self, id: str, query: Query | None = None) -> AsyncIterator[types.WalletEntry]:
+    def list_wallet_entries(self, id: str, query: Query | None = None) -> AsyncStream[types.WalletEntry]:
         """List a wallet's entries."""
         return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/entries", query=query, answer="WalletEntry"))
 
-    def list_grants(self, id: str, query: Query | None = None) -> AsyncIterator[types.Grant]:
+    def list_grants(self, id: str, query: Query | None = None) -> AsyncStream[types.Grant]:
         """List a wallet's grants."""
         return self.pages(call("GET", f"/v1/wallets/{quote(id, safe='')}/grants", query=query, answer="Grant"))
 
@@ -1279,7 +1279,7 @@ class AsyncOperations:
             ),
         )
 
-    def list_webhooks(self, query: Query | None = None) -> AsyncIterator[types.WebhookEndpoint]:
+    def list_webhooks(self, query: Query | None = None) -> AsyncStream[types.WebhookEndpoint]:
         """List webhook endpoints."""
         return self.pages(call("GET", "/v1/webhooks", query=query))
 
@@ -1314,7 +1314,7 @@ class AsyncOperations:
             await self.send(call("DELETE", f"/v1/webhooks/{quote(id, safe='')}", if_match=if_match)),
         )
 
-    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> AsyncIterator[types.WebhookAttempt]:
+    def list_webhook_deliveries(self, id: str, query: Query | None = None) -> AsyncStream[types.WebhookAttempt]:
         """List a webhook endpoint's deliveries."""
         return self.pages(call("GET", f"/v1/webhooks/{quote(id, safe='')}/deliveries", query=query))
 

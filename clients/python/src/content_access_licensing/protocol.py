@@ -12,6 +12,7 @@ import httpx
 
 from content_access_licensing.amounts import AMOUNTS
 from content_access_licensing.errors import BY_TYPE, ApiError, FieldError, ServiceError
+from content_access_licensing.responses import ResponseInfo, Result
 
 Query = Mapping[str, Any]
 NONE: frozenset[str] = frozenset()
@@ -90,16 +91,28 @@ def worded(value: Any, amounts: frozenset[str], *, is_money: bool) -> Any:
     return value
 
 
-def result_of(reply: httpx.Response, answer: str) -> Any:
+def info_of(reply: httpx.Response) -> ResponseInfo:
+    return ResponseInfo(reply.status_code, reply.headers)
+
+
+def result_of(reply: httpx.Response, answer: str) -> Result:
     """What a successful reply says. Raises ServiceError for one that is not from the service."""
     try:
-        return parsed(reply.content, answer)
+        body = parsed(reply.content, answer)
     except ValueError:
         raise error_of(reply) from None
+    if not isinstance(body, dict):
+        raise error_of(reply)
+    return Result(body, info_of(reply))
+
+
+def page_of(result: Result) -> tuple[ResponseInfo, list[Result]]:
+    """The members of a page, each with the page's response."""
+    return result.response, [Result(member, result.response) for member in result["data"]]
 
 
 def error_of(reply: httpx.Response) -> ApiError:
-    request_id = reply.headers.get("X-Request-Id")
+    response = info_of(reply)
     try:
         told = reply.json()["error"]
         kind = BY_TYPE.get(told["type"], ApiError)
@@ -109,11 +122,14 @@ def error_of(reply: httpx.Response) -> ApiError:
             told["message"],
             told.get("param"),
             told.get("retryAfter"),
-            request_id,
+            response.request_id,
             [FieldError(one["code"], one["message"], one.get("param")) for one in told.get("errors", [])],
+            response,
         )
     except (ValueError, KeyError, TypeError):  # not from the service, but from something before it
-        return ServiceError(reply.status_code, "unreadable_reply", reply.text[:200], request_id=request_id)
+        return ServiceError(
+            reply.status_code, "unreadable_reply", reply.text[:200], request_id=response.request_id, response=response
+        )
 
 
 def wait_after(made: Call, attempt: int, failed: httpx.Response | httpx.TransportError) -> float | None:
