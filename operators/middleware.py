@@ -103,7 +103,7 @@ class OperatorMiddleware:
         match = request.resolver_match
         if match is None or match.app_name != "admin":
             return None
-        if match.url_name != "search" and keytext.shows_secret(request.META.get("QUERY_STRING", "")):
+        if keytext.shows_secret(request.META.get("QUERY_STRING", "")) and match.url_name != "search":
             return drop_query(request)
         if request.user.is_authenticated:
             current_actor.set(operator(request))

@@ -161,6 +161,12 @@ class ApiKeyBulkOutcomeSerializer(IndexedSerializer):
     error = ErrorShown(allow_null=True, help_text=ALONE)
 
 
+class KeyTextSerializer(StrictSerializer):
+    """The full text of a key to find."""
+
+    key = Text(max_length=255, write_only=True, help_text="The full key, as it stands where it leaked.")
+
+
 class RotationSerializer(StrictSerializer):
     """How the old key ends."""
 

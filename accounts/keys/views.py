@@ -20,9 +20,11 @@ from accounts.keys.serializers import (
     ApiKeyChangeSerializer,
     ApiKeySerializer,
     CreatedApiKeySerializer,
+    KeyTextSerializer,
     RotationSerializer,
 )
-from accounts.viewsets import AccountViewSet
+from accounts.viewsets import AccountViewSet, ReadingViewSet
+from kit.http.errors import NotFound
 from kit.rest.bulk import outcomes_serializer, told_outcomes
 from kit.rest.lists.orders import Order
 from kit.rest.pagination import KeysetPagination
@@ -127,6 +129,28 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         `overlapSeconds`."""
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
+
+
+class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):
+    """Beside ApiKeyViewSet: a POST that only reads, so that the text is in no address."""
+
+    permissions_required = {"find_by_text": "api_keys:manage"}
+    tagged = frozenset({"find_by_text"})
+    cache_control = "no-store"
+    serializer_class = ApiKeySerializer
+    queryset = ApiKey.objects.all()
+
+    @extend_schema(summary="Find an API key by its full text", request=KeyTextSerializer, responses=ApiKeySerializer)
+    @action(detail=False, methods=["post"], url_path="find")
+    def find_by_text(self, request: Request) -> HttpResponse:
+        """Which key of the account leaked, whether it still works or was revoked or has expired.
+
+        404 if no key of the account has this text. The text is neither stored nor logged.
+        """
+        key = services.find_key(self.get_queryset(), self.validated(KeyTextSerializer)["key"])
+        if key is None:
+            raise NotFound("There is no API key with this text.")
+        return self.answer(key)
 
 
 class KeptKey(TypedDict):

@@ -23,7 +23,7 @@ WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change nothing that anybody owns: a check leaves its decision.
 NOT_AUDITED = {
     *("/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch"),
-    *("/v1/policies/lint", "/v1/policies/{policy}/simulate"),
+    *("/v1/policies/lint", "/v1/policies/{policy}/simulate", "/v1/api-keys/find"),
 }
 
 
@@ -132,6 +132,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
     Endpoint("POST", "/v1/api-keys/bulk", "api_keys:manage", {"items": [{"name": "New", "type": "secret"}]}),
+    Endpoint("POST", "/v1/api-keys/find", "api_keys:manage", {"key": "{keyText}"}),
     Endpoint("GET", "/v1/api-keys/{key}", "api_keys:manage"),
     Endpoint("PATCH", "/v1/api-keys/{key}", "api_keys:manage", {"name": "Changed"}),
     Endpoint("DELETE", "/v1/api-keys/{key}", "api_keys:manage"),
@@ -214,7 +215,7 @@ each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method
 def make_resources(account: Account) -> dict[str, str]:
     """One of each resource: the names that stand in braces in ENDPOINTS, and their ids."""
     item, policy = factories.content(account), factories.policy(account)
-    key, _ = factories.api_key(account)
+    key, key_text = factories.api_key(account)
     check = {"contentId": item.pk, "requester": "org"}
     decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
     [entry] = auditlog.entries(resource_id=item.pk)
@@ -227,6 +228,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "requester": factories.requester(account).requester_id,
         "site": factories.site(account).pk,
         "key": key.pk,
+        "keyText": key_text,
         "decision": decision["id"],
         "entry": booked.pk,
         "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),

@@ -88,7 +88,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     ids = [operation.values[2]["operationId"] for operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
     verbs = (
-        "list|get|create|update|upsert|delete|check|revoke|rotate|rollback|simulate|lint|ping|recover|redeliver|void"
+        "list|get|create|update|upsert|delete|check|revoke|rotate|find|rollback|simulate|lint|ping|recover|redeliver|void"
         "|verify"
     )
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
@@ -97,7 +97,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
 def test_an_operation_id_begins_with_the_verb_of_its_action():
     lists, gets = "versions deliveries lines grants entries", "usage revenue offers offers_batch observed visitors me"
     verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}
-    verbs |= {"check_batch": ("check",), "bulk": ("upsert",), "add_grant": ("create",)}
+    verbs |= {"check_batch": ("check",), "bulk": ("upsert",), "add_grant": ("create",), "find_by_text": ("find",)}
     verbs |= dict.fromkeys(lists.split(), ("list",)) | dict.fromkeys([*gets.split(), "get_grant", "access"], ("get",))
     for path, view in endpoints(get_resolver().url_patterns):
         for method, operation in DOCUMENT["paths"].get(path, {}).items():

@@ -194,6 +194,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "permission": NOT_A_TEXT,
     },
     "POST /v1/api-keys": KEY,
+    "POST /v1/api-keys/find": {"key": (*NOT_A_TEXT, None)},
     "PATCH /v1/api-keys/{key}": KEY,
     "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
     "POST /v1/revenue": ADJUSTMENT,

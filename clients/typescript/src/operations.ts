@@ -101,6 +101,11 @@ export abstract class Operations {
     return this.send({ method: "POST", path: `/v1/api-keys/bulk`, body, keyed: true, ...options });
   }
 
+  /** Find an API key by its full text. */
+  findApiKey(body: Schemas["KeyTextRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["ApiKey"]> {
+    return this.send({ method: "POST", path: `/v1/api-keys/find`, body, keyed: true, ...options });
+  }
+
   /** List changes. */
   listAuditEntries(query?: Query): AsyncGenerator<Schemas["AuditEntry"]> {
     return this.pages({ method: "GET", path: `/v1/audit`, query });

@@ -1,4 +1,4 @@
-// Shapes: bb8e2aac54952515
+// Shapes: 0c55280e48d4c3dd
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1204,6 +1204,11 @@ export interface components {
         };
         /** @enum {string} */
         Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "site" | "user_agent" | "nothing";
+        /** @description The full text of a key to find. */
+        KeyTextRequest: {
+            /** @description The full key, as it stands where it leaked. */
+            key: string;
+        };
         /** @enum {string} */
         KeyType: "secret" | "public";
         /** @description An amount earned, or given back if negative. */

@@ -152,6 +152,13 @@ class Operations:
             self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
+    def find_api_key(self, body: types.KeyTextRequest, *, idempotency_key: str | None = None) -> types.ApiKey:
+        """Find an API key by its full text."""
+        return cast(
+            "types.ApiKey",
+            self.send(call("POST", "/v1/api-keys/find", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
     def list_audit_entries(self, query: Query | None = None) -> Stream[types.AuditEntry]:
         """List changes."""
         return self.pages(call("GET", "/v1/audit", query=query))
@@ -815,6 +822,13 @@ class AsyncOperations:
         return cast(
             "types.ApiKeyBulkOutcomes",
             await self.send(call("POST", "/v1/api-keys/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
+    async def find_api_key(self, body: types.KeyTextRequest, *, idempotency_key: str | None = None) -> types.ApiKey:
+        """Find an API key by its full text."""
+        return cast(
+            "types.ApiKey",
+            await self.send(call("POST", "/v1/api-keys/find", body=body, idempotency_key=idempotency_key, keyed=True)),
         )
 
     def list_audit_entries(self, query: Query | None = None) -> AsyncStream[types.AuditEntry]:

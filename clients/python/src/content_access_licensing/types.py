@@ -1,4 +1,4 @@
-# Shapes: bb8e2aac54952515
+# Shapes: 0c55280e48d4c3dd
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -578,6 +578,14 @@ class HeldLicenseOfTestRequest(TypedDict):
 Identification: TypeAlias = Literal[
     "license_token", "signature", "address", "reverse_dns", "api_key", "site", "user_agent", "nothing"
 ]
+
+
+class KeyTextRequest(TypedDict):
+    """
+    The full text of a key to find.
+    """
+
+    key: str
 
 
 KeyType: TypeAlias = Literal["secret", "public"]

@@ -1,0 +1,112 @@
+"""POST /v1/api-keys/find (docs/api-guide.md, Keys)."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.keys import keytext
+from kit.values.timestamps import render_timestamp
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.test_idempotency import everything_stored
+
+FIND = "/v1/api-keys/find"
+UNKNOWN = "svc_sk_" + "1" * 28
+UNKNOWN += keytext.checksum(UNKNOWN)
+
+
+@pytest.fixture
+def leaked(account):
+    return factories.api_key(account, name="Backend", permissions=["content:read"])
+
+
+def secret_part(text):
+    return text[keytext.PREFIX_CHARACTERS :]
+
+
+def test_a_key_is_found_by_its_full_text(api, leaked):
+    key, text = leaked
+    reply = api.post(FIND, {"key": text})
+    assert reply.status == 200
+    read = api.get(f"/v1/api-keys/{key.pk}")
+    assert reply.body == read.body
+    assert reply.headers["ETag"] == read.headers["ETag"]
+
+
+def test_the_tag_of_the_reply_guards_a_revocation(api, leaked):
+    key, text = leaked
+    tag = api.post(FIND, {"key": text}).headers["ETag"]
+    api.patch(f"/v1/api-keys/{key.pk}", {"name": "Renamed"})
+    assert api.delete(f"/v1/api-keys/{key.pk}", headers={"If-Match": tag}).status == 412
+
+
+def test_the_reply_has_no_text_and_no_cache_keeps_it(api, leaked):
+    reply = api.post(FIND, {"key": leaked[1]})
+    assert secret_part(leaked[1]).encode() not in reply.content
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+def test_a_key_that_has_ended_is_found_with_its_state(api, leaked, clock):
+    key, text = leaked
+    end = render_timestamp(timezone.now() + timedelta(hours=1))
+    api.patch(f"/v1/api-keys/{key.pk}", {"expiresAt": end})
+    clock.advance(hours=2)
+    assert (api.post(FIND, {"key": text})["expiresAt"], ApiClient(text).get("/v1/content").status) == (end, 401)
+    api.delete(f"/v1/api-keys/{key.pk}")
+    assert api.post(FIND, {"key": text})["revokedAt"] is not None
+
+
+@pytest.mark.parametrize("text", ["svc_sk_", "x", "svc_sk_" + "0" * 34, "é", UNKNOWN])
+def test_a_text_that_is_no_key_is_not_found_and_not_repeated(api, text):
+    reply = api.post(FIND, {"key": text})
+    assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
+    assert reply.error["message"] == "There is no API key with this text."
+
+
+def test_another_accounts_key_is_not_found(other_api, leaked):
+    assert other_api.post(FIND, {"key": leaked[1]}).status == 404
+
+
+def test_a_clients_secret_is_no_api_key(api, account):
+    assert api.post(FIND, {"key": factories.license_client(account)[1]}).status == 404
+
+
+@pytest.mark.parametrize("body", [{}, {"key": None}, {"key": 1}, {"key": ""}, {"key": "x" * 256}])
+def test_a_body_without_a_text_is_refused(api, body):
+    reply = api.post(FIND, body)
+    assert (reply.status, reply.error["param"]) == (422, "key")
+
+
+def test_reading_keys_is_what_it_takes(account, leaked):
+    reader = ApiClient(factories.key_text(account, permissions=["content:read"]))
+    assert reader.post(FIND, {"key": leaked[1]}).status == 403
+
+
+def test_it_is_counted_as_any_request(account, leaked):
+    account.requests_per_minute = 2
+    account.plan = "enterprise"
+    account.save()
+    client = ApiClient(factories.key_text(account))
+    assert [client.post(FIND, {"key": leaked[1]}).status for _ in range(3)] == [200, 200, 429]
+
+
+def test_the_text_is_neither_stored_nor_logged(api, leaked, caplog):
+    caplog.set_level(logging.DEBUG)
+    connection.force_debug_cursor = True
+    try:
+        for text in (leaked[1], UNKNOWN):
+            api.post(FIND, {"key": text})
+            api.post(FIND, {"key": text}, headers={"Idempotency-Key": text[-10:]})
+    finally:
+        connection.force_debug_cursor = False
+    stored = everything_stored()
+    for text in (leaked[1], UNKNOWN):
+        assert secret_part(text).encode() not in stored
+        assert secret_part(text) not in caplog.text
+
+
+def test_there_is_nothing_to_read_at_its_address(api):
+    assert api.get(FIND).status == 405
