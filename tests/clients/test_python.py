@@ -1,9 +1,7 @@
 """clients/python against a running service."""
 
 import asyncio
-import copy
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,16 +15,14 @@ from content_access_licensing import (
     ConflictError,
     InvalidSignature,
     NotFoundError,
-    ServiceError,
     ValidationError,
     get_response,
     verify,
 )
 from standardwebhooks import Webhook
 
+from tests.clients.scripted import scripted
 from tests.served import Service
-
-Handler = Callable[[httpx.Request], httpx.Response]
 
 
 @pytest.fixture
@@ -38,19 +34,6 @@ def client(service: Service) -> Iterator[Client]:
 def refused(status: int, **headers: str) -> httpx.Response:
     error = {"code": "rate_limit_exceeded", "message": "Wait.", "type": "rate_limit_error"}
     return httpx.Response(status, json={"error": error}, headers=headers)
-
-
-def scripted(replies: list[httpx.Response | Exception], seen: list[httpx.Request]) -> Client:
-    """A client whose service answers as told."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        reply = replies.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
-    return Client("svc_sk_x", "http://service.test", http=httpx.Client(transport=httpx.MockTransport(answer)))
 
 
 def test_the_story_with_money_exact(client: Client):
@@ -167,52 +150,10 @@ def test_every_result_says_its_request_id_and_rate_limit(client: Client):
         _ = found["member"].etag
 
 
-def test_calls_at_the_same_time_have_a_response_each(service: Service):
-    async def story() -> list[str | None]:
-        async with AsyncClient(service.key, service.url, http=httpx.AsyncClient(trust_env=False)) as client:
-            for number in range(3):
-                await client.create_content({"title": f"Item {number}"})
-            items = client.list_content({"limit": 1})
-            pages = [get_response(one).request_id async for one in items]
-            assert get_response(items).request_id == pages[-1]
-            read = await asyncio.gather(*(client.get_own_account() for _ in range(3)))
-            return [*pages, *(get_response(one).request_id for one in read)]
-
-    assert len({*asyncio.run(story())} - {None}) == 6
-
-
-def test_a_reply_says_what_is_deprecated():
-    dates = {"Deprecation": "@1767225600", "Sunset": "Wed, 01 Jul 2026 00:00:00 GMT"}
-    response = get_response(scripted([httpx.Response(200, json={}, headers=dates)], []).get_own_account())
-    assert (response.deprecated_since, response.sunset) == (
-        datetime(2026, 1, 1, tzinfo=UTC),
-        datetime(2026, 7, 1, tzinfo=UTC),
-    )
-    assert response.headers["deprecation"] == "@1767225600"
-
-
-def test_headers_that_a_proxy_broke_are_as_if_absent():
-    broken = {"Deprecation": "soon", "Sunset": "soon", "X-RateLimit-Limit": "many", "X-RateLimit-Remaining": "1"}
-    response = get_response(scripted([httpx.Response(200, json={}, headers=broken)], []).get_own_account())
-    assert (response.deprecated_since, response.sunset, response.rate_limit) == (None, None, None)
-
-
 def test_what_has_no_reply_is_refused(client: Client):
     for nothing in (dict(client.get_own_account()), client.list_content()):
         with pytest.raises(LookupError):
             get_response(nothing)
-
-
-def test_a_result_survives_copies_and_pickles():
-    made = scripted([httpx.Response(200, json={"id": "acc_1"}, headers={"ETag": '"a"'})], []).get_own_account()
-    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):  # noqa: S301 - our own
-        assert (copied, get_response(copied).etag) == ({"id": "acc_1"}, '"a"')
-
-
-def test_a_reply_that_is_no_object_is_an_error_of_the_service():
-    with pytest.raises(ServiceError) as error:
-        scripted([httpx.Response(200, json=["a proxy's"])], []).get_own_account()
-    assert (error.value.code, get_response(error.value).status) == ("unreadable_reply", 200)
 
 
 def test_a_post_is_retried_with_one_idempotency_key_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch):

@@ -132,3 +132,21 @@ class AsyncClient(AsyncOperations):
             if "nextCursor" not in page:
                 return
             call.query = {**(call.query or {}), "cursor": page["nextCursor"]}
+
+    def export(self, path: str, query: Query | None = None, *, form: str = "csv") -> AsyncStream[bytes]:
+        return AsyncStream(self._export(path, query, form))
+
+    async def _export(
+        self, path: str, query: Query | None, form: str
+    ) -> AsyncGenerator[tuple[ResponseInfo, list[bytes]], None]:
+        made = request(self.http, Call("GET", path, {**(query or {}), "format": form}))
+        reply = await self.http.send(made, stream=True)
+        try:
+            if not reply.is_success:
+                await reply.aread()
+                raise error_of(reply)
+            yield info_of(reply), []
+            async for chunk in reply.aiter_bytes():
+                yield info_of(reply), [chunk]
+        finally:
+            await reply.aclose()
