@@ -4,16 +4,18 @@ The parser itself refuses Transfer-Encoding beside Content-Length.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from config.server.whole_request import Cycle
 from kit.http.errors import InvalidRequest, UnknownTransferCoding
 from kit.http.headers import LIMITS, MAX_TARGET
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGISendEvent
+    from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -70,14 +72,6 @@ def split_url(target: bytes) -> tuple[bytes, bytes]:
     return (path if path.startswith(b"/") else b"/" + path), found[1]
 
 
-def check_end_of_body(headers: Headers, codings: bytes, http_version: str, *, upgrade: bool) -> None:
-    """Raises InvalidRequest and UnknownTransferCoding where the end of the body is in doubt."""
-    if upgrade:
-        check_upgrade(headers, codings)
-    else:
-        check_codings(codings, http_version)
-
-
 def check_codings(codings: bytes, http_version: str) -> None:
     """Raises InvalidRequest and UnknownTransferCoding unless Transfer-Encoding is exactly `chunked`, in HTTP/1.1."""
     names = [name.strip(b" \t").lower() for name in codings.split(b",")]
@@ -89,10 +83,35 @@ def check_codings(codings: bytes, http_version: str) -> None:
         raise UnknownTransferCoding("The only transfer coding served is chunked.", param="Transfer-Encoding")
 
 
-def check_upgrade(headers: Headers, codings: bytes) -> None:
-    """Raises InvalidRequest for a body beside Upgrade: the parser leaves unread what follows such a head."""
-    if codings or any(name == b"content-length" and value.strip(b"0") for name, value in headers):
-        raise InvalidRequest("No other protocol is served: a request with a body needs no Upgrade.", param="Upgrade")
+def stand_in_of(headers: Headers, codings: bytes) -> bytes:
+    """A head for the parser that says only how the body behind `headers` ends; empty if there is none.
+
+    Another protocol is never taken (RFC 9110, section 7.8). Java's HTTP client offers h2c with each request, and the
+    parser stops behind such a head, although the body follows in HTTP/1.1.
+    """
+    if codings:
+        return b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for name, value in headers:
+        if name == b"content-length" and value.strip(b"0"):
+            return b"POST / HTTP/1.1\r\nContent-Length: " + value + b"\r\n\r\n"
+    return b""
+
+
+async def serve(
+    app: "ASGI3Application",
+    cycle: Cycle,
+    let_go: Callable[[Cycle], None],
+    scope: "Scope",
+    receive: "ASGIReceiveCallable",
+    send: "ASGISendCallable",
+) -> None:
+    """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
+    if cycle.waiting_for_100_continue:
+        send = partial(send_unasked, cycle)
+    try:
+        await app(scope, receive, send)
+    finally:
+        let_go(cycle)
 
 
 async def send_unasked(cycle: RequestResponseCycle, message: "ASGISendEvent") -> None:

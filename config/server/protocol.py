@@ -15,7 +15,7 @@ from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, W
 from kit.http.errors import ApiError, InvalidRequest
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+    from uvicorn._types import ASGI3Application
 
 PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
 BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body
@@ -33,6 +33,7 @@ class BoundedProtocol(HttpToolsProtocol):
     trailers = 0
     codings = b""  # Transfer-Encoding
     hosts: list[bytes]
+    stand_in = b""  # the head that the parser reads again where it stopped behind one with Upgrade
     unfinished = 0  # bytes read since something was complete: the head before, a header, or a part of the body
     may_come_whole = False
     body = b""
@@ -95,7 +96,7 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:  # to what this server does not speak: the connection stays as it is
-            if rest := data[upgrade.args[0] :]:
+            if rest := self.stand_in + data[upgrade.args[0] :]:
                 self.parse(rest)
         except HttpParserError as error:
             cause = error.__context__
@@ -133,6 +134,8 @@ class BoundedProtocol(HttpToolsProtocol):
     # --- What the parser finds ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
+        if self.stand_in:
+            return
         self.stage, self.head_bytes, self.trailers, self.unfinished, self.hosts = HEAD, 0, 0, 0, []
         super().on_message_begin()
 
@@ -159,11 +162,16 @@ class BoundedProtocol(HttpToolsProtocol):
             self.expect_100_continue = True
 
     def on_headers_complete(self) -> None:
+        if self.stand_in:
+            self.stand_in = b""
+            return
         version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
         self.url = framing.read_target(self.url, version, self.hosts, self.headers)
         if self.codings or upgrade:
             codings, self.codings = self.codings, b""
-            framing.check_end_of_body(self.headers, codings, version, upgrade=upgrade)
+            if codings:
+                framing.check_codings(codings, version)
+            self.stand_in = framing.stand_in_of(self.headers, codings) if upgrade else b""
         self.stage = BODY
         self.may_come_whole = (
             IS_PLAIN_PATH(self.url) is not None
@@ -211,6 +219,8 @@ class BoundedProtocol(HttpToolsProtocol):
         return has_room
 
     def on_message_complete(self) -> None:
+        if self.stand_in:  # the body is still to come
+            return
         self.stage = BETWEEN
         if self.may_come_whole:
             self.may_come_whole = False
@@ -226,23 +236,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if type(cycle) is WholeRequest:
             self.registry.tasks.start(cycle.run_asgi(app))
         else:
-            super()._start_asgi_task(cycle, partial(self.serve, cast(Cycle, cycle), app))
-
-    async def serve(
-        self,
-        cycle: Cycle,
-        app: "ASGI3Application",
-        scope: "Scope",
-        receive: "ASGIReceiveCallable",
-        send: "ASGISendCallable",
-    ) -> None:
-        """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
-        if cycle.waiting_for_100_continue:
-            send = partial(framing.send_unasked, cycle)
-        try:
-            await app(scope, receive, send)
-        finally:
-            self.let_go(cycle)
+            super()._start_asgi_task(cycle, partial(framing.serve, app, cast(Cycle, cycle), self.let_go))
 
     def let_go(self, cycle: Cycle, size: int | None = None) -> None:
         """Releases so many bytes of the body from the count of memory; None releases all of them."""

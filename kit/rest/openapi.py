@@ -170,7 +170,8 @@ class ApiSchema(AutoSchema):
         return get_doc(getattr(self.endpoint, self.endpoint.action))
 
     def get_tags(self) -> list[str]:
-        return [self.path.removeprefix("/v1/").split("/")[0]]
+        name = self.path.removeprefix("/v1/").split("/")[0]
+        return ["webhook-endpoints" if name == "webhooks" else name]  # `webhooks` are what the service sends
 
 
 Endpoint = tuple[str, str, str, Callable[..., HttpResponse]]  # path, its regular expression, method, view

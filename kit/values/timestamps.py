@@ -7,7 +7,14 @@ from functools import lru_cache
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
-MOMENT_SCHEMA: dict[str, object] = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+# A date-time with an offset, or a date. Alternatives of `format` would be typed as nothing by most generators.
+MOMENT_SCHEMA: dict[str, object] = {
+    "type": "string",
+    "pattern": (
+        r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+        r"(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$"
+    ),
+}
 
 
 @lru_cache(maxsize=16)  # all checks of a batch are of one moment

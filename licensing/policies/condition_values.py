@@ -8,6 +8,7 @@ from enum import Enum, auto
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
+from kit.rest.components import COMPONENT
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
@@ -143,8 +144,10 @@ def text_schema(maximum: int) -> Schema:
     return {"type": "string", "minLength": 1, "maxLength": maximum}
 
 
-def one_or_more_schema(member: Schema) -> Schema:
-    return {"oneOf": [member, {"type": "array", "items": member, "minItems": 1, "maxItems": MAX_VALUES}]}
+def one_or_more_schema(member: Schema, plural: str) -> Schema:
+    """A value or a list of several. The list is a component, as generators for Java cannot name it otherwise."""
+    several = {COMPONENT: plural, "type": "array", "items": member, "minItems": 1, "maxItems": MAX_VALUES}
+    return {"oneOf": [member, several]}
 
 
 PERMISSION_SCHEMA: Schema = {"type": "string", "pattern": f"^{PERMISSION_PATTERN}$", "example": "commercial_use"}

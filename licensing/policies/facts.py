@@ -26,7 +26,7 @@ NOT_BLANK = r"\S"
 
 T = TypeVar("T")
 Recorded = dict[str, Any]  # facts as an event keeps them: JSON by their names
-Values = tuple[Any, ...]  # of several facts, in their order
+Values = tuple[object, ...]  # of several facts, in their order
 
 
 class ContentType(StrEnum):

@@ -65,7 +65,7 @@ class LicenseForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        self.check_requester(cleaned)
+        self.check_requester(*(cleaned.get(one) for one in ("account", "requester_own_id", "requester_name")))
         for name in MONEY:
             if f"{name}_amount" in self.errors:
                 continue
@@ -84,10 +84,9 @@ class LicenseForm(forms.ModelForm):
             raise forms.ValidationError("A licence has one type. Issue a licence for each type.")
         return license_type
 
-    def check_requester(self, cleaned: Mapping[str, Any]) -> None:
+    def check_requester(self, account: Account | None, own_id: str | None, name: str | None) -> None:
         """Refuse an id that is an existing customer's name, unless a name says that a new customer is meant."""
-        account, own_id = cleaned.get("account"), cleaned.get("requester_own_id")
-        if account is None or not own_id or cleaned.get("requester_name"):
+        if account is None or not own_id or name:
             return
         if named := customers_named(account.pk, own_id):
             known = " or ".join(one.requester_id for one in named)

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,17 @@ from tests.openapi.node import FOLDER, needs_node, run
 from tests.served import Service
 
 HERE = Path(__file__).parent
+GUIDE = HERE.parents[1] / "docs" / "guides" / "clients.md"
 GENERATOR = Path(sys.executable).parent / "openapi-python-client"
 TOOLS_FIRST = f"{GENERATOR.parent}:{os.environ['PATH']}"  # ruff formats what is generated
+
+OPENAPI_GENERATOR = GENERATOR.with_name("openapi-generator-cli")
+JAR = Path(sysconfig.get_path("purelib"), "openapi_generator_cli", "openapi-generator.jar")
+FROM_DEBIAN = {  # what a generated client needs beside its language
+    "go": Path("/usr/share/gocode/src/gopkg.in/validator.v2"),
+    "java": Path("/usr/share/java/geronimo-annotation-1.3-spec.jar"),
+    "php": Path("/usr/share/php/GuzzleHttp/autoload.php"),
+}
 
 needs_generator = pytest.mark.skipif(
     not GENERATOR.exists(), reason="openapi-python-client is not installed: run `python3 run.py setup --dev`."
@@ -49,12 +60,12 @@ SAW: dict[str, Any] = {
 }
 
 
-def saw(*command: object, cwd: Path) -> dict[str, Any]:
+def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
     """What the story printed. Fails with what went wrong otherwise."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST},
+        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -73,6 +84,59 @@ def test_openapi_python_client(tmp_path: Path, document: Path, service: Service)
     told = saw(sys.executable, story, service.url, service.key, cwd=made)
     stats = {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
     assert told == {**SAW, "explained": [True, True], "stats": stats}
+
+
+def needs(language: str, *commands: str) -> pytest.MarkDecorator:
+    is_there = JAR.exists() and FROM_DEBIAN[language].exists() and all(map(shutil.which, ("java", *commands)))
+    return pytest.mark.skipif(not is_there, reason=f"No openapi-generator or no {language}: see docs/development.md.")
+
+
+def generate(language: str, document: Path, made: Path) -> None:
+    """A client by the command of the docs."""
+    [command] = [line for line in GUIDE.read_text().splitlines() if f"generate -g {language} " in line]
+    placed = command.replace("openapi.json", str(document)).replace(f"{language}-client", str(made))
+    made.mkdir(parents=True)
+    saw(OPENAPI_GENERATOR, *shlex.split(placed)[1:], cwd=made)
+
+
+SAW_WITH_WEBHOOK = {name: value for name, value in SAW.items() if name != "file"} | {"hook": ["license.*"]}
+
+
+@needs("go", "go")
+def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Service):
+    source = tmp_path / "src"
+    generate("go", document, source / "licensing")
+    (source / "story").mkdir(parents=True)
+    shutil.copy(HERE / "story_openapi_generator.go", source / "story" / "main.go")
+    offline = {"GO111MODULE": "off", "GOPATH": f"{tmp_path}:/usr/share/gocode", "GOCACHE": str(tmp_path / "cache")}
+    saw("go", "build", "-o", "story", ".", cwd=source / "story", **offline)
+    told = saw(source / "story" / "story", service.url, service.key, cwd=tmp_path)
+    assert told.pop("rules") == RULES
+    assert told == SAW_WITH_WEBHOOK
+
+
+@needs("java", "javac")
+def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service):
+    generate("java", document, tmp_path / "made")
+    shutil.copy(HERE / "story_openapi_generator.java", tmp_path / "Story.java")
+    # The generator's own jar holds the JSON library that its clients use; Debian lacks one module of it.
+    classes = f"built:{JAR}:{FROM_DEBIAN['java']}:/usr/share/java/jsr305.jar:/usr/share/java/httpmime.jar"
+    sources = sorted((tmp_path / "made" / "src" / "main").rglob("*.java"))
+    saw("javac", "-nowarn", "-d", "built", "-cp", classes, *sources, "Story.java", cwd=tmp_path)
+    told = saw("java", "-cp", classes, "Story", service.url, service.key, cwd=tmp_path)
+    assert [{name: value for name, value in rule.items() if value is not None} for rule in told.pop("rules")] == RULES
+    assert told == SAW_WITH_WEBHOOK
+
+
+@needs("php", "php")
+def test_openapi_generator_for_php(tmp_path: Path, document: Path, service: Service):
+    made = tmp_path / "made"
+    generate("php", document, made)
+    story = shutil.copy(HERE / "story_openapi_generator.php", made / "story.php")
+    strictly = ("-d", "error_reporting=E_ALL & ~E_DEPRECATED", "-d", "zend.assertions=1")
+    told = saw("php", *strictly, story, service.url, service.key, cwd=made)
+    assert told.pop("rules") == RULES
+    assert told == SAW_WITH_WEBHOOK
 
 
 @needs_node

@@ -80,6 +80,10 @@ BY_DESIGN = (
         message="The (type|permissions) of a key cannot be changed.*|A licence stays its requester's.*",
     ),
     ByDesign("Patterns of a site are told apart by what they match.", message="Another rule has this pattern."),
+    ByDesign(
+        "No pattern knows how long a month is.",
+        message="Must be an ISO 8601 timestamp .*|Must be a date such as .*|.*: Must be a date such as .*",
+    ),
     # --- What JSON Schema has no words for ---------------------------------------------------------------------------
     ByDesign("87.0 is an integer to JSON Schema, and a number with a fraction here.", message="Must be an integer.*"),
     ByDesign(

@@ -38,6 +38,7 @@ MOST = int(os.environ.get("FUZZ_EXAMPLES", "0"))  # of each operation, beside al
 SEED = {"seed": int(os.environ["FUZZ_SEED"])} if "FUZZ_SEED" in os.environ else {}  # by default always the same
 
 # Formats that are not JSON Schema's own.
+schemathesis.openapi.format("ip", st.ip_addresses().map(str))
 schemathesis.openapi.format("ip-range", st.ip_addresses().map(str) | st.just("203.0.113.0/24"))
 schemathesis.openapi.format("uri", st.sampled_from(["https://example.com/a?b=c", "http://localhost:8000"]))
 

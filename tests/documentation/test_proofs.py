@@ -66,6 +66,10 @@ PROOFS = {
         f"{HERE}/test_conditional_changes.py::test_the_loop_in_typescript_keeps_what_others_changed"
     ),
     ("docs/guides/clients.md", "import { gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
+    (
+        "docs/guides/clients.md",
+        "openapi-generator-cli",
+    ): "tests/clients/test_generators.py::test_openapi_generator_for_go",
     ("docs/guides/pages.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
     ("docs/guides/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
     ("docs/guides/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",

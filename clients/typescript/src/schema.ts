@@ -1,4 +1,4 @@
-// Shapes: 0c55280e48d4c3dd
+// Shapes: 6e574627e3c7cdea
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -60,6 +60,7 @@ export interface components {
         };
         /** @enum {string} */
         ActorType: "command" | "key" | "operator" | "system";
+        AddressRanges: string[];
         /** @description An entry to be added. */
         AdjustmentRequest: {
             /** @description Negative for what is given back, and not 0. */
@@ -67,7 +68,7 @@ export interface components {
             /** @description ISO 4217. */
             currency: components["schemas"]["Currency"];
             /** @description Reports count it on this day and convert it at this day's rate. Now, unless given. */
-            occurredAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            occurredAt?: string | null;
             /** @description The licence's id. */
             licenseId?: string | null;
             /** @description The tier of the licence. */
@@ -193,7 +194,7 @@ export interface components {
             /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
         };
         /** @enum {string} */
         ApiKeyPermission: "content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*";
@@ -210,7 +211,7 @@ export interface components {
             /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
         };
         /** @description Who changed what, and when. Names and titles are as they were then. */
         AuditEntry: {
@@ -467,6 +468,7 @@ export interface components {
             /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
             status?: components["schemas"]["ContentStatus"];
         };
+        Categories: string[];
         ChangedDecision: {
             /** @description The decision's id. */
             decisionId: string;
@@ -539,7 +541,7 @@ export interface components {
          */
         Conditions: {
             /** @description The requester's licence is of that type, or of one of those types. */
-            licenseType?: string | string[];
+            licenseType?: string | components["schemas"]["LicenseTypes"];
             /** @description The requester has a valid licence; `false`: has none that is known. */
             hasValidLicense?: boolean;
             /**
@@ -548,21 +550,21 @@ export interface components {
              */
             default?: true;
             /** @description It is that requester, or one of those. */
-            requesterId?: string | string[];
+            requesterId?: string | components["schemas"]["RequesterIds"];
             /** @description The item is of that type, or of one of those types. */
-            contentType?: components["schemas"]["ContentType"] | components["schemas"]["ContentType"][];
+            contentType?: components["schemas"]["ContentType"] | components["schemas"]["ContentTypes"];
             /** @description The item has that tag, or one of those tags. */
-            tags?: string | string[];
+            tags?: string | components["schemas"]["Tags"];
             /** @description The item is in that category, or in one of those. */
-            category?: string | string[];
+            category?: string | components["schemas"]["Categories"];
             /** @description That is the permission asked for. */
-            permission?: string | string[];
+            permission?: string | components["schemas"]["Permissions"];
             /** @description The address in the check's `context` is one of those, or in one of those ranges. */
-            ip?: string | string[];
+            ip?: string | components["schemas"]["AddressRanges"];
             /** @description It is earlier than that moment. */
-            before?: string | unknown | unknown;
+            before?: string;
             /** @description It is that moment or later. */
-            after?: string | unknown | unknown;
+            after?: string;
         };
         /** @description An item that a publisher owns. */
         Content: {
@@ -697,25 +699,38 @@ export interface components {
         ContentStatus: "active" | "archived";
         /** @enum {string} */
         ContentType: "article" | "report" | "image" | "dataset" | "video";
+        ContentTypes: components["schemas"]["ContentType"][];
         Context: {
-            /** @description The requester's address. */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /**
+             * Format: ip
+             * @description The requester's address.
+             */
+            ip?: string | null;
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
         };
         /** @description The circumstances of the request. */
         ContextOfTest: {
-            /** @description The requester's address. */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /**
+             * Format: ip
+             * @description The requester's address.
+             */
+            ip?: string | null;
         };
         /** @description The circumstances of the request. */
         ContextOfTestRequest: {
-            /** @description The requester's address. */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /**
+             * Format: ip
+             * @description The requester's address.
+             */
+            ip?: string | null;
         };
         ContextShown: {
-            /** @description The requester's address. */
-            ip?: string | unknown | unknown;
+            /**
+             * Format: ip
+             * @description The requester's address.
+             */
+            ip?: string;
             /** @description The requester's program, as it names itself. */
             userAgent?: string;
         };
@@ -1176,9 +1191,9 @@ export interface components {
             /** @description Lower ones are spent first. */
             priority?: number;
             /** @description From when on it counts. */
-            effectiveAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            effectiveAt?: string | null;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
         };
@@ -1189,18 +1204,18 @@ export interface components {
             /** @description The tier of the licence. */
             licenseType: string;
             /** @description Long ago, unless given. */
-            startsAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            startsAt?: string | null;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
         };
         /** @description A licence that the service holds for the requester and the item. */
         HeldLicenseOfTestRequest: {
             /** @description The tier of the licence. */
             licenseType: string;
             /** @description Long ago, unless given. */
-            startsAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            startsAt?: string | null;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
         };
         /** @enum {string} */
         Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "site" | "user_agent" | "nothing";
@@ -1375,9 +1390,9 @@ export interface components {
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
             /** @description Now, unless given. In the years 2000 to 2999. */
-            startsAt?: string | unknown | unknown;
+            startsAt?: string;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
             /** @description Enters the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
@@ -1485,9 +1500,9 @@ export interface components {
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
             /** @description Now, unless given. In the years 2000 to 2999. */
-            startsAt?: string | unknown | unknown;
+            startsAt?: string;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
             /** @description Enters the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
@@ -1495,6 +1510,7 @@ export interface components {
         };
         /** @enum {string} */
         LicenseStatus: "active" | "expired" | "revoked";
+        LicenseTypes: string[];
         /** @description What the plan has, and what is used of it. */
         Limits: {
             minute: components["schemas"]["Window"];
@@ -2096,7 +2112,7 @@ export interface components {
             /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
             /** @description From then on the key is refused; null: never. One that has expired works again until then. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
         };
         /** @description An item that a publisher owns. */
         PatchedContentRequest: {
@@ -2158,9 +2174,9 @@ export interface components {
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
             /** @description Now, unless given. In the years 2000 to 2999. */
-            startsAt?: string | unknown | unknown;
+            startsAt?: string;
             /** @description When it ends; null for never. */
-            expiresAt?: ((string | unknown | unknown) | null) | unknown | unknown;
+            expiresAt?: string | null;
             /** @description Enters the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
@@ -2258,6 +2274,7 @@ export interface components {
              */
             revenue: string;
         };
+        Permissions: string[];
         /** @description Who may use what is linked to it, and on which terms. */
         Policy: {
             /** @description The resource's id. */
@@ -2361,7 +2378,7 @@ export interface components {
              */
             permission?: string | null;
             /** @description When; the moment of the trial, unless given. */
-            at?: ((string | unknown | unknown) | null) | unknown | unknown;
+            at?: string | null;
             /** @description What has to come of it. */
             expect: components["schemas"]["ExpectedDecision"];
             /** @description The circumstances. */
@@ -2381,7 +2398,7 @@ export interface components {
              */
             permission?: string | null;
             /** @description When; the moment of the trial, unless given. */
-            at?: ((string | unknown | unknown) | null) | unknown | unknown;
+            at?: string | null;
             /** @description What has to come of it. */
             expect: components["schemas"]["ExpectedDecisionRequest"];
             /** @description The circumstances. */
@@ -2439,7 +2456,7 @@ export interface components {
         /** @description Which events to send again. */
         RecoveryRequest: {
             /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent again. */
-            since?: ((string | unknown | unknown) | null) | unknown | unknown;
+            since?: string | null;
             /**
              * @description Report what would be sent, and send nothing.
              * @default false
@@ -2474,7 +2491,7 @@ export interface components {
             amount: string;
             every: components["schemas"]["RefillPeriod"];
             /** @description When a period begins; by default when the refill was set. */
-            anchor?: string | unknown | unknown;
+            anchor?: string;
             rollover?: components["schemas"]["RolloverRequest"];
         };
         Requester: {
@@ -2487,6 +2504,7 @@ export interface components {
             /** @description Likewise. */
             hasValidLicense?: boolean | null;
         };
+        RequesterIds: string[];
         /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
         RequesterOfTest: {
             /** @description The resource's id. */
@@ -2828,9 +2846,9 @@ export interface components {
              */
             period?: "7d" | "30d" | "90d" | "year" | "all";
             /** @description Overrides `period`; itself included. */
-            startDate?: string | unknown | unknown;
+            startDate?: string;
             /** @description Itself included; a date means all of that day. */
-            endDate?: string | unknown | unknown;
+            endDate?: string;
             /** @description The newest so many decisions are replayed. Default: 100,000. */
             limit?: number;
         };
@@ -3021,6 +3039,7 @@ export interface components {
             /** @description How many requests were denied. */
             deniedRequests: number;
         };
+        Tags: string[];
         /** @description A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant. */
         Threshold: {
             /**

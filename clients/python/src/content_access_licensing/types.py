@@ -1,4 +1,4 @@
-# Shapes: 0c55280e48d4c3dd
+# Shapes: 6e574627e3c7cdea
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ class ActiveRequester(TypedDict):
 
 
 ActorType: TypeAlias = Literal["command", "key", "operator", "system"]
+
+
+AddressRange: TypeAlias = str
+
+
+AddressRanges: TypeAlias = list[AddressRange]
 
 
 Permission: TypeAlias = str
@@ -92,26 +98,17 @@ class Metadata(TypedDict):
     wordCount: NotRequired[int | None]
 
 
+Category: TypeAlias = str
+
+
+Categories: TypeAlias = list[Category]
+
+
 class ChargeShown(TypedDict):
     amount: Decimal
     currency: str
     refunded: NotRequired[Decimal]
     refundable: NotRequired[Decimal]
-
-
-LicenseTypeItem: TypeAlias = str
-
-
-RequesterIdItem: TypeAlias = str
-
-
-CategoryItem: TypeAlias = str
-
-
-PermissionItem: TypeAlias = str
-
-
-IpItem: TypeAlias = str
 
 
 class Metadata1(TypedDict):
@@ -144,11 +141,11 @@ ContentStatus: TypeAlias = Literal["active", "archived"]
 ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
-Ip: TypeAlias = str | None
+ContentTypes: TypeAlias = list[ContentType]
 
 
 class Context(TypedDict):
-    ip: NotRequired[Ip]
+    ip: NotRequired[str | None]
     userAgent: NotRequired[str | None]
 
 
@@ -157,7 +154,7 @@ class ContextOfTest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[Ip]
+    ip: NotRequired[str | None]
 
 
 class ContextOfTestRequest(TypedDict):
@@ -165,14 +162,11 @@ class ContextOfTestRequest(TypedDict):
     The circumstances of the request.
     """
 
-    ip: NotRequired[Ip]
-
-
-Ip6: TypeAlias = str
+    ip: NotRequired[str | None]
 
 
 class ContextShown(TypedDict):
-    ip: NotRequired[Ip6]
+    ip: NotRequired[str]
     userAgent: NotRequired[str]
 
 
@@ -547,8 +541,8 @@ class GrantRequest(TypedDict):
     amount: Decimal | str
     kind: NotRequired[GrantKind]
     priority: NotRequired[int]
-    effectiveAt: NotRequired[str | str | None]
-    expiresAt: NotRequired[str | str | None]
+    effectiveAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
     externalId: NotRequired[str | None]
 
 
@@ -561,8 +555,8 @@ class HeldLicenseOfTest(TypedDict):
     """
 
     licenseType: str
-    startsAt: NotRequired[str | str | None]
-    expiresAt: NotRequired[str | str | None]
+    startsAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
 
 
 class HeldLicenseOfTestRequest(TypedDict):
@@ -571,8 +565,8 @@ class HeldLicenseOfTestRequest(TypedDict):
     """
 
     licenseType: str
-    startsAt: NotRequired[str | str | None]
-    expiresAt: NotRequired[str | str | None]
+    startsAt: NotRequired[str | None]
+    expiresAt: NotRequired[str | None]
 
 
 Identification: TypeAlias = Literal[
@@ -669,6 +663,12 @@ class LicenseClientWithSecret(TypedDict):
 
 
 LicenseStatus: TypeAlias = Literal["active", "expired", "revoked"]
+
+
+LicenseType: TypeAlias = str
+
+
+LicenseTypes: TypeAlias = list[LicenseType]
 
 
 class Lint(TypedDict):
@@ -822,7 +822,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
     allowedHosts: NotRequired[list[AllowedHost]]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
 
 
 class Metadata3(TypedDict):
@@ -864,7 +864,7 @@ class PatchedLicenseRequest(TypedDict):
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
     startsAt: NotRequired[str]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
 
@@ -884,6 +884,9 @@ class PayingRequester(TypedDict):
     id: str
     name: str | None
     revenue: Decimal
+
+
+Permissions: TypeAlias = list[Permission]
 
 
 RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]
@@ -920,7 +923,7 @@ class RecoveryRequest(TypedDict):
     Which events to send again.
     """
 
-    since: NotRequired[str | str | None]
+    since: NotRequired[str | None]
     dryRun: NotRequired[bool]
 
 
@@ -940,6 +943,9 @@ class Requester(TypedDict):
     name: NotRequired[str | None]
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
+
+
+RequesterIds: TypeAlias = list[RequesterId]
 
 
 class RequesterOfTest(TypedDict):
@@ -1136,6 +1142,9 @@ class Stats(TypedDict):
     totalRequests: int
     allowedRequests: int
     deniedRequests: int
+
+
+Tags: TypeAlias = list[Tag]
 
 
 class Threshold(TypedDict):
@@ -1497,7 +1506,7 @@ class AdjustmentRequest(TypedDict):
 
     amount: Decimal | str
     currency: Currency
-    occurredAt: NotRequired[str | str | None]
+    occurredAt: NotRequired[str | None]
     licenseId: NotRequired[str | None]
     licenseType: NotRequired[str | None]
     decisionId: NotRequired[str | None]
@@ -1536,7 +1545,7 @@ class ApiKeyBulkRowRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
     allowedHosts: NotRequired[list[AllowedHost]]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
 
 
 class ApiKeyRequest(TypedDict):
@@ -1549,7 +1558,7 @@ class ApiKeyRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp]]
     allowedHosts: NotRequired[list[AllowedHost]]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
 
 
 class BulkRowRequest(TypedDict):
@@ -1582,15 +1591,15 @@ class Conditions(TypedDict):
     All must hold; of several values any. What is not known matches nothing.
     """
 
-    licenseType: NotRequired[str | list[LicenseTypeItem]]
+    licenseType: NotRequired[str | LicenseTypes]
     hasValidLicense: NotRequired[bool]
     default: NotRequired[Literal[True]]
-    requesterId: NotRequired[str | list[RequesterIdItem]]
-    contentType: NotRequired[ContentType | list[ContentType]]
-    tags: NotRequired[str | list[Tag]]
-    category: NotRequired[str | list[CategoryItem]]
-    permission: NotRequired[str | list[PermissionItem]]
-    ip: NotRequired[str | list[IpItem]]
+    requesterId: NotRequired[str | RequesterIds]
+    contentType: NotRequired[ContentType | ContentTypes]
+    tags: NotRequired[str | Tags]
+    category: NotRequired[str | Categories]
+    permission: NotRequired[str | Permissions]
+    ip: NotRequired[str | AddressRanges]
     before: NotRequired[str]
     after: NotRequired[str]
 
@@ -1827,7 +1836,7 @@ class LicenseBulkRowRequest(TypedDict):
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
     startsAt: NotRequired[str]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
 
@@ -1844,7 +1853,7 @@ class LicenseRequest(TypedDict):
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
     startsAt: NotRequired[str]
-    expiresAt: NotRequired[str | str | None]
+    expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
 
@@ -2024,7 +2033,7 @@ class PolicyTest(TypedDict):
     requester: RequesterOfTest
     content: NotRequired[ContentOfTest | None]
     permission: NotRequired[str | None]
-    at: NotRequired[str | str | None]
+    at: NotRequired[str | None]
     expect: ExpectedDecision
     context: NotRequired[ContextOfTest | None]
 
@@ -2038,7 +2047,7 @@ class PolicyTestRequest(TypedDict):
     requester: RequesterOfTestRequest
     content: NotRequired[ContentOfTestRequest | None]
     permission: NotRequired[str | None]
-    at: NotRequired[str | str | None]
+    at: NotRequired[str | None]
     expect: ExpectedDecisionRequest
     context: NotRequired[ContextOfTestRequest | None]
 
