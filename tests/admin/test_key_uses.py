@@ -1,0 +1,55 @@
+"""The page of a key shows what was changed with it, and from which addresses."""
+
+import pytest
+
+from accounts.models import ApiKey, AuditEntry
+from operators.access import key_uses
+from operators.base.links import change_url
+from tests import factories
+from tests.client import ApiClient
+
+
+@pytest.fixture
+def used(account):
+    """A key that has created an item."""
+    key, text = factories.api_key(account, name="Importer")
+    assert ApiClient(text).post("/v1/content", {"title": "Tides of May"}).status == 201
+    return key
+
+
+def page_of(client, key):
+    return client.get(change_url(key)).content.decode()
+
+
+def test_the_latest_changes_are_shown_with_the_address_that_they_came_from(admin, used):
+    html = page_of(admin, used)
+    entry = AuditEntry.objects.get(actor_id=used.pk)
+    assert change_url(entry) in html
+    assert "content.created Tides of May (from 127.0.0.1)" in html
+
+
+def test_changes_made_with_another_key_are_not_shown(admin, account, used):
+    other, _ = factories.api_key(account)
+    html = page_of(admin, other)
+    assert "Tides of May" not in html
+    assert "none among the account’s latest 5,000 changes" in html
+
+
+def test_only_the_newest_changes_of_the_account_are_searched(admin, used, api, monkeypatch):
+    monkeypatch.setattr(key_uses, "SEARCHED", 1)
+    api.post("/v1/content", {"title": "Newer"})
+    assert "Tides of May" not in page_of(admin, used)
+
+
+def test_operators_without_the_audit_log_do_not_see_them(staff, sign_in, account, used):
+    def reader(*permissions):
+        return sign_in(staff("accounts.view_apikey", *permissions, accounts=[account]))
+
+    assert "Tides of May" not in page_of(reader(), used)
+    assert "Tides of May" in page_of(reader("accounts.view_auditentry"), used)
+
+
+def test_a_key_that_was_revoked_still_shows_them(admin, used, api):
+    api.delete(f"/v1/api-keys/{used.pk}")
+    assert ApiKey.objects.get(pk=used.pk).revoked_at is not None
+    assert "Tides of May" in page_of(admin, used)
