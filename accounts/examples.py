@@ -2,6 +2,7 @@
 
 from kit.rest.openapi_examples import Operation, page_of
 
+KEY_ID = "key_01kd9w9r2hf5tbnw4c6m8z3qjx"
 NEW_KEY: dict[str, object] = {
     "name": "Edge servers",
     "type": "secret",
@@ -11,7 +12,7 @@ NEW_KEY: dict[str, object] = {
     "expiresAt": "2027-01-31T00:00:00Z",
 }
 KEY: dict[str, object] = {
-    "id": "key_01kd9w9r2hf5tbnw4c6m8z3qjx",
+    "id": KEY_ID,
     "object": "api_key",
     **NEW_KEY,
     "prefix": "svc_sk_7Qf2Lx",

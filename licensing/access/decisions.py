@@ -113,10 +113,11 @@ class DecisionBatch:
     """
 
     def __init__(
-        self, checks: Sequence[Check], found: Found, account: str, now: datetime, key: Sequence[str] = ()
+        self, checks: Sequence[Check], found: Found, account: str, now: datetime, key_id: str | None = None
     ) -> None:
-        """`account` is a UUID in hex, `key` what the caller's key is called by accounts.plans.epochs."""
-        self.also = list(key)  # what the decisions depend on, beside what their records name
+        """`account` is a UUID in hex, `key_id` the caller's API key; operators have none."""
+        self.key_id = key_id
+        self.also = [] if key_id is None else [key_id]  # what the decisions depend on, beside what their records name
         self.account, self.epoch, self.now = account, found.epoch, now
         self.items, self.requesters = found.items, found.requesters
         self.entries: list[Entry] = []
@@ -185,7 +186,7 @@ class DecisionBatch:
             reason=decision.reason,
             rule_index=rule.index if rule else None,
             permission=answer.facts.permission,
-            facts=recorded_facts(check, item, answer.facts, answer.requester_name),
+            facts=recorded_facts(check, item, answer.facts, answer.requester_name, self.key_id),
             created=answer.created,
             rate_reset=answer.rate_reset,
             observed=decision.observed,

@@ -31,7 +31,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     return build_facts(standing, now, check.requester_id, check.permission, known_of(item), check.given.facts)
 
 
-def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None) -> Recorded:
+def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None, key_id: str | None) -> Recorded:
     """What an event keeps of the facts that a check was decided on, for `facts_of_event` and for people."""
     recorded = item.facts | check.given.recorded
     if facts.licenses:
@@ -44,6 +44,8 @@ def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str |
             recorded["lapsedLicense"] = True
     if requester_name is not None:
         recorded["requesterName"] = requester_name
+    if key_id is not None:
+        recorded["keyId"] = key_id
     if facts.requester_id != check.requester_id:
         recorded["decidedAs"] = facts.requester_id
     return recorded

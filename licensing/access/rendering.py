@@ -72,6 +72,7 @@ def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = Fals
     shown["requester"] |= shown_facts("requester", event.facts)
     if context := shown_facts("context", event.facts):
         shown["context"] = context
+    shown["keyId"] = event.facts.get("keyId")
     return shown
 
 

@@ -121,6 +121,12 @@ class DecisionSerializer(serializers.Serializer):
     context = ContextShown(  # type: ignore[assignment]
         required=False, help_text="Of a recorded decision: what was given of the requester."
     )
+    keyId = Id(
+        "key",
+        required=False,
+        allow_null=True,
+        help_text="Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet.",
+    )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     token = serializers.CharField(
         required=False,

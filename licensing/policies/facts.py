@@ -266,6 +266,7 @@ NOTES = (
     Fact(name="url", label="Page asked for"),
     Fact(name="pattern", label="Pattern of the site"),
     Fact(name="requesterName", label="Requester's name"),
+    Fact(name="keyId", label="Asked with the API key"),
     Fact(
         name="licenseType",
         place="requester.licenseType",

@@ -32,7 +32,7 @@ from operators.access.api_key_forms import (
     rotation_form,
 )
 from operators.access.find_key import FindKey
-from operators.access.key_uses import latest_changes
+from operators.access.key_uses import latest_changes, latest_decisions
 from operators.access.one_time_key import key_shown_again, note_seen, seed_of, show_key
 from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
@@ -92,9 +92,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", *CHANGEABLE[1:])}),)
     fields = (
         *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
-        "last_used", "changes", "revoked_at",
+        "last_used", "changes", "decisions", "revoked_at",
     )  # fmt: skip
-    rights = {"changes": "accounts.view_auditentry"}
+    rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)
     api_names = {"allowedIps": "allowed_ips", "allowedHosts": "allowed_hosts", "expiresAt": "expires_at"}
     autocomplete_fields = ("account",)
@@ -252,6 +252,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     @display(description="Latest changes with it")
     def changes(self, key: ApiKey) -> str:
         return latest_changes(key)
+
+    @display(description="Latest decisions asked with it")
+    def decisions(self, key: ApiKey) -> str:
+        return latest_decisions(key)
 
     @display(description="Expires", ordering="expires_at")
     def expires(self, key: ApiKey) -> str:

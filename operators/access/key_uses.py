@@ -1,13 +1,14 @@
-"""What was changed with an API key, and from where, as the audit log recorded it."""
+"""What was changed and decided with an API key, as the audit log and the decisions recorded it."""
 
 from django.db.models import QuerySet
 from django.utils.html import format_html, format_html_join
 
 from accounts.models import ActorType, ApiKey, AuditEntry
+from analytics.models import AccessEvent
 from operators.base.links import change_url
 
 LATEST = 5
-SEARCHED = 5_000  # latest changes of the account: the log has no index by key
+SEARCHED = 5_000  # latest changes, and latest decisions, of the account: neither has an index by key
 
 
 def changes_with(key: ApiKey) -> QuerySet[AuditEntry]:
@@ -32,3 +33,20 @@ def latest_changes(key: ApiKey) -> str:
     )
     shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} {} (from {})</div>', rows)
     return shown or format_html("none among the account’s latest {} changes", f"{SEARCHED:,}")
+
+
+def latest_decisions(key: ApiKey) -> str:
+    """Link to the newest decisions that the key asked for, each with its requester."""
+    newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
+    of_key = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).order_by("-created", "-pk")
+    rows = (
+        (
+            change_url(event),
+            f"{event.created:%Y-%m-%d %H:%M:%S}",
+            "allowed" if event.allowed else event.reason,
+            event.requester.requester_id,
+        )
+        for event in of_key.select_related("requester")[:LATEST]
+    )
+    shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}: {}</div>', rows)
+    return shown or format_html("none among the account’s latest {} decisions", f"{SEARCHED:,}")

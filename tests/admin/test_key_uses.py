@@ -1,4 +1,4 @@
-"""The page of a key shows what was changed with it, and from which addresses."""
+"""The page of a key shows what was changed and decided with it."""
 
 import pytest
 
@@ -53,3 +53,21 @@ def test_a_key_that_was_revoked_still_shows_them(admin, used, api):
     api.delete(f"/v1/api-keys/{used.pk}")
     assert ApiKey.objects.get(pk=used.pk).revoked_at is not None
     assert "Tides of May" in page_of(admin, used)
+
+
+def test_the_latest_decisions_are_shown_with_their_requester(admin, account):
+    key, text = factories.api_key(account, name="Gateway")
+    other, _ = factories.api_key(account)
+    item = factories.content(account)
+    decision = ApiClient(text).post("/v1/access/check", {"contentId": item.pk, "requester": "org_seen"})
+    html = page_of(admin, key)
+    assert decision["id"] in html
+    assert "org_seen" in html
+    assert "org_seen" not in page_of(admin, other)
+
+
+def test_operators_without_the_decisions_do_not_see_them(staff, sign_in, account):
+    key, text = factories.api_key(account)
+    ApiClient(text).post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_seen"})
+    reader = sign_in(staff("accounts.view_apikey", accounts=[account]))
+    assert "org_seen" not in page_of(reader, key)

@@ -24,7 +24,7 @@ def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     """Values of the few kinds of JSON Schema that facts have."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
-    if {"format": "ipv4"} in schema.get("anyOf", ()):
+    if schema.get("format") == "ip":
         return ADDRESSES
     if "anyOf" in schema and "type" not in schema:
         return st.one_of([from_schema(one) for one in schema["anyOf"]])

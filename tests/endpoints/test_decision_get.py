@@ -4,6 +4,7 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
+from tests.ways import both_ways
 
 
 @pytest.fixture
@@ -17,8 +18,9 @@ def item(account, policy):
 
 
 def check(api, item, **fields):
+    """The answer, with the key that the record names besides."""
     body = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER, "explain": True, **fields}
-    return api.post("/v1/access/check", body).body
+    return {**api.post("/v1/access/check", body).body, "keyId": item.account.api_keys.get().pk}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,17 @@ def test_a_decision_is_read_as_it_was_answered_with_its_trace(api, item, fields)
     reply = api.get(f"/v1/access/decisions/{made['id']}")
     given = {"context": fields["context"]} if "context" in fields else {}
     assert (reply.status, reply.body) == (200, {**made, **given})
+
+
+@both_ways
+def test_a_recorded_decision_names_the_key_that_asked(api, account, item, connect):
+    key, text = factories.api_key(account)
+    gateway = connect(text)
+    made = gateway.post("/v1/access/check", {"contentId": item.pk, "requester": "org_b"})
+    batch = gateway.post("/v1/access/check/batch", {"requester": "org_b", "checks": [{"contentId": item.pk}]})
+    for id in (made["id"], batch["data"][0]["id"]):
+        assert api.get(f"/v1/access/decisions/{id}")["keyId"] == key.pk
+    assert {one["keyId"] for one in api.get("/v1/access/decisions")["data"]} == {key.pk}
 
 
 def test_the_trace_is_there_though_nobody_asked_for_it_then(api, item):

@@ -1,4 +1,4 @@
-// Shapes: 6e574627e3c7cdea
+// Shapes: 8aa7a31afa0bf175
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -351,6 +351,8 @@ export interface components {
             created?: string;
             /** @description Of a recorded decision: what was given of the requester. */
             context?: components["schemas"]["ContextShown"];
+            /** @description Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet. */
+            keyId?: string | null;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
@@ -913,6 +915,8 @@ export interface components {
             created: string;
             /** @description Of a recorded decision: what was given of the requester. */
             context?: components["schemas"]["ContextShown"];
+            /** @description Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet. */
+            keyId?: string | null;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */

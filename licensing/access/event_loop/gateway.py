@@ -166,7 +166,7 @@ class Gateway:
         return answers
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
-        return DecisionBatch(checks, found, grant.account_key, now, grant.depends_on)
+        return DecisionBatch(checks, found, grant.account_key, now, grant.key_id)
 
     async def gather(self) -> None:
         """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.

@@ -1,4 +1,4 @@
-# Shapes: 6e574627e3c7cdea
+# Shapes: 8aa7a31afa0bf175
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -2354,6 +2354,7 @@ class BatchedDecision(TypedDict):
     dryRun: NotRequired[bool]
     created: NotRequired[str]
     context: NotRequired[ContextShown]
+    keyId: NotRequired[str | None]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]
@@ -2414,6 +2415,7 @@ class Decision(TypedDict):
     dryRun: bool
     created: str
     context: NotRequired[ContextShown]
+    keyId: NotRequired[str | None]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]
