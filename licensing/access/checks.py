@@ -67,8 +67,8 @@ def attempt(
     found = Found(epoch, items, find_requesters(account_id, every))
     if named := unwritten(checks, found):
         found = numbered(found, named, reserve(unnumbered(named)))
-    account, key_id = ids.hex_of("acc", account_id), caller and caller.grant.key_id
-    batch = DecisionBatch(checks, found, account, now, key_id)
+    key_id = None if caller is None else caller.grant.key_id
+    batch = DecisionBatch(checks, found, ids.hex_of("acc", account_id), now, key_id)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
