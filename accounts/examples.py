@@ -164,7 +164,7 @@ OPERATIONS = {
     "GET /v1/api-keys": Operation("listApiKeys", page_of(KEY)),
     "POST /v1/api-keys": Operation("createApiKey", CREATED, NEW_KEY),
     "POST /v1/api-keys/bulk": Operation("upsertApiKeys", BULK_OUTCOMES, BULK),
-    "POST /v1/api-keys/find": Operation("findApiKey", KEY, {"key": CREATED["key"]}),
+    "POST /v1/api-keys/find": Operation("findApiKey", KEY, {"key": CREATED["key"]}, codes=("resource_not_found",)),
     "GET /v1/api-keys/{id}": Operation("getApiKey", KEY),
     "PATCH /v1/api-keys/{id}": Operation(
         "updateApiKey",

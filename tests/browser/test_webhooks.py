@@ -51,7 +51,9 @@ def test_an_operator_makes_an_endpoint_pings_it_sees_a_failure_and_replays_it(ad
         assert serious_problems(admin) == []
 
         is_broken = False
-        act(admin, "Replay what failed", "Send it")
+        admin.get_by_role("link", name="Replay what failed").click()
+        admin.get_by_role("button", name="Send 1 event").click()
+        admin.get_by_text("Sending 1 event again.").wait_for()
         reload_until(admin, "delivered (200)")
         sent = bodies(there.requests)
         assert [body["type"] for body in sent] == ["ping", "content.created", "content.created"]

@@ -54,7 +54,8 @@ BY_DESIGN = (
     ByDesign("Nor what was sent under a key before.", message="This Idempotency-Key was used for another request."),
     ByDesign(
         "Nor the time: moments are compared with each other, with now, and with the years of a calendar.",
-        message="Must be later than startsAt.|Must (not be before|be in the future).*|"
+        message="Must be later than (startsAt|effectiveAt, and in the future).|"
+        "Must (not be before|be in the future).*|"
         "((start|end)Date: )?Must be in the years .*|startDate is after .*|Must not be after endDate.|"
         "This window has .* buckets.*",
     ),
@@ -82,13 +83,13 @@ BY_DESIGN = (
     ByDesign("Patterns of a site are told apart by what they match.", message="Another rule has this pattern."),
     ByDesign(
         "No pattern knows how long a month is.",
-        message="Must be an ISO 8601 timestamp .*|Must be a date such as .*|.*: Must be a date such as .*",
+        message=r"(\w+: )?Must be (an ISO 8601 timestamp|a date) such as .*",
     ),
     # --- What JSON Schema has no words for ---------------------------------------------------------------------------
     ByDesign("87.0 is an integer to JSON Schema, and a number with a fraction here.", message="Must be an integer.*"),
     ByDesign(
         "`multipleOf` is no rule for decimals: to most validators 0.07 is no multiple of 0.01.",
-        param=r".*[aA]mount",
+        param=r".*[aA]mount|floor|.*\.(min|max|value)",
         message="Must have at most 6 places .*|Must be more than 0.*|Must not be 0.",
     ),
     ByDesign(
