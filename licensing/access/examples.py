@@ -1,6 +1,5 @@
 """What the OpenAPI document shows of checks and decisions."""
 
-from accounts.examples import KEY_ID
 from kit.rest.openapi_examples import Operation, page_of
 from licensing.content.examples import CONTENT_ID
 from licensing.licenses.examples import EXPIRES, LICENSE_ID
@@ -98,8 +97,8 @@ OPERATIONS = {
         page_of(OFFER, NO_OFFER),
         {"items": [{"url": "https://publisher.example/premium/a"}, {"contentId": "cnt_nope"}], "permission": "read"},
     ),
-    "GET /v1/access/decisions": Operation("listDecisions", page_of({**ALLOWED, "keyId": KEY_ID})),
+    "GET /v1/access/decisions": Operation("listDecisions", page_of(ALLOWED)),
     "GET /v1/access/decisions/{id}": Operation(
-        "getDecision", {**ALLOWED, "keyId": KEY_ID, "context": CHECK["context"], "trace": TRACE}
+        "getDecision", {**ALLOWED, "context": CHECK["context"], "trace": TRACE}
     ),
 }

@@ -66,13 +66,16 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     return shown
 
 
-def present_recorded(event: AccessEvent, answer: Answer, *, explain: bool = False) -> dict[str, object]:
+def present_recorded(
+    event: AccessEvent, answer: Answer, *, explain: bool = False, names_key: bool = False
+) -> dict[str, object]:
     """A decision as it was recorded, with what the caller said of the requester and in `context`."""
     shown = present(answer, explain=explain)
     shown["requester"] |= shown_facts("requester", event.facts)
     if context := shown_facts("context", event.facts):
         shown["context"] = context
-    shown["keyId"] = event.facts.get("keyId")
+    if names_key:
+        shown["keyId"] = event.facts.get("keyId")
     return shown
 
 

@@ -125,7 +125,7 @@ class DecisionSerializer(serializers.Serializer):
         "key",
         required=False,
         allow_null=True,
-        help_text="Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet.",
+        help_text="With `expand=key`: the API key that asked. Null where none did, or none was recorded yet.",
     )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     token = serializers.CharField(

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -111,6 +112,9 @@ class AccessViewSet(AccountViewSet):
         return Response(present_batch(self.decide(checks), checks, sign))
 
 
+EXPAND = OpenApiParameter("expand", str, enum=["key"], description="`key` adds `keyId`, the API key that asked.")
+
+
 class DecisionViewSet(AccountViewSet[AccessEvent]):
     permissions_required = {"list": "analytics:read", "retrieve": "access:check"}
     tagged = frozenset()
@@ -118,9 +122,10 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     exportable = {"list": "decisions"}
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters
+    query_parameters = frozenset({"expand"})
     queryset = AccessEvent.objects.select_related("requester")
 
-    @extend_schema(summary="List decisions", responses=DecisionSerializer(many=True))
+    @extend_schema(summary="List decisions", parameters=[EXPAND], responses=DecisionSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without their traces."""
         return self.page()
@@ -137,20 +142,23 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         return super().total(rows, counting)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[AccessEvent]], Sequence[Rendered]]:
-        return render_events
+        return partial(render_events, names_key="key" in self.expansions("key"))
 
-    @extend_schema(summary="Get a decision")
+    @extend_schema(summary="Get a decision", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> Response:
         """The decision as it was recorded, with the policy version it was made on, its trace, and the `context` that
         was given. `charge` says what was refunded of it, and what is left to refund."""
         event = self.get_object()
         [answer] = recorded_answers([event])
         fields = wanted_fields(request.query_params, self.serializer_class)
-        shown = present_recorded(event, answer, explain=True)
+        shown = present_recorded(event, answer, explain=True, names_key="key" in self.expansions("key"))
         return Response(picked({**shown, "charge": present_refunds(event, answer)}, fields))
 
 
-def render_events(rows: Iterable[AccessEvent]) -> list[Rendered]:
+def render_events(rows: Iterable[AccessEvent], *, names_key: bool = False) -> list[Rendered]:
     """Decisions as the list shows them, without traces."""
     events = list(rows)
-    return [present_recorded(event, answer) for event, answer in zip(events, recorded_answers(events), strict=True)]
+    return [
+        present_recorded(event, answer, names_key=names_key)
+        for event, answer in zip(events, recorded_answers(events), strict=True)
+    ]

@@ -351,7 +351,7 @@ export interface components {
             created?: string;
             /** @description Of a recorded decision: what was given of the requester. */
             context?: components["schemas"]["ContextShown"];
-            /** @description Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet. */
+            /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
             keyId?: string | null;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
@@ -915,7 +915,7 @@ export interface components {
             created: string;
             /** @description Of a recorded decision: what was given of the requester. */
             context?: components["schemas"]["ContextShown"];
-            /** @description Of a recorded decision: the API key that asked. Null where none did, or none was recorded yet. */
+            /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
             keyId?: string | null;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
