@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from tests.examples import ALL, FEW
+from tests.examples import FEW
 from tests.world.actors import licensees, nightly, office, operator, prepaid, sales
 from tests.world.evidence import after_the_purge, gather
 from tests.world.founding import found
@@ -18,7 +18,7 @@ from tests.world.world import World
 
 BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
 DAYS = int(os.environ.get("WORLD_DAYS") or 31)
-SIZE = float(os.environ.get("WORLD_SIZE") or (2 if ALL else 0.3 if FEW else 1))
+SIZE = float(os.environ.get("WORLD_SIZE") or (0.3 if FEW else 1))
 KILLS = {6, 20}
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
