@@ -17,7 +17,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class Spend(Struct, frozen=True, gc=False):
-    """What a decision takes from a wallet: its UUID in hex, its unit, and millionths."""
+    """An amount in millionths that a decision takes from a wallet, which is named by its UUID in hex."""
 
     wallet: str
     unit: str
@@ -79,17 +79,17 @@ class Purses:
     # --- What a decision shows ---------------------------------------------------------------------------------------
 
     def remaining(self, spend: Spend) -> dict[str, object]:
-        """Of a wallet that covers a spend: what can be spent after it, as a decision keeps it (amounts are texts)."""
+        """Return what a covered spend leaves in its wallet, as a decision records it: amounts are texts."""
         wallet = self.books[spend.wallet].wallet
         left = max(wallet.available - from_millionths(spend.amount), Decimal(0))
         return {"walletId": wallet.pk, "unit": wallet.unit, "remaining": plain(left)}
 
     def available(self, spend: Spend) -> int:
-        """What can be spent of its wallet, in millionths."""
+        """Return what can be spent from its wallet, in millionths."""
         return to_millionths(self.books[spend.wallet].wallet.available)
 
     def missing(self, spend: Spend) -> dict[str, object]:
-        """Of a wallet that does not cover a spend: what is required and available."""
+        """Return what an uncovered spend requires, and what its wallet has."""
         wallet = self.books[spend.wallet].wallet
         return {
             "walletId": wallet.pk,

@@ -84,7 +84,7 @@ def check_codings(codings: bytes, http_version: str) -> None:
 
 
 def stand_in_of(headers: Headers, codings: bytes) -> bytes:
-    """A head for the parser that says only how the body behind `headers` ends; empty if there is none.
+    """Return a head that tells the parser only how the body behind `headers` ends; empty if there is no body.
 
     Another protocol is never taken (RFC 9110, section 7.8). Java's HTTP client offers h2c with each request, and the
     parser stops behind such a head, although the body follows in HTTP/1.1.
@@ -105,7 +105,7 @@ async def serve(
     receive: "ASGIReceiveCallable",
     send: "ASGISendCallable",
 ) -> None:
-    """Also where the client goes before its reply, its body takes memory for as long as its request is served."""
+    """Serve the request, and count its body as memory until then, even if the client disconnects."""
     if cycle.waiting_for_100_continue:
         send = partial(send_unasked, cycle)
     try:

@@ -1,4 +1,4 @@
-"""What the two ASGI ways of serving share: a body read in time and in bounds, and errors."""
+"""Reading bodies within time and size limits, and sending errors, for both ASGI applications."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping

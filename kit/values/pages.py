@@ -36,7 +36,7 @@ class Registered(Struct, frozen=True):
 
     @classmethod
     def from_url(cls, url: str, same: SamePage | None) -> "Registered":
-        """Of an http(s) URL; `same` is the setting SAME_PAGE."""
+        """Parse an http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
         path, parameters = normalize_path(parts.path), frozenset(pairs_of(parts.query))
         if same is not None:
@@ -63,7 +63,7 @@ class Requested(Struct, frozen=True):
 
     @classmethod
     def from_url(cls, url: str, same: SamePage | None) -> "Requested":
-        """Of an absolute http(s) URL; `same` is the setting SAME_PAGE."""
+        """Parse an absolute http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
         paths, is_complete = read(parts.path)
         if same is not None:

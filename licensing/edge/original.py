@@ -69,8 +69,9 @@ class Original(Struct, frozen=True):
 def original_of(head: Head, proxies: TrustedProxies) -> Original:
     """Raises InvalidRequest where nobody who is trusted says which page it is about."""
     check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
+    sent = [name for name, _ in head.scope["headers"] if name in FROM_PROXIES]
     for name in REPEATED:
-        if sum(header == name for header, _ in head.scope["headers"]) > 1:
+        if sent.count(name) > 1:
             raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
     found = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
     if len(found.url) > MAX_URI:

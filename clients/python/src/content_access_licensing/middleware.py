@@ -223,7 +223,7 @@ class DjangoMiddleware:
         )
 
     def requester(self, request: Any) -> str | None:
-        """Who asks, as the site knows it; None for a visitor whom it does not know."""
+        """Return the id of the requester if the site knows who it is."""
         return None
 
     def address(self, request: Any) -> str | None:

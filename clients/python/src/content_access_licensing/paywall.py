@@ -52,7 +52,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do with a visit: answer it with `status`, or serve the page where that is None.
+    """The verdict on a visit: reply with `status`, or serve the page if it is None.
 
     `headers` belong into the reply, `facts` into the request that the site sees.
     """
@@ -146,7 +146,7 @@ def refusal(status: int, text: str) -> Verdict:
 
 
 def known_address(text: str | None) -> str:
-    """An IP address; empty for what is none, such as the name of a socket."""
+    """Return the IP address, or an empty text if it is not one, such as the name of a socket."""
     try:
         return str(ip_address((text or "").partition("%")[0]))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a reply says beside its body: request id, rate limit, ETag and deprecation."""
+"""Metadata of replies: request id, rate limit, ETag and deprecation."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
