@@ -1,4 +1,4 @@
-"""The time that a report covers, and its buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reports.md).
+"""Report periods and their buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reference/reports.md).
 
 Everything is UTC. A window is whole days that end today unless timestamps say otherwise, and half-open inside: `end`
 is the first microsecond that is not in it.

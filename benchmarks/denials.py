@@ -1,4 +1,4 @@
-"""Checks that are denied, with and without an endpoint that hears of denials (docs/webhooks.md, Decisions).
+"""Checks that are denied, with and without an endpoint that hears of denials (docs/guides/webhooks.md, Decisions).
 
     python -m benchmarks.denials
 

@@ -1,4 +1,4 @@
-"""The admin's settings: its address, apps, middleware and appearance (docs/admin.md)."""
+"""The admin's settings: its address, apps, middleware and appearance (docs/guides/admin.md)."""
 
 from django.templatetags.static import static
 from django.urls import reverse

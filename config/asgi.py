@@ -83,7 +83,7 @@ def start_tracing() -> "Tracing | None":
 
         tracing = Tracing(exporting_provider())
     except ModuleNotFoundError as error:
-        logger.warning("There will be no traces: %s. docs/observability.md says what to install.", error)
+        logger.warning("There will be no traces: %s. docs/reference/observability.md says what to install.", error)
         return None
     tracing.start()
     return tracing

@@ -10,8 +10,15 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 ROOT = Path(settings.BASE_DIR)
-GUIDES = ROOT / "docs" / "guides"
-NAMES = ("quickstart", "pages", "errors", "retries", "clients", "versioning")  # in the order of reading
+DOCS = ROOT / "docs"
+NAMES = {  # the guides with their files, in reading order
+    "quickstart": "start/quickstart",
+    "pages": "guides/lists",
+    "errors": "reference/errors",
+    "retries": "guides/retries",
+    "clients": "guides/clients",
+    "versioning": "reference/versions",
+}
 STORY = "## The story in thirteen lines\n"
 README_BASE = "http://127.0.0.1:8000"  # of the service, in the README
 
@@ -19,8 +26,11 @@ README_BASE = "http://127.0.0.1:8000"  # of the service, in the README
 @cache
 def guide(name: str) -> tuple[str, SafeString]:
     """The title and the HTML of a guide."""
-    text = (GUIDES / f"{name}.md").read_text()
-    html = re.sub(r'href="([a-z]+)\.md(#[a-z-]+)?"', r'href="/docs/guides/\1/\2"', rendered(text))
+    text = (DOCS / f"{NAMES[name]}.md").read_text()
+    html = rendered(text)
+    for linked, path in NAMES.items():
+        stem = path.partition("/")[2]
+        html = re.sub(rf'href="(?:\.\./[a-z]+/)?{stem}\.md(#[a-z-]+)?"', rf'href="/docs/guides/{linked}/\1"', html)
     return text.partition("\n")[0].removeprefix("# "), mark_safe(html)  # noqa: S308 - as rendered()
 
 

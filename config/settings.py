@@ -1,4 +1,4 @@
-"""All settings. A clone runs with nothing set; production sets the environment (docs/deployment.md)."""
+"""All settings. A clone runs with nothing set; production sets the environment (docs/guides/deployment.md)."""
 
 import os
 import secrets
@@ -252,21 +252,21 @@ CORS_EXPOSE_HEADERS = [
     "retry-after", "idempotent-replayed", "etag", "location", "deprecation", "sunset", "link",
 ]  # fmt: skip
 
-DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/api-guide.md, Versions
+DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/api.md, Versions
 
 PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
 SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.of(env_list("SAME_PAGE"), PAGE_PARAMETERS))
 
 SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 
-# --- Webhooks (docs/webhooks.md) -------------------------------------------------------------------------------------
+# --- Webhooks (docs/guides/webhooks.md) ------------------------------------------------------------------------------
 
 WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # http, any port and private addresses
 WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` does it elsewhere
 WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
 EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)
 
-# --- What it says (docs/observability.md) ----------------------------------------------------------------------------
+# --- What it says (docs/reference/observability.md) ------------------------------------------------------------------
 
 PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
 if PROMETHEUS_MULTIPROC_DIR:

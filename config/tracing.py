@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, if OTEL_EXPORTER_OTLP_ENDPOINT is set and the packages are there (docs/observability.md).
+"""OpenTelemetry traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set and installed (docs/reference/observability.md).
 
 Otherwise nothing of this is imported. Traced functions are marked in place (kit.telemetry.tracing) and wrapped by
 `start`, which must come before the application is made, because that binds its methods.

@@ -107,10 +107,10 @@ def headers() -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "docs/api-guide.md": {"errors": errors, "filters": filters, "metadata": metadata},
-    "docs/deployment.md": {"headers": headers},
-    "docs/guides/errors.md": {"catalogue": catalogue},
-    "docs/policies.md": {"conditions": conditions, "reasons": reasons},
+    "docs/reference/api.md": {"errors": errors, "filters": filters, "metadata": metadata},
+    "docs/guides/deployment.md": {"headers": headers},
+    "docs/reference/errors.md": {"catalogue": catalogue},
+    "docs/reference/policies.md": {"conditions": conditions, "reasons": reasons},
 }
 
 

@@ -1,4 +1,4 @@
-"""What a key may do (docs/api-guide.md, Keys)."""
+"""What a key may do (docs/reference/api.md, Keys)."""
 
 from typing import TYPE_CHECKING, Any, Protocol, cast
 

@@ -1,4 +1,4 @@
-"""The limit that a request counts against, and its headers (docs/api-guide.md, Limits)."""
+"""The limit that a request counts against, and its headers (docs/reference/api.md, Limits)."""
 
 from collections import OrderedDict
 from functools import lru_cache

@@ -21,7 +21,7 @@ class Unknown(models.TextChoices):
     DENY = "deny"
 
 
-# Requests per minute and per day (docs/api-guide.md, Limits). An enterprise account carries its own.
+# Requests per minute and per day (docs/reference/api.md, Limits). An enterprise account carries its own.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
     Plan.PROFESSIONAL: (300, 100_000),

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a retried POST is answered with its first reply and writes nothing again (docs/api-guide.md).
+"""`Idempotency-Key`: a retried POST is answered with its first reply and writes nothing again (docs/reference/api.md).
 
 The record is inserted first and filled in last, in the transaction of the work itself. So a crash leaves both or
 neither, and the database makes a second request with the same key wait for the first: PostgreSQL on the unique index,

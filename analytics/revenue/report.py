@@ -1,4 +1,4 @@
-"""Revenue figures (docs/reports.md): exact, and as current as the last entry.
+"""Revenue figures (docs/reference/reports.md): exact, and as current as the last entry.
 
 Every entry is converted at the rate of its own day. Nothing is rounded here: figures are rounded where they are shown.
 """

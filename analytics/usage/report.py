@@ -77,7 +77,7 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
 
 
 def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] | None = None) -> dict[str, Any]:
-    """The report of docs/reports.md on the decisions of these accounts (ids, at least one).
+    """The report of docs/reference/reports.md on the decisions of these accounts (ids, at least one).
 
     `rows` are what `usage_rows` has found of them.
     """

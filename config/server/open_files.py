@@ -23,6 +23,7 @@ def allow_connections(wanted: int) -> None:
     possible = connections_at_most(wanted)
     if possible < wanted:
         logger.warning(
-            "Each process takes %d connections, not %d: it may have %d files open (LimitNOFILE, docs/deployment.md).",
+            "Each process takes %d connections, not %d: it may have %d files open "
+            "(LimitNOFILE, docs/guides/deployment.md).",
             *(possible, wanted, possible + SPARE_FILES),
         )

@@ -1,5 +1,5 @@
 // A Cloudflare Worker in front of a site: the service decides about each request before it goes to the origin
-// (docs/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS, a regular expression of the pages that
+// (docs/reference/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS, a regular expression of the pages that
 // stay open while the service cannot be reached. Name only pages that everybody may read, by plain spellings: no "%",
 // no ";" and no dot segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/.
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.

@@ -1,4 +1,4 @@
-"""The order in which a request is admitted, written once (docs/api-guide.md, Requests and errors).
+"""The order in which a request is admitted, written once (docs/reference/api.md, Requests and errors).
 
 Django's views and access checks on the event loop go through the same `admit`: the views by `run_blocking`, in their
 thread, the checks by `await`.

@@ -1,4 +1,4 @@
-"""Every error that the API answers: one tree, one handler, one envelope (docs/api-guide.md, Requests and errors)."""
+"""Every error of the API: one tree, one handler, one envelope (docs/reference/api.md, Requests and errors)."""
 
 import logging
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class ApiError(exceptions.APIException):
     status_code: int = 500
     code: ClassVar[str] = "internal_error"
     type: ClassVar[str] = "api_error"
-    # What the OpenAPI document and docs/api-guide.md show of it; a class without its own is in neither.
+    # What the OpenAPI document and docs/reference/api.md show of it; a class without its own is in neither.
     example: ClassVar[ErrorExample | None] = None
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Strict JSON in: one object, and nothing that two parsers could read in two ways (docs/api-guide.md)."""
+"""Strict JSON in: one object, and nothing that two parsers could read in two ways (docs/reference/api.md)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""List filters: `field=value` and `field[op]=value` (docs/api-guide.md, Lists and filters).
+"""List filters: `field=value` and `field[op]=value` (docs/reference/api.md, Lists and filters).
 
 A list declares its operands; everything else in the query is refused, for a typo must never return everything.
 """

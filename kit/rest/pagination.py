@@ -1,4 +1,4 @@
-"""Lists: newest first or as `sort` says, walked by a signed keyset cursor (docs/api-guide.md, Lists and filters).
+"""Lists: newest first or as `sort` says, walked by a signed keyset cursor (docs/reference/api.md, Lists and filters).
 
 A page starts where the last one ended, by value: `(created, id) < (…)`. So no row is skipped or repeated while others
 are inserted, and page 1,000 costs what page 1 does.

@@ -1,4 +1,4 @@
-"""Checking access with fresh facts, in the caller's transaction (docs/api-guide.md).
+"""Checking access with fresh facts, in the caller's transaction (docs/reference/api.md).
 
 licensing.access.event_loop.gateway does the same with cached ones.
 """

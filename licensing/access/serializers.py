@@ -1,4 +1,4 @@
-"""Decisions on the wire (docs/api-guide.md); the bodies of checks are in licensing.access.bodies."""
+"""Decisions on the wire (docs/reference/api.md); the bodies of checks are in licensing.access.bodies."""
 
 from rest_framework import serializers
 

@@ -1,4 +1,4 @@
-"""Importing content from files: rows become items by the API's own rules (docs/importing.md).
+"""Importing content from files: rows become items by the API's own rules (docs/guides/importing.md).
 
 A file is read twice: once to survey it, then in batches, each validated, then written in one
 transaction. Whatever ends a run leaves whole batches, and running it again does the rest.

@@ -1,4 +1,4 @@
-"""An import by way of the browser: what a file would do, told before it is done (docs/admin.md).
+"""An import by way of the browser: what a file would do, told before it is done (docs/guides/admin.md).
 
 It is `licensing.imports.importer` with bounds: what a request does ends within a minute or so, whatever the file is.
 """
@@ -52,7 +52,7 @@ MEANING = {
     "metadata.category": ("category", "section", "rubrik", "kategorie", "categorie"),
     "metadata.wordCount": ("wordcount", "words"),
 }
-LARGER = "Larger files are for the command import_content (docs/importing.md)."
+LARGER = "Larger files are for the command import_content (docs/guides/importing.md)."
 
 
 class BoundedLines(Bounded):

@@ -1,4 +1,4 @@
-"""The conditions of rules, one table (docs/policies.md): what each is in JSON, in words and in a form, and its test.
+"""The conditions of rules, one table (docs/reference/policies.md): each in JSON, in words, in a form, and its test.
 
 Everything else that knows of conditions is derived from CONDITIONS. No ORM, no HTTP.
 """
@@ -55,7 +55,7 @@ class ConditionType:
     kind: Kind
     build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises Fault
     schema: Schema
-    holds_if: str  # for docs/policies.md
+    holds_if: str  # for docs/reference/policies.md
     words: str  # the clause of a sentence, `{}` being what is wanted
     place: int  # of its clause in a sentence, and of its field in a form
     words_if_false: str = ""  # of a flag

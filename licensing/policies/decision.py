@@ -1,4 +1,4 @@
-"""The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/policies.md)."""
+"""The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/reference/policies.md)."""
 
 from dataclasses import dataclass
 from datetime import datetime

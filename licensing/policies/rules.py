@@ -1,4 +1,4 @@
-"""Policy rules: from JSON to frozen, validated values (docs/policies.md). No ORM, no HTTP.
+"""Policy rules: from JSON to frozen, validated values (docs/reference/policies.md). No ORM, no HTTP.
 
 A rule matches if all its conditions do; a condition with several values matches if any of them does. What is not known
 matches nothing.

@@ -1,4 +1,4 @@
-"""The pictures of docs/admin.md, which says how to take them anew: of the demo, on a server of their own."""
+"""The pictures of docs/guides/admin.md, which says how to take them anew: of the demo, on a server of their own."""
 
 import tempfile
 from pathlib import Path

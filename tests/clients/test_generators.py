@@ -88,7 +88,7 @@ def test_openapi_python_client(tmp_path: Path, document: Path, service: Service)
 
 def needs(language: str, *commands: str) -> pytest.MarkDecorator:
     is_there = JAR.exists() and FROM_DEBIAN[language].exists() and all(map(shutil.which, ("java", *commands)))
-    return pytest.mark.skipif(not is_there, reason=f"No openapi-generator or no {language}: see docs/development.md.")
+    return pytest.mark.skipif(not is_there, reason=f"No generator or no {language}: docs/contributing/development.md.")
 
 
 def generate(language: str, document: Path, made: Path) -> None:

@@ -78,7 +78,7 @@ def test_so_is_a_secret_key():
     assert found(SECRET_KEY="abc") == {"security.W009"}
 
 
-@pytest.mark.parametrize("path", ["docs/deployment.md", "README.md", "compose.yaml"])
+@pytest.mark.parametrize("path", ["docs/guides/deployment.md", "README.md", "compose.yaml"])
 def test_no_secret_of_an_example_passes(path):
     samples = re.findall(r"(SECRET_KEY|API_KEY_PEPPER)=([^\s$#]+)", (ROOT / path).read_text())
     assert samples

@@ -1,4 +1,4 @@
-"""IP allowlists, and which address counts as the client's (docs/api-guide.md, Keys)."""
+"""IP allowlists, and which address counts as the client's (docs/reference/api.md, Keys)."""
 
 from ipaddress import ip_address, ip_network
 

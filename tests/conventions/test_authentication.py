@@ -1,4 +1,4 @@
-"""Who may ask at all (docs/api-guide.md)."""
+"""Who may ask at all (docs/reference/api.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Entity tags, and requests that depend on them (docs/api-guide.md, Conditional requests)."""
+"""Entity tags, and requests that depend on them (docs/reference/api.md, Conditional requests)."""
 
 import re
 

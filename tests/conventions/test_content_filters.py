@@ -1,5 +1,5 @@
 """Filters of content: every field with every operator that suits it, and what only some of them have
-(docs/api-guide.md)."""
+(docs/reference/api.md)."""
 
 from datetime import UTC, datetime
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Filters: every field that a list can be filtered by, with every operator that suits it (docs/api-guide.md).
+"""Filters: every field that a list can be filtered by, with every operator that suits it (docs/reference/api.md).
 
 What is expected follows from the values that the rows have, by the plainest reading of each operator.
 """

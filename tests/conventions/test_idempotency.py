@@ -1,4 +1,4 @@
-"""Idempotency-Key (docs/api-guide.md, Retries)."""
+"""Idempotency-Key (docs/reference/api.md, Retries)."""
 
 import pytest
 from django.db import connection

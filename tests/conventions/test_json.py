@@ -1,4 +1,4 @@
-"""Bodies as they must not be (docs/api-guide.md, Requests and errors): the same for every endpoint that takes one."""
+"""Malformed bodies (docs/reference/api.md, Requests and errors): the same for every endpoint that takes one."""
 
 import json
 

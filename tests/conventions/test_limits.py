@@ -1,4 +1,4 @@
-"""Plan limits (docs/api-guide.md, Limits)."""
+"""Plan limits (docs/reference/api.md, Limits)."""
 
 from datetime import datetime
 from ipaddress import ip_address

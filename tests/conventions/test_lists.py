@@ -1,4 +1,4 @@
-"""Pages of every list (docs/api-guide.md, Lists and filters)."""
+"""Pages of every list (docs/reference/api.md, Lists and filters)."""
 
 import base64
 from datetime import UTC, datetime

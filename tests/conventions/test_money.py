@@ -1,4 +1,4 @@
-"""Money as it goes in and out (docs/reports.md): exact decimals, currencies by ISO 4217."""
+"""Money as it goes in and out (docs/reference/reports.md): exact decimals, currencies by ISO 4217."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Money never passes through a float (docs/reports.md)."""
+"""Money never passes through a float (docs/reference/reports.md)."""
 
 import ast
 from pathlib import Path

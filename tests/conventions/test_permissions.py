@@ -1,4 +1,4 @@
-"""Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/api-guide.md)."""
+"""Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/reference/api.md)."""
 
 from django.urls import get_resolver
 

@@ -1,4 +1,4 @@
-"""No list and no retrieval makes more queries for more rows (docs/api-guide.md, Lists and filters)."""
+"""No list and no retrieval makes more queries for more rows (docs/reference/api.md, Lists and filters)."""
 
 import pytest
 from django.db import connection

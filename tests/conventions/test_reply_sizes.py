@@ -1,4 +1,4 @@
-"""No reply is larger than a bound, whatever is stored and whatever is asked for (docs/api-guide.md)."""
+"""No reply is larger than a bound, whatever is stored and whatever is asked for (docs/reference/api.md)."""
 
 import orjson
 import pytest

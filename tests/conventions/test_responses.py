@@ -1,4 +1,4 @@
-"""What every response carries, and what is answered where there is no endpoint (docs/api-guide.md)."""
+"""What every response carries, and what is answered where there is no endpoint (docs/reference/api.md)."""
 
 import re
 import time
@@ -20,7 +20,7 @@ POLICY = re.compile(r'"minute";q=\d+;w=60(, "day";q=\d+;w=86400)?').fullmatch
 
 
 def complete(reply):
-    """Whether a response of any kind has all that docs/api-guide.md promises."""
+    """Whether a response of any kind has all that docs/reference/api.md promises."""
     limit, remaining, reset = (int(reply.headers[name]) for name in RATE_LIMIT_HEADERS)
     return (
         0 <= remaining <= limit

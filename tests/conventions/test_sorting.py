@@ -1,4 +1,4 @@
-"""`sort`: in both directions, with cursors that meet every row once (docs/api-guide.md, Lists and filters)."""
+"""`sort`: in both directions, with cursors that meet every row once (docs/reference/api.md, Lists and filters)."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Lines with `Any` or `type: ignore` may become fewer, not more (docs/development.md, Types)."""
+"""Lines with `Any` or `type: ignore` may become fewer, not more (docs/contributing/development.md, Types)."""
 
 import re
 from pathlib import Path

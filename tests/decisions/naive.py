@@ -1,4 +1,4 @@
-"""The evaluation of docs/policies.md once more, from the policy's JSON, as plainly as it can be said.
+"""The evaluation of docs/reference/policies.md once more, from the policy's JSON, as plainly as it can be said.
 
 Shares no code with the service: it is what the service is compared with.
 """

@@ -1,4 +1,4 @@
-"""The worked example of docs/policies.md comes out as the guide says."""
+"""The worked example of docs/reference/policies.md comes out as the guide says."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from licensing.policies.decision import CompiledPolicy, decide
 from licensing.policies.facts import Facts
 from licensing.policies.rules import parse_rules
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text()
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "policies.md").read_text()
 JUNE, JULY = datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 7, 15, tzinfo=UTC)
 COMMERCIAL: dict[str, Any] = {"license_types": ("commercial",), "has_valid_license": True}
 

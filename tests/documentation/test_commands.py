@@ -41,7 +41,7 @@ def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
         "index.csv": INDEX.encode(),
         "rates.csv": RATES.encode(),
         "gptbot.json": json.dumps({"prefixes": [{"ipv4Prefix": "198.51.100.0/28"}]}).encode(),
-        "crawlers.json": block("docs/edge.md", '{"date"').encode(),
+        "crawlers.json": block("docs/reference/edge.md", '{"date"').encode(),
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -83,7 +83,7 @@ def test_commands_of_a_block_name_the_python_that_has_the_packages():
 
 
 def test_an_import_reports_as_the_guide_shows(run: Run):
-    shown = json.loads(block("docs/importing.md", '{"object"'))
+    shown = json.loads(block("docs/guides/importing.md", '{"object"'))
     [printed] = [one for one in PRINTED if one.startswith("import_content index.csv")]
     told = json.loads(run(f"{printed} --json").splitlines()[-1])
     assert {name: type(value) for name, value in told.items()} == {name: type(value) for name, value in shown.items()}

@@ -1,4 +1,4 @@
-"""What docs/deployment.md and docs/observability.md print for whoever runs the service.
+"""What docs/guides/deployment.md and docs/reference/observability.md print for whoever runs the service.
 
 Commands run as printed. Files for other programs are read by those programs where they are installed, and otherwise
 for their form alone: nothing here starts systemd, Docker, Prometheus or a proxy.
@@ -34,7 +34,7 @@ from tests.documentation.blocks import block
 from tests.documentation.running import ran
 from tests.services import free_port
 
-DEPLOYMENT = "docs/deployment.md"
+DEPLOYMENT = "docs/guides/deployment.md"
 UNIT = "# /etc/systemd/system/licensing.service"
 on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="once is enough")
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's own")
@@ -236,11 +236,13 @@ def test_compose_has_what_the_printed_commands_name():
 
 
 def test_prometheus_is_told_where_to_ask():
-    told = yaml.safe_load(block("docs/observability.md", "# prometheus.yml"))
+    told = yaml.safe_load(block("docs/reference/observability.md", "# prometheus.yml"))
     assert [job["job_name"] for job in told["scrape_configs"]] == ["licensing"]
     assert [(ROOT / "deploy" / name).exists() for name in told["rule_files"]] == [True]
 
 
 def test_the_packages_for_traces_are_those_of_the_group():
-    [install] = [line for line in block("docs/observability.md", ".venv").splitlines() if " install " in line]
+    [install] = [
+        line for line in block("docs/reference/observability.md", ".venv").splitlines() if " install " in line
+    ]
     assert install.split(" install ")[1].split() == PROJECT["dependency-groups"]["tracing"]

@@ -51,7 +51,7 @@ def api(shell: Shell) -> Callable[[str], list[dict[str, Any]]]:
 
 def test_a_conditional_change(client: Client, service: Service, shell: Shell):
     policy = client.create_policy({"name": "Policy"})
-    printed = block("docs/api-guide.md", "curl -i $URL/v1/policies/$ID")
+    printed = block("docs/reference/api.md", "curl -i $URL/v1/policies/$ID")
     read, _, change = printed.partition("\n")
     shown = httpx.get(f"{service.url}/v1/policies/{policy['id']}", headers=client.http.headers, trust_env=False)
     tag = shown.headers["ETag"].strip('"')
@@ -68,7 +68,7 @@ def test_a_conditional_change(client: Client, service: Service, shell: Shell):
 
 def test_a_site_that_only_watches(client: Client, shell: Shell):
     policy = client.create_policy({"name": "Policy"})
-    [site] = shell(block("docs/edge.md", "curl -s $BASE/v1/sites").replace("pol_…", policy["id"]))
+    [site] = shell(block("docs/reference/edge.md", "curl -s $BASE/v1/sites").replace("pol_…", policy["id"]))
     assert (site["host"], site["mode"]) == ("pub.example", "observe")
 
 
@@ -77,14 +77,16 @@ def test_a_licence_token(client: Client, shell: Shell):
     client.create_site({"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}]})
     client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
     made = client.create_license_client({"requesterId": "org_acme"})
-    [token] = shell(block("docs/edge.md", "curl -s $BASE/olp/token"), CLIENT_ID=made["id"], SECRET=made["secret"])
+    [token] = shell(
+        block("docs/reference/edge.md", "curl -s $BASE/olp/token"), CLIENT_ID=made["id"], SECRET=made["secret"]
+    )
     assert (token["token_type"], token["expires_in"]) == ("License", 3600)
 
 
 def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
     policy = client.create_policy({"name": "Policy"})
     for one in blocks():
-        if one.path == "docs/webhooks.md" and one.first.startswith("api webhooks"):
+        if one.path == "docs/guides/webhooks.md" and one.first.startswith("api webhooks"):
             [made] = api(one.text.replace("pol_…", policy["id"]))
             assert made["secret"].startswith("whsec_")
 
@@ -106,7 +108,7 @@ def sign(client: Client) -> Callable[[str], tuple[str, str]]:
 def test_a_signed_decision_is_verified(sign: Callable[[str], tuple[str, str]], service: Service, tmp_path: Path):
     for permission, said in (("ai_training", "allowed\n"), ("read", "")):
         item, token = sign(permission)
-        printed = filled(block("docs/signed-decisions.md", "import jwt"), service)
+        printed = filled(block("docs/guides/signed-decisions.md", "import jwt"), service)
         printed = re.sub(r"cnt_\w{26}", item, printed).replace("    ...", '    print("allowed")')
         assert ran(sys.executable, "-c", f"token = {token!r}\n{printed}", cwd=tmp_path) == said
 
@@ -135,12 +137,14 @@ def test_a_webhook_is_verified_by_the_client():
     assert names["event"] == {"type": "ping"}
 
 
-@pytest.mark.parametrize(("path", "schema"), [("docs/api-guide.md", "AuditEntry"), ("docs/reports.md", "Statement")])
+@pytest.mark.parametrize(
+    ("path", "schema"), [("docs/reference/api.md", "AuditEntry"), ("docs/reference/reports.md", "Statement")]
+)
 def test_a_resource_that_is_shown_has_the_fields_that_it_has(path: str, schema: str):
     [text] = [one.text for one in blocks() if one.path == path and one.first.startswith('{"id"')]
     assert json.loads(text).keys() == openapi_document()["components"]["schemas"][schema]["properties"].keys()
 
 
 def test_the_deprecations_that_are_shown_can_be_set():
-    shown = block("docs/api-guide.md", '[{"operation"')
+    shown = block("docs/reference/api.md", '[{"operation"')
     assert len(deprecations.parse(shown)) == 3

@@ -16,40 +16,46 @@ PROOFS = {
     ("README.md", "export DATABASE_URL"): (
         f"{HERE}/test_deployment.py::test_the_commands_of_the_readme_for_production"
     ),
-    ("docs/admin.md", ".venv/bin/python manage.py create_operator"): COMMANDS,
-    ("docs/api-guide.md", "curl -i"): f"{HERE}/test_examples.py::test_a_conditional_change",
+    ("docs/guides/admin.md", ".venv/bin/python manage.py create_operator"): COMMANDS,
+    ("docs/reference/api.md", "curl -i"): f"{HERE}/test_examples.py::test_a_conditional_change",
     (
-        "docs/api-guide.md",
+        "docs/reference/api.md",
         '{"id"',
     ): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
-    ("docs/api-guide.md", '[{"operation"'): (
+    ("docs/reference/api.md", '[{"operation"'): (
         f"{HERE}/test_examples.py::test_the_deprecations_that_are_shown_can_be_set"
     ),
-    ("docs/deployment.md", "# /etc/licensing.env"): (
+    ("docs/guides/deployment.md", "# /etc/licensing.env"): (
         f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
     ),
-    ("docs/deployment.md", "python3 run.py setup"): COMMANDS,
-    ("docs/deployment.md", "# /etc/systemd"): (
+    ("docs/guides/deployment.md", "python3 run.py setup"): COMMANDS,
+    ("docs/guides/deployment.md", "# /etc/systemd"): (
         f"{HERE}/test_deployment.py::test_the_unit_starts_the_service_with_the_printed_environment"
     ),
-    ("docs/deployment.md", "location / {"): f"{HERE}/test_deployment.py::test_nginx_takes_the_printed_locations",
-    ("docs/deployment.md", "ADMIN_PORT"): (
+    (
+        "docs/guides/deployment.md",
+        "location / {",
+    ): f"{HERE}/test_deployment.py::test_nginx_takes_the_printed_locations",
+    ("docs/guides/deployment.md", "ADMIN_PORT"): (
         f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
     ),
-    ("docs/deployment.md", "BEGIN;"): (
+    ("docs/guides/deployment.md", "BEGIN;"): (
         f"{HERE}/test_deployment.py::test_old_entries_of_the_audit_log_are_deleted_as_printed"
     ),
-    ("docs/deployment.md", "docker compose"): (
+    ("docs/guides/deployment.md", "docker compose"): (
         f"{HERE}/test_deployment.py::test_compose_has_what_the_printed_commands_name"
     ),
-    ("docs/development.md", "git clone"): "The first steps of .ci/run, but for the address of the repository.",
-    ("docs/development.md", ".venv/bin/python -m benchmarks.before"): "A measurement: it takes an hour.",
-    ("docs/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
-    ("docs/edge.md", "curl -s $BASE/v1/sites"): f"{HERE}/test_examples.py::test_a_site_that_only_watches",
-    ("docs/edge.md", '{"date"'): COMMANDS,
-    ("docs/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
-    ("docs/edge.md", "curl -sO"): COMMANDS,
-    ("docs/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",
+    (
+        "docs/contributing/development.md",
+        "git clone",
+    ): "The first steps of .ci/run, but for the address of the repository.",
+    ("docs/contributing/development.md", ".venv/bin/python -m benchmarks.before"): "A measurement: it takes an hour.",
+    ("docs/contributing/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
+    ("docs/reference/edge.md", "curl -s $BASE/v1/sites"): f"{HERE}/test_examples.py::test_a_site_that_only_watches",
+    ("docs/reference/edge.md", '{"date"'): COMMANDS,
+    ("docs/reference/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
+    ("docs/reference/edge.md", "curl -sO"): COMMANDS,
+    ("docs/reference/edge.md", "curl -s $BASE/olp/token"): f"{HERE}/test_examples.py::test_a_licence_token",
     ("docs/guides/clients.md", "from content_access_licensing.decisions"): (
         f"{HERE}/test_examples.py::test_a_signed_decision_is_verified_by_the_client"
     ),
@@ -70,38 +76,47 @@ PROOFS = {
         "docs/guides/clients.md",
         "openapi-generator-cli",
     ): "tests/clients/test_generators.py::test_openapi_generator_for_go",
-    ("docs/guides/pages.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
-    ("docs/guides/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
-    ("docs/guides/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",
-    ("docs/guides/quickstart.md", "import"): f"{HERE}/test_guides.py::test_the_quickstart_in_typescript",
-    ("docs/importing.md", ".venv/bin/python manage.py import_content"): COMMANDS,
-    ("docs/importing.md", '{"object"'): f"{HERE}/test_commands.py::test_an_import_reports_as_the_guide_shows",
+    ("docs/guides/lists.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
+    ("docs/start/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
+    ("docs/start/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",
+    ("docs/start/quickstart.md", "import"): f"{HERE}/test_guides.py::test_the_quickstart_in_typescript",
+    ("docs/guides/importing.md", ".venv/bin/python manage.py import_content"): COMMANDS,
+    ("docs/guides/importing.md", '{"object"'): f"{HERE}/test_commands.py::test_an_import_reports_as_the_guide_shows",
     (
-        "docs/observability.md",
+        "docs/reference/observability.md",
         '{"time"',
     ): "tests/observability/test_logs.py::test_the_guide_shows_the_fields_of_a_line",
-    ("docs/observability.md", "# prometheus.yml"): f"{HERE}/test_deployment.py::test_prometheus_is_told_where_to_ask",
-    ("docs/observability.md", ".venv/bin/python -m pip install"): (
+    (
+        "docs/reference/observability.md",
+        "# prometheus.yml",
+    ): f"{HERE}/test_deployment.py::test_prometheus_is_told_where_to_ask",
+    ("docs/reference/observability.md", ".venv/bin/python -m pip install"): (
         f"{HERE}/test_deployment.py::test_the_packages_for_traces_are_those_of_the_group"
     ),
     (
-        "docs/policies.md",
+        "docs/reference/policies.md",
         '{"defaultAction"',
     ): "tests/decisions/test_guide_example.py::test_the_example_is_decided_as_told",
-    ("docs/policies.md", '{"name"'): (
+    ("docs/reference/policies.md", '{"name"'): (
         "tests/endpoints/test_policy_tests.py::test_the_test_in_the_guide_holds_for_the_policy_in_the_guide"
     ),
-    ("docs/reports.md", '{"id"'): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
-    ("docs/signed-decisions.md", "import jwt"): f"{HERE}/test_examples.py::test_a_signed_decision_is_verified",
-    ("docs/signed-decisions.md", ".venv/bin/python manage.py rotate_signing_key"): COMMANDS,
-    ("docs/webhooks.md", "api webhooks"): f"{HERE}/test_examples.py::test_webhooks",
-    ("docs/webhooks.md", "from standardwebhooks"): (
+    (
+        "docs/reference/reports.md",
+        '{"id"',
+    ): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
+    ("docs/guides/signed-decisions.md", "import jwt"): f"{HERE}/test_examples.py::test_a_signed_decision_is_verified",
+    ("docs/guides/signed-decisions.md", ".venv/bin/python manage.py rotate_signing_key"): COMMANDS,
+    ("docs/guides/webhooks.md", "api webhooks"): f"{HERE}/test_examples.py::test_webhooks",
+    ("docs/guides/webhooks.md", "from standardwebhooks"): (
         "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"
     ),
-    ("docs/webhooks.md", "const { createHmac"): (
+    ("docs/guides/webhooks.md", "const { createHmac"): (
         "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"
     ),
-    ("docs/webhooks.md", "{"): "tests/webhooks/test_guide.py::test_the_catalogue_is_what_the_table_of_types_says",
+    (
+        "docs/guides/webhooks.md",
+        "{",
+    ): "tests/webhooks/test_guide.py::test_the_catalogue_is_what_the_table_of_types_says",
     ("clients/python/README.md", "from"): f"{HERE}/test_guides.py::test_the_example_of_the_python_client",
     ("clients/typescript/README.md", "import"): f"{HERE}/test_guides.py::test_the_example_of_the_typescript_client",
 }

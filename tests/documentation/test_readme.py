@@ -88,7 +88,7 @@ def test_the_story_goes_as_it_is_told(shell: Any):
 
 
 def test_the_story_goes_as_it_is_told_after_the_quickstart(shell: Any, service: Service, tmp_path: Path):
-    ran(sys.executable, "-c", filled(block("docs/guides/quickstart.md", "from"), service), cwd=tmp_path)
+    ran(sys.executable, "-c", filled(block("docs/start/quickstart.md", "from"), service), cwd=tmp_path)
     _, denied, *_ = shell(story())
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 

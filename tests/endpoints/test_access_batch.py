@@ -1,4 +1,4 @@
-"""POST /v1/access/check/batch (docs/api-guide.md, Checks and decisions)."""
+"""POST /v1/access/check/batch (docs/reference/api.md, Checks and decisions)."""
 
 import pytest
 

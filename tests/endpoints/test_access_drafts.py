@@ -1,4 +1,4 @@
-"""A draft of a policy in a dry run: what it would decide, without saving it (docs/api-guide.md)."""
+"""A draft of a policy in a dry run: what it would decide, without saving it (docs/reference/api.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rate limit of a rule (docs/policies.md): per rule and requester, on allow only, and last."""
+"""The rate limit of a rule (docs/reference/policies.md): per rule and requester, on allow only, and last."""
 
 from datetime import datetime
 from typing import Any

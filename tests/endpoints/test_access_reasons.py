@@ -1,4 +1,4 @@
-"""The reason of a denial, and what an allow grants (docs/policies.md), as a caller of the API sees them."""
+"""The reason of a denial, and what an allow grants (docs/reference/policies.md), as a caller of the API sees them."""
 
 from typing import Any
 

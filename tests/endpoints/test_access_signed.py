@@ -1,4 +1,4 @@
-"""Signed decisions (docs/signed-decisions.md)."""
+"""Signed decisions (docs/guides/signed-decisions.md)."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Checks that a wallet pays (docs/wallets.md, What a check spends)."""
+"""Checks that a wallet pays (docs/guides/wallets.md, What a check spends)."""
 
 from collections import Counter
 from datetime import timedelta

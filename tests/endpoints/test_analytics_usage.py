@@ -1,4 +1,4 @@
-"""GET /v1/analytics/usage (docs/reports.md)."""
+"""GET /v1/analytics/usage (docs/reference/reports.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A key creates none that outlives it or works from elsewhere than itself (docs/api-guide.md, Keys)."""
+"""A key creates none that outlives it or works from elsewhere than itself (docs/reference/api.md, Keys)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""POST /v1/api-keys/bulk (docs/api-guide.md, Keys): each row by itself, all of them in one transaction."""
+"""POST /v1/api-keys/bulk (docs/reference/api.md, Keys): each row by itself, all of them in one transaction."""
 
 import pytest
 from django.db import connection

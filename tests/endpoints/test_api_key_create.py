@@ -1,4 +1,4 @@
-"""POST /v1/api-keys (docs/api-guide.md, Keys)."""
+"""POST /v1/api-keys (docs/reference/api.md, Keys)."""
 
 import re
 

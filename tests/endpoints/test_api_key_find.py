@@ -1,4 +1,4 @@
-"""POST /v1/api-keys/find (docs/api-guide.md, Keys)."""
+"""POST /v1/api-keys/find (docs/reference/api.md, Keys)."""
 
 import logging
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""GET /v1/api-keys and GET /v1/api-keys/:id (docs/api-guide.md, Keys)."""
+"""GET /v1/api-keys and GET /v1/api-keys/:id (docs/reference/api.md, Keys)."""
 
 from tests import factories
 from tests.client import ApiClient

@@ -1,4 +1,4 @@
-"""DELETE /v1/api-keys/:id (docs/api-guide.md, Keys)."""
+"""DELETE /v1/api-keys/:id (docs/reference/api.md, Keys)."""
 
 import pytest
 

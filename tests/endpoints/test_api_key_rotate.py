@@ -1,4 +1,4 @@
-"""POST /v1/api-keys/:id/rotate (docs/api-guide.md, Keys)."""
+"""POST /v1/api-keys/:id/rotate (docs/reference/api.md, Keys)."""
 
 import pytest
 

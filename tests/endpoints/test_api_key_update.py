@@ -1,4 +1,4 @@
-"""PATCH /v1/api-keys/:id: a key's name, addresses and expiry (docs/api-guide.md, Keys)."""
+"""PATCH /v1/api-keys/:id: a key's name, addresses and expiry (docs/reference/api.md, Keys)."""
 
 import json
 from datetime import timedelta

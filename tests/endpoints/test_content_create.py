@@ -1,4 +1,4 @@
-"""POST /v1/content (docs/api-guide.md, Content)."""
+"""POST /v1/content (docs/reference/api.md, Content)."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""DELETE /v1/content/:id (docs/api-guide.md, Content)."""
+"""DELETE /v1/content/:id (docs/reference/api.md, Content)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/content/:id (docs/api-guide.md, Content)."""
+"""GET /v1/content/:id (docs/reference/api.md, Content)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/content (docs/api-guide.md, Lists and filters). What all lists share is in tests/conventions."""
+"""GET /v1/content (docs/reference/api.md, Lists and filters). What all lists share is in tests/conventions."""
 
 from tests import factories
 from tests.endpoints.test_content_create import FIELDS

@@ -1,4 +1,4 @@
-"""PATCH /v1/content/:id (docs/api-guide.md)."""
+"""PATCH /v1/content/:id (docs/reference/api.md)."""
 
 import pytest
 

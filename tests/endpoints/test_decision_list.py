@@ -1,4 +1,4 @@
-"""GET /v1/access/decisions (docs/api-guide.md, Checks and decisions)."""
+"""GET /v1/access/decisions (docs/reference/api.md, Checks and decisions)."""
 
 import pytest
 

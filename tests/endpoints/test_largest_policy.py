@@ -1,4 +1,4 @@
-"""The bound on the rules of a policy: on what is sent, not on what was stored before it (docs/policies.md)."""
+"""The bound on the rules of a policy: on what is sent, not on what was stored (docs/reference/policies.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""POST /v1/licenses/bulk (docs/licences.md): each row by itself, all of them in one transaction."""
+"""POST /v1/licenses/bulk (docs/reference/licences.md): each row by itself, all of them in one transaction."""
 
 from decimal import Decimal
 

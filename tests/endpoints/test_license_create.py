@@ -1,4 +1,4 @@
-"""POST /v1/licenses (docs/licences.md)."""
+"""POST /v1/licenses (docs/reference/licences.md)."""
 
 from decimal import Decimal
 

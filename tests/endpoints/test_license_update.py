@@ -1,4 +1,4 @@
-"""PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (docs/licences.md)."""
+"""PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (docs/reference/licences.md)."""
 
 from collections import Counter
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""POST /v1/policies (docs/policies.md)."""
+"""POST /v1/policies (docs/reference/policies.md)."""
 
 import re
 from typing import Any

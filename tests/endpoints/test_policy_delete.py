@@ -1,4 +1,4 @@
-"""DELETE /v1/policies/:id (docs/policies.md)."""
+"""DELETE /v1/policies/:id (docs/reference/policies.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /v1/policies/:id (docs/policies.md)."""
+"""GET /v1/policies/:id (docs/reference/policies.md)."""
 
 from tests.endpoints.test_policy_create import FULL
 

@@ -1,4 +1,4 @@
-"""GET /v1/policies (docs/policies.md)."""
+"""GET /v1/policies (docs/reference/policies.md)."""
 
 
 def test_the_newest_policy_comes_first_and_whole(api):

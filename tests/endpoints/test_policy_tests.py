@@ -1,4 +1,4 @@
-"""`tests` of a policy: examples that every version has to pass before it is written (docs/policies.md)."""
+"""`tests` of a policy: examples that every version has to pass before it is written (docs/reference/policies.md)."""
 
 import orjson
 import pytest
@@ -96,7 +96,9 @@ def test_all_that_fail_are_told(api):
 
 
 def test_the_test_in_the_guide_holds_for_the_policy_in_the_guide(api):
-    policy, test = (orjson.loads(block("docs/policies.md", first)) for first in ('{"defaultAction"', '{"name"'))
+    policy, test = (
+        orjson.loads(block("docs/reference/policies.md", first)) for first in ('{"defaultAction"', '{"name"')
+    )
     assert api.post("/v1/policies", {"name": "Guide", **policy, "tests": [test]}).status == 201
     broken = {**test, "expect": {"allowed": True}}
     assert refused(api.post("/v1/policies", {"name": "Guide", **policy, "tests": [broken]}), "tests[0]", test["name"])

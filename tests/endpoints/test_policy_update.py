@@ -1,4 +1,4 @@
-"""PATCH /v1/policies/:id (docs/policies.md)."""
+"""PATCH /v1/policies/:id (docs/reference/policies.md)."""
 
 import pytest
 

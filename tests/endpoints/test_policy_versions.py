@@ -1,4 +1,4 @@
-"""GET /v1/policies/:id/versions and POST /v1/policies/:id/rollback (docs/policies.md)."""
+"""GET /v1/policies/:id/versions and POST /v1/policies/:id/rollback (docs/reference/policies.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Refunds by POST /v1/revenue: at most what was charged minus what was refunded (docs/reports.md, Refunds)."""
+"""Refunds by POST /v1/revenue: at most the charge minus earlier refunds (docs/reference/reports.md, Refunds)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""GET and POST /v1/revenue, GET /v1/revenue/:id (docs/reports.md)."""
+"""GET and POST /v1/revenue, GET /v1/revenue/:id (docs/reference/reports.md)."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

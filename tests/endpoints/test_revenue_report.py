@@ -1,4 +1,4 @@
-"""GET /v1/analytics/revenue (docs/reports.md)."""
+"""GET /v1/analytics/revenue (docs/reference/reports.md)."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

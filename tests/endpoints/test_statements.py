@@ -1,4 +1,4 @@
-"""GET /v1/statements, one of them, and its lines (docs/reports.md, Statements)."""
+"""GET /v1/statements, one of them, and its lines (docs/reference/reports.md, Statements)."""
 
 import csv
 from datetime import UTC, datetime

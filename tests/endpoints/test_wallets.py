@@ -1,4 +1,4 @@
-"""/v1/wallets (docs/wallets.md)."""
+"""/v1/wallets (docs/guides/wallets.md)."""
 
 from datetime import timedelta
 from decimal import Decimal

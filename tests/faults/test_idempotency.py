@@ -1,4 +1,4 @@
-"""`Idempotency-Key` under simultaneous requests and kill -9 (docs/api-guide.md, Retries).
+"""`Idempotency-Key` under simultaneous requests and kill -9 (docs/reference/api.md, Retries).
 
 FAULT_KILLS sets how often the server is killed.
 """

@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL going away under load (docs/api-guide.md, Limits): callers see no more than a 503.
+"""Redis and PostgreSQL going away under load (docs/reference/api.md, Limits): callers see no more than a 503.
 
 FAULT_REDIS_SECONDS sets how long Redis is away at least.
 """

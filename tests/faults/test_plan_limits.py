@@ -1,4 +1,4 @@
-"""The plan limit under simultaneous requests (docs/api-guide.md): over all processes exactly as many pass as may."""
+"""The plan limit under simultaneous requests (docs/reference/api.md): exact over all processes."""
 
 import pytest
 

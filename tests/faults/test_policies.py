@@ -1,4 +1,4 @@
-"""Simultaneous updates of one policy (docs/policies.md): none is lost."""
+"""Simultaneous updates of one policy (docs/reference/policies.md): none is lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 

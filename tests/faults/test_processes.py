@@ -1,4 +1,4 @@
-"""What one worker process is told holds in all of them at once (docs/api-guide.md): the very next request sees it.
+"""What one worker process is told holds in all of them at once (docs/reference/api.md): the very next request sees it.
 
 FAULT_ROUNDS sets how often each is tried.
 """

@@ -1,4 +1,4 @@
-"""The order of a request (docs/api-guide.md, Requests and errors) is one for both ways that take it."""
+"""The order of a request (docs/reference/api.md, Requests and errors) is one for both ways that take it."""
 
 import asyncio
 from datetime import UTC, datetime

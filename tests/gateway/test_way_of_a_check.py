@@ -1,4 +1,4 @@
-"""A short way of a cached check's contentId from socket to socket, as docs/architecture.md has it written down.
+"""A short way of a cached check's contentId from socket to socket (docs/explanation/architecture.md).
 
 A file is entered where one of its functions is called from another file and the contentId is in what it is given.
 """
@@ -30,7 +30,7 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 pytestmark = pytest.mark.django_db(transaction=ON_POSTGRESQL)
 
 MOST_FILES, MOST_TIMES = 15, 2
-ARCHITECTURE = Path(settings.BASE_DIR, "docs/architecture.md")
+ARCHITECTURE = Path(settings.BASE_DIR, "docs/explanation/architecture.md")
 
 
 class Trace:

@@ -77,7 +77,7 @@ def test_every_metric_of_the_service_is_on_the_dashboard(exposed: dict[str, set[
 
 
 def test_every_metric_is_explained(exposed: dict[str, set[str]]):
-    page = (Path(settings.BASE_DIR) / "docs" / "observability.md").read_text()
+    page = (Path(settings.BASE_DIR) / "docs" / "reference" / "observability.md").read_text()
     for name in exposed:
         if name.startswith("licensing_"):
             assert f"`{family(name)}`" in page

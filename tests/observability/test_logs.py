@@ -96,7 +96,7 @@ def test_a_check_leaves_an_access_line_on_either_way(log, api, account, item, ex
 def test_the_guide_shows_the_fields_of_a_line(log, api, item):
     api.post(CHECK, {"contentId": item.pk, "requester": "org_acme"})
     [line] = log.lines("access")
-    assert json.loads(block("docs/observability.md", '{"time"')).keys() == line.keys()
+    assert json.loads(block("docs/reference/observability.md", '{"time"')).keys() == line.keys()
 
 
 @pytest.mark.usefixtures("access_log")

@@ -1,4 +1,4 @@
-"""A request to a URL that somebody named reaches public addresses alone (docs/security.md)."""
+"""A request to a URL that somebody named reaches public addresses alone (docs/explanation/security.md)."""
 
 import asyncio
 import socket

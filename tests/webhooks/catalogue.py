@@ -1,4 +1,4 @@
-"""Writes the catalogue of event types into docs/webhooks.md, from the table of types."""
+"""Writes the catalogue of event types into docs/guides/webhooks.md, from the table of types."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import django
 
-GUIDE = Path(__file__).parents[2] / "docs" / "webhooks.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "webhooks.md"
 BEGIN, END = "<!-- Generated: python -m tests.webhooks.catalogue -->\n", "<!-- End of the catalogue -->\n"
 
 

@@ -1,4 +1,4 @@
-"""What will end, or has ended, is told once for each end (docs/webhooks.md)."""
+"""What will end, or has ended, is told once for each end (docs/guides/webhooks.md)."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Each change has one event, with the object as the API shows it (docs/webhooks.md)."""
+"""Each change has one event, with the object as the API shows it (docs/guides/webhooks.md)."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What docs/webhooks.md says is so: its catalogue, and its ways to verify a delivery; the npm library does so, too."""
+"""The catalogue of docs/guides/webhooks.md, and its ways to verify a delivery; the npm library's, too."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Access checks on the event loop: the way of a check that is fast (docs/architecture.md).
+"""Access checks on the event loop: the way of a check that is fast (docs/explanation/architecture.md).
 
 The same steps as licensing.access.views, by the same functions, on facts that this process has cached: no SQL is read
 while they hold, plan limits take one shared round trip, and the record one shared commit. That commit stores only what

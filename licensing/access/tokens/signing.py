@@ -1,4 +1,4 @@
-"""Signing: compact JWS (RFC 7515) that others verify offline (docs/signed-decisions.md).
+"""Signing: compact JWS (RFC 7515) that others verify offline (docs/guides/signed-decisions.md).
 
 Each algorithm has an active key. It is kept in memory for some seconds, so that a rotation soon reaches every process,
 and only the first of such a time waits for the database.

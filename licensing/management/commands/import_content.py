@@ -29,7 +29,7 @@ class Options(TypedDict):
 
 
 class Command(ServiceCommand):
-    help = "Creates and updates content from a CSV or JSON Lines file, plain or gzipped (docs/importing.md)."
+    help = "Creates and updates content from a CSV or JSON Lines file, plain or gzipped (docs/guides/importing.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -11,7 +11,7 @@ from licensing.edge.verification.published_addresses import keep, made_on, parse
 class Command(ServiceCommand):
     help = (
         "Loads the address ranges that a crawler's operator publishes, from JSON files as they are published "
-        "(docs/edge.md), in the place of those loaded before. Every process sees them in 5 seconds."
+        "(docs/reference/edge.md), in the place of those loaded before. Every process sees them in 5 seconds."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -11,7 +11,7 @@ from licensing.policies.policy_tests import Result
 
 
 class Command(ServiceCommand):
-    help = "Runs the tests of policies (docs/policies.md). Exits with 1 if any fails."
+    help = "Runs the tests of policies (docs/reference/policies.md). Exits with 1 if any fails."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -9,7 +9,8 @@ from licensing.edge.crawlers import keep_table
 
 class Command(ServiceCommand):
     help = (
-        "Replaces the table of known crawlers by an updated file (docs/edge.md). Every process sees it in 5 seconds."
+        "Replaces the table of known crawlers by an updated file (docs/reference/edge.md). "
+        "Every process sees it in 5 seconds."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

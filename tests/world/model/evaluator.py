@@ -1,4 +1,4 @@
-"""Decides as docs/policies.md, docs/licences.md and docs/edge.md say, without a line of the product's."""
+"""Decides as docs/reference/{policies,licences,edge}.md say, without a line of the product's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

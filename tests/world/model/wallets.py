@@ -1,4 +1,4 @@
-"""Wallets as docs/wallets.md has them: what is granted, refilled, spent and ends, one after the other."""
+"""Wallets as docs/guides/wallets.md has them: what is granted, refilled, spent and ends, one after the other."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The time that a report covers, as docs/reports.md has it: whole UTC days, both ends inside."""
+"""The time that a report covers, as docs/reference/reports.md has it: whole UTC days, both ends inside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
