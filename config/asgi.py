@@ -38,9 +38,9 @@ from kit.http.headers import LIMITS  # noqa: E402
 from kit.http.middleware import request_id  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
-from licensing.access.event_loop.hosts import is_served  # noqa: E402
+from licensing.access.event_loop.headers import is_served  # noqa: E402
+from licensing.access.event_loop.metrics import sample  # noqa: E402
 from licensing.access.event_loop.retries import LeftToDjango  # noqa: E402
-from licensing.access.event_loop.sampling import sample  # noqa: E402
 from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    upkeep = [asyncio.create_task(work) for work in (*map(keep, JOBS), sample(checks.gateway))]
+    upkeep = [asyncio.create_task(work) for work in (*map(keep, JOBS), sample(checks.gateway.note_state))]
     delivering = webhooks.start() if settings.WEBHOOKS_DELIVER else None
     while True:
         message = await receive()

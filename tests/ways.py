@@ -16,7 +16,7 @@ from django.utils.datastructures import CaseInsensitiveMapping
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.blocking_calls import changes_now, find_grants_now, record_now, reserve_now
-from licensing.access.event_loop.numbers import Numbers
+from licensing.access.event_loop.stock import Numbers
 from tests.client import ApiClient, Reply
 
 DJANGO, EVENT_LOOP = "django", "event loop"

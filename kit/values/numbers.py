@@ -1,7 +1,8 @@
-"""Reading numbers from JSON columns."""
+"""Bounds of integers, and reading numbers from JSON columns."""
 
 import json
 
+MAX_INTEGER = 2**31 - 1  # of an integer column
 INT64 = range(-(2**63), 2**63)
 
 

@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 from kit.rest.components import nullable
 from kit.rest.metadata import KEY_PATTERN, MAX_KEYS, VALUES
-from licensing.bounds import MAX_WORD_COUNT
+from kit.values.numbers import MAX_INTEGER
 
 
 class Kind(Enum):
@@ -54,7 +54,7 @@ ATTRIBUTES = (
     Attribute(
         "tags", "metadata_tags", Kind.TEXTS, "Tags in the metadata", 100, "Independent of the item's own `tags`."
     ),
-    Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_WORD_COUNT),
+    Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_INTEGER),
 )
 COLUMNS = {one.name: one.column for one in ATTRIBUTES}
 

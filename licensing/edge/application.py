@@ -32,7 +32,7 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.header_lines import header_lines
+from licensing.access.event_loop.headers import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     EdgeAnswer,

@@ -20,8 +20,8 @@ from kit.rest.fields import (
 )
 from kit.values.faults import Fault, worded
 from kit.values.json_values import Rendered
+from kit.values.numbers import MAX_INTEGER
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
-from licensing.bounds import MAX_WORD_COUNT
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_SCHEMA, permission_name
 from licensing.policies.decision import Reason
@@ -276,4 +276,4 @@ def as_policy(revision: PolicyRevision) -> Policy:
 class RollbackSerializer(StrictSerializer):
     """A former version of the policy."""
 
-    version = Integer(min_value=1, max_value=MAX_WORD_COUNT, help_text="The version to return to.")
+    version = Integer(min_value=1, max_value=MAX_INTEGER, help_text="The version to return to.")

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from threading import Thread
 
-from licensing.access.event_loop.lookup import AsyncLookup
-from licensing.access.event_loop.numbers import AsyncNumbers
+from licensing.access.event_loop.lookup import AsyncLookup, AsyncNumbers
 from licensing.access.lookup import Found, Wanted
 
 

@@ -6,7 +6,6 @@ from django.db import OperationalError
 from accounts.limits.limiter import fallbacks
 from analytics.recording.batch import RETRY
 from kit.telemetry.metrics import Histogram, families
-from licensing.access.event_loop import sampling
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories
 from tests.client import ApiClient
@@ -127,7 +126,7 @@ def test_the_state_of_the_moment_is_noted(api, item):
     api.post(CHECK, body_for(item))
     gateway: Gateway = api.application.gateway
     gateway.records.waiting = [("a request", None)] * 7  # type: ignore[list-item]
-    sampling.note_state(gateway)
+    gateway.note_state()
     samples = scrape()
     assert value(samples, "licensing_recorder_waiting_requests") == 7
     assert value(samples, "licensing_snapshot_entries") == 3

@@ -30,8 +30,7 @@ from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.header_lines import FOR_OTHER_ORIGINS, deprecation_of, header_lines
-from licensing.access.event_loop.hosts import is_served
+from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check

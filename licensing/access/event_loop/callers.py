@@ -20,7 +20,7 @@ from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceU
 from kit.http.middleware import Address
 from kit.storage.microbatch import InThread, MicroBatch, Work
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
-from licensing.access.event_loop.keys import AsyncKeys
+from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 

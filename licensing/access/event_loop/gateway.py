@@ -26,6 +26,7 @@ from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import DecisionBatch
+from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     Named,
     Refused,
@@ -41,14 +42,11 @@ from licensing.access.event_loop.blocking_calls import (
     reserve_now,
 )
 from licensing.access.event_loop.callers import Callers, Sender
-from licensing.access.event_loop.changes import AsyncChanges
-from licensing.access.event_loop.license_keys import LicenseKeys
-from licensing.access.event_loop.lookup import AsyncLookup, needs_no_thread
+from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
-from licensing.access.event_loop.numbers import AsyncNumbers, Numbers
 from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
-from licensing.access.event_loop.signers import Signers
 from licensing.access.event_loop.snapshot import Snapshot
+from licensing.access.event_loop.stock import LicenseKeys, Numbers, Signers
 from licensing.access.lookup import GONE, Found, Wanted
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.access.subjects import RequesterSnapshot
@@ -270,3 +268,8 @@ class Gateway:
             if (requester := found.requesters[requester_id]).pk is not None:
                 self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
         return found
+
+    def note_state(self) -> None:
+        """Sets the gauges of what waits and what is cached."""
+        metrics.waiting.values[0] = len(self.records.waiting)
+        metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)

@@ -1,22 +1,30 @@
-"""Looking up items and requesters on the event loop, for PostgreSQL: what licensing.access.lookup does in a thread,
-exactly.
+"""What checks read from PostgreSQL on the event loop: items and requesters, keys, changes of accounts, and numbers.
 
-Where there is more than a process keeps, and after each change of an account, this is what checks wait for.
+Each class reads for all waiting requests in one statement, and finds exactly what its twin in a thread does
+(blocking_calls). Checks wait for it where the snapshot has nothing, and after each change of an account.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from uuid import UUID
 
 import orjson
 
+from accounts.keys import keytext
+from accounts.keys.authentication import POSTGRESQL as GRANTS
+from accounts.keys.authentication import Grant, granted, unknown_key
+from accounts.plans.epochs import SINCE, Changes
+from kit.http.errors import ApiError
 from kit.storage.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
+from licensing.access.event_loop.blocking_calls import Since
 from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses
+from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
 # One statement sees one moment, so that the epoch is that of all it finds. It is planned once, perhaps on little data,
 # and has to be right for a million rows too. So it leaves the planner one index each: LIMIT 1 keeps the other
@@ -43,6 +51,7 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('e
 """
 NULL = "NULL"
 ARCHIVED = Status.ARCHIVED.value.encode()
+FIND_KEYS = GRANTS.replace("SELECT ", "SELECT api_key.digest, ", 1) + "digest = ANY(%s::bytea[])"
 
 Name = tuple[str, Selector | str]  # an account's id, and what names an item or a requester of it
 Key = tuple[str, str, str]  # the same as elements of FIND's arrays
@@ -122,3 +131,45 @@ def policy_ids(uuid: bytes) -> tuple[str, str]:
     """A policy's id, and its UUID in hex."""
     key = uuid.decode().replace("-", "")
     return ids.encode("pol", bytes.fromhex(key)), key
+
+
+class AsyncKeys:
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    @traced("SELECT keys", system="postgresql")
+    async def find(self, texts: Sequence[str]) -> list[Grant | ApiError]:
+        """The grants of well-formed keys' texts, with InvalidApiKey for one that is unknown."""
+        digests = ["\\x" + keytext.digest(text).hex() for text in texts]
+        quoted = ",".join('"\\' + digest + '"' for digest in set(digests))
+        rows = await self.sessions.run(FIND_KEYS, [f"{{{quoted}}}"])
+        found = {
+            (digest or b"").decode(): replace(granted((told or b"").decode()), epoch=int(epoch or 0))
+            for digest, epoch, told in rows
+        }
+        return [found.get(digest) or unknown_key() for digest in digests]
+
+
+class AsyncChanges:
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    @traced("SELECT changes", system="postgresql")
+    async def since(self, many: Sequence[Since]) -> list[Changes | None]:
+        """As accounts.plans.epochs.changes_since; what several ask for is read once."""
+        found: dict[Since, Changes | None] = {}
+        for account_id, known in set(many):
+            rows = await self.sessions.run(SINCE, [str(known), ids.hex_of("acc", account_id)])
+            found[account_id, known] = Changes.of(known, rows)
+        return [found[since] for since in many]
+
+
+class AsyncNumbers:
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    @traced("SELECT numbers", system="postgresql")
+    async def reserve(self, counts: Sequence[int]) -> list[int]:
+        """As licensing.requesters.numbers.reserve."""
+        rows = await self.sessions.run(TAKE_NUMBERS, [str(sum(counts))])
+        return [int(number or 0) for [number] in rows]

@@ -1,6 +1,8 @@
 """Prometheus metrics of access checks. Counting on the event loop costs well under a microsecond."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 
 from analytics.recording.batch import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
@@ -83,6 +85,15 @@ def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[in
     for outcome, size in zip(outcomes, sizes, strict=True):
         if outcome.stale:
             (postponed if outcome.retry else stale).values[0] += size
+
+
+async def sample(note_state: Callable[[], None], every: float = 1.0) -> None:
+    """Sets the gauges each second: a scrape may reach any process, and reads what all have noted."""
+    while True:
+        begun = perf_counter()
+        await asyncio.sleep(every)
+        loop_delay.values[0] = max(perf_counter() - begun - every, 0.0)
+        note_state()
 
 
 # --- In threads ------------------------------------------------------------------------------------------------------

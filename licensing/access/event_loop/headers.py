@@ -1,15 +1,16 @@
-"""The header lines of replies that are made on the event loop."""
+"""Headers on the event loop: the lines of a reply, and the hosts that are served."""
 
 from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 
 from accounts.keys.authentication import Grant
 from accounts.limits.throttling import NAMES, policy_of
 from accounts.limits.windows import LimitState, Window
-from kit.http.headers import MAX_PARAMETERS
+from kit.http.headers import LIMITS, MAX_PARAMETERS
 from kit.http.middleware import request_id
 from kit.rest.deprecated import told
 
@@ -26,6 +27,7 @@ FOR_OTHER_ORIGINS = (
     f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
 ).encode()
 HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
+MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
 NAMES_SENT = {seconds: name.encode() for seconds, name in NAMES.items()}
 
 
@@ -56,3 +58,14 @@ def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) ->
     text = query.decode("latin-1") if query.count(b"&") < MAX_PARAMETERS else ""
     account_id = None if grant is None else grant.account_id
     return told("POST", path, parse_qs(text, keep_blank_values=True), body, account_id)
+
+
+def is_served(host: str) -> bool:
+    """Whether ALLOWED_HOSTS has the host."""
+    return len(host) <= MAX_HOST and is_allowed(host)  # a longer host is invalid, and would only fill the cache
+
+
+@lru_cache(maxsize=1000)
+def is_allowed(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)

@@ -1,0 +1,73 @@
+"""What a process keeps in stock for later checks: numbers of new requesters, and the keys of JWS tokens."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from time import monotonic
+
+from cachetools import TTLCache
+from jwt import PyJWK
+
+from kit.http.errors import ApiError
+from kit.storage.microbatch import InThread, MicroBatch
+from licensing.access.event_loop.blocking_calls import find_keys_now, find_signer_now
+from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
+from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
+
+AT_ONCE = 100  # numbers beyond those that are needed; they are lost when the process ends
+
+Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves the sum of these counts
+
+
+class Numbers:
+    """Numbers in stock, so that one new requester in a hundred costs a statement."""
+
+    def __init__(self, reserve: Reserve) -> None:
+        self.reserve = reserve
+        self.free: deque[int] = deque()
+        self.orders: MicroBatch[int, None] = MicroBatch(self.fill)
+
+    async def take(self, count: int) -> list[int]:
+        while len(self.free) < count:
+            await self.orders.submit(count)
+        return [self.free.popleft() for _ in range(count)]
+
+    async def fill(self, counts: Sequence[int]) -> list[None]:
+        self.free += await self.reserve([*counts, AT_ONCE])
+        return [None] * len(counts)
+
+
+class Signers:
+    """The key that signs decisions."""
+
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(InThread("signers", find_signer_now))
+
+    async def current(self) -> Signer:
+        """Raises ServiceUnavailable."""
+        signer = kept_signer() or await self.lookups.submit(None)
+        if isinstance(signer, ApiError):
+            raise signer
+        return signer
+
+
+class LicenseKeys:
+    """The keys that verify licence tokens.
+
+    A key is kept for some seconds, so a retired one soon stops verifying. Unknown ids are not kept: such a key may be
+    created at any moment.
+    """
+
+    def __init__(self) -> None:
+        self.lookups: MicroBatch[str, PyJWK | None] = MicroBatch(InThread("licence keys", find_keys_now))
+        self.kept: TTLCache[str, PyJWK] = TTLCache(100, KEPT_SECONDS, monotonic)
+
+    async def verify(self, token: str, account_id: str, now: datetime) -> Claims:
+        """What a valid token says. Raises InvalidToken."""
+        kid = kid_of(token)
+        key = self.kept.get(kid)
+        if key is None:
+            key = await self.lookups.submit(kid)
+            if key is not None:
+                self.kept[kid] = key
+        return check_claims(claims_of(token, kid, key), account_id, now)
