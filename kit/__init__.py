@@ -1,1 +1,1 @@
-"""Shared machinery: no models, no word of the domain, no import of an app."""
+"""Shared infrastructure: no models, no domain terms, no imports from apps."""

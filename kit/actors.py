@@ -1,4 +1,4 @@
-"""The current actor: set once, where a request or a command begins; read wherever a change is recorded."""
+"""The current actor, set where a request or a command begins and read wherever a change is recorded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a change. `id` and `name` are copied into records, which outlive what they refer to."""
+    """Who makes a change. Records copy `id` and `name`, because they outlive the key or user they refer to."""
 
     type: str
     id: str | None = None
@@ -16,14 +16,14 @@ class Actor:
     address: str | None = None
 
 
-SYSTEM = Actor("system")  # the service by itself, and code that said nothing
+SYSTEM = Actor("system")  # the service itself, and code that sets no actor
 
 current_actor: ContextVar[Actor] = ContextVar("current_actor", default=SYSTEM)
 
 
 @contextmanager
 def acting_as(actor: Actor) -> Iterator[None]:
-    """Records changes within the block as this actor's."""
+    """Record all changes within the block as made by this actor."""
     token = current_actor.set(actor)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A cache bounded by the bytes that it holds."""
+"""A cache with a limit in bytes."""
 
 from collections.abc import Callable, Hashable
 from threading import Lock
@@ -9,11 +9,11 @@ from cachetools import FIFOCache
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-ROOM = 0.1  # of the bound, made at once where room is needed: making room is what costs
+ROOM = 0.1  # of the limit, freed in one go when the cache is full, because evicting is the expensive step
 
 
 class Values(FIFOCache[K, V]):
-    """What is kept, with the identities of the values and the number of those that went."""
+    """The cached values, with their identities and the number of evictions."""
 
     def __init__(self, weigh: Callable[[V], int], most: int) -> None:
         super().__init__(most, getsizeof=weigh)
@@ -33,11 +33,11 @@ class Values(FIFOCache[K, V]):
 
 
 class Compiled(Generic[K, V]):
-    """Values by key, at most `most` by the sum of their weights; the oldest go first.
+    """A cache of values by key, limited to `most` total weight; evicts the oldest first.
 
-    For values that are never stale. Threads and the event loop share it; reading takes no lock. A second place that
-    keeps a value asks whether it is still kept here (`keeps`), and again when `dropped` has grown: otherwise what went
-    would stay in memory.
+    For values that never go stale. Threads and the event loop share it; reads take no lock. Code that keeps its own
+    reference to a value checks `keeps` first, and again whenever `dropped` has grown; otherwise evicted values would
+    stay in memory.
     """
 
     def __init__(self, weigh: Callable[[V], int], most: int) -> None:
@@ -59,7 +59,7 @@ class Compiled(Generic[K, V]):
             return None
 
     def put(self, key: K, value: V) -> None:
-        """Keeps the value, unless it is too heavy by itself. If room is needed, a tenth is freed at once."""
+        """Store the value unless it alone exceeds the limit. A full cache frees a tenth of its room at once."""
         with self.writing:
             self.values.pop(key, None)
             if self.values.getsizeof(value) <= self.values.maxsize:

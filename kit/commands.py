@@ -1,4 +1,4 @@
-"""The base of this project's commands: they print a sentence for people, or with --json one object for programs."""
+"""Base class of this project's commands: they print one sentence or, with --json, one JSON object."""
 
 import getpass
 import re
@@ -17,7 +17,7 @@ from kit.http.rendering import render_json
 
 
 def sentences(error: ValidationError) -> list[str]:
-    """The messages of an error, each with its field if it has one."""
+    """Return the messages of a validation error, each prefixed with its field if it has one."""
     if not hasattr(error, "error_dict"):
         return error.messages
     return [
@@ -28,9 +28,9 @@ def sentences(error: ValidationError) -> list[str]:
 
 
 class ServiceCommand(BaseCommand, ABC):
-    """Subclasses define `perform`, which returns the result as a sentence and as an object in the API's shape."""
+    """Base command. Subclasses define `perform`, which returns a sentence and an object in the API's shape."""
 
-    options: frozenset[str] = frozenset()  # that the command takes, such as --allowed-ip
+    options: frozenset[str] = frozenset()  # the command's option strings, such as --allowed-ip
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object as the last line.")
@@ -54,7 +54,9 @@ class ServiceCommand(BaseCommand, ABC):
         return parser
 
     def told(self, param: str | None, message: str) -> str:
-        """The message with the option that it is about, if there is one for that parameter of the API."""
+        """Prefix the message with the command-line option that corresponds to the API parameter `param`, if there is
+        one.
+        """
         if not param:
             return message
         name = re.split(r"[.\[]", param, maxsplit=1)[0]
@@ -63,13 +65,13 @@ class ServiceCommand(BaseCommand, ABC):
         return f"{known} ({param}): {message}" if known else f"{param}: {message}"
 
     def actor(self) -> Actor:
-        """The command, by the name of the user of the machine who runs it."""
+        """Return an actor with the command's name and the operating system's user name."""
         try:
             user = getpass.getuser()
-        except (KeyError, OSError):  # a container's user without a name
+        except (KeyError, OSError):  # a container's user may have no name
             user = None
         return Actor("command", type(self).__module__.rpartition(".")[2], user)
 
     @abstractmethod
     def perform(self, *args: Any, **options: Any) -> tuple[str, Mapping[str, object]]:
-        """Each command names the options that it uses, and ends with `**_: object` for those of every command."""
+        """Run the command. Declare the options it uses, and `**_: object` for those every command has."""

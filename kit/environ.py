@@ -1,4 +1,4 @@
-"""Reading settings from the environment: a bad value ends the start with a sentence that names it."""
+"""Read settings from the environment. An invalid value stops the start with a message that names the variable."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def env_int(name: str, default: int, most: int, least: int = 1) -> int:
 
 
 def env_seconds(name: str, default: str) -> list[int]:
-    """Seconds, separated by commas."""
+    """Return a comma-separated list of seconds."""
     texts = env_list(name) or default.split(",")
     if not all(text.isascii() and text.isdecimal() and len(text) <= 9 for text in texts):
         sys.exit(f"The environment variable {name} must be seconds separated by commas, not {','.join(texts)!r}.")
@@ -32,7 +32,7 @@ def env_seconds(name: str, default: str) -> list[int]:
 
 
 def env_parsed(name: str, parse: Callable[[str], T]) -> T:
-    """The value as `parse` reads it; its ValueError completes the sentence that begins with the name."""
+    """Return the value parsed by `parse`. The text of its ValueError completes "The environment variable NAME …"."""
     try:
         return parse(env(name))
     except ValueError as error:
@@ -47,7 +47,7 @@ def env_bool(name: str, default: str = "") -> bool:
 
 
 def env_choice(name: str, *choices: str) -> str:
-    """One of the choices, by default the first."""
+    """Return one of the choices; defaults to the first."""
     text = env(name).lower() or choices[0]
     if text not in choices:
         sys.exit(f"The environment variable {name} must be {' or '.join(choices)}, not {text!r}.")
@@ -55,7 +55,7 @@ def env_choice(name: str, *choices: str) -> str:
 
 
 def env_url(name: str, *schemes: str) -> str:
-    """A URL. The message of an error leaves out the secrets that it may hold."""
+    """Return a URL. Error messages omit the value, because it may contain a password."""
     text = env(name)
     if text and not text.startswith(tuple(f"{scheme}:" for scheme in schemes)):
         sys.exit(f"The environment variable {name} must be a URL that begins with {' or '.join(schemes)}.")

@@ -1,6 +1,6 @@
-"""What lies on the disk is for the service's own account: its database holds what its callers pay for.
+"""File permissions: everything on disk is readable by the service's own user only.
 
-The modes are set here rather than left to a umask, which whoever starts the service may have opened.
+Modes are set explicitly rather than by umask, which the operator may have relaxed.
 """
 
 import os
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE
 
-OTHERS = 0o077  # the group's bits and everybody's
+OTHERS = 0o077  # permission bits of group and others
 OF_SQLITE = ("-wal", "-shm", "-journal")
 
 
@@ -17,24 +17,24 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def close_to_others(path: Path) -> None:
-    """Takes the rights of the group and of everybody else away, where there is such a file."""
+    """Remove the permissions of group and others from an existing file."""
     if is_open_to_others(path):
-        # A file of another account is that account's to close; the check accounts.W004 tells of it.
+        # Only a file's owner can change its mode; the check accounts.W004 reports such files.
         with suppress(PermissionError):
             path.chmod(S_IMODE(path.stat().st_mode) & ~OTHERS)
 
 
 def private_directory(path: Path) -> None:
-    """Makes the directory unless it is there; one that somebody else made keeps the rights that they gave it."""
+    """Create the directory with mode 0700. An existing one keeps its mode."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def private_database(path: Path) -> None:
-    """Makes an SQLite file before SQLite would, which gives the files beside it the rights that this one has.
+    """Create an SQLite file with mode 0600 before SQLite does; its companion files inherit that mode.
 
-    To be called before anything in this process has opened it. An existing one is closed to others.
+    Call before anything in this process opens the database. Existing files lose the permissions of group and others.
     """
-    # Where no file can be made, SQLite says so when it is asked to open it.
+    # If the file cannot be created, SQLite reports that on opening.
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     for file in files_of_database(path):
@@ -46,5 +46,8 @@ def files_of_database(path: Path) -> list[Path]:
 
 
 def lock_of(path: Path) -> Path:
-    """A database beside this one, for long work that must be alone: who can open it could keep that from beginning."""
+    """Return the lock database for long-running exclusive work.
+
+    A separate file, so that its lock blocks no readers.
+    """
     return path.with_name(f"{path.name}.lock")

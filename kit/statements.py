@@ -1,7 +1,7 @@
-"""The time limit on the statements of web requests. Commands, migrations and maintenance have none.
+"""The time limit for SQL statements of web requests. Commands, migrations and maintenance have none.
 
-PostgreSQL ends a statement by itself (`statement_timeout`, see kit.storage.postgresql). SQLite asks every few
-milliseconds whether to go on, and so stops also when nobody waits for the answer any more.
+PostgreSQL enforces it (`statement_timeout`, see kit.storage.postgresql). On SQLite a callback runs every few
+milliseconds and also stops statements whose client has disconnected.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,14 +16,14 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-STEPS = 50_000  # of SQLite's virtual machine between two questions: about a millisecond
+STEPS = 50_000  # SQLite virtual machine steps between two callbacks: about a millisecond
 CANCELED = "57014"  # PostgreSQL's SQLSTATE
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """`seconds` for each statement. `gone` is set when the client has left and the work may be dropped for it."""
+    """A time limit of `seconds` per statement. `gone` is set once the client has disconnected."""
 
     seconds: float
     gone: Event | None = None
@@ -37,14 +37,14 @@ bound: ContextVar[Bound | None] = ContextVar("statement_bound", default=None)
 
 
 def milliseconds() -> int:
-    """The time limit of a statement in milliseconds, for PostgreSQL's `statement_timeout`; 0 is none."""
+    """Return the time limit in milliseconds for PostgreSQL's `statement_timeout`; 0 means none."""
     current = bound.get()
     return int(current.seconds * 1000) if current else 0
 
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """Give the statements within the block this time limit on SQLite, whose connections look it up each time."""
+    """Set the time limit within the block. Takes effect on SQLite, which looks it up for each statement."""
     current = bound.get()
     token = bound.set(Bound(seconds, current.gone if current else None))
     try:
@@ -54,13 +54,13 @@ def bounded(seconds: float) -> Iterator[None]:
 
 
 def is_for_nobody() -> bool:
-    """Whether the client has left, so that the work can be abandoned."""
+    """Whether the client has disconnected, so that the work can be abandoned."""
     current = bound.get()
     return current is not None and current.is_for_nobody
 
 
 def was_ended(error: BaseException) -> bool:
-    """Whether the statement failed because of its time limit, or was interrupted after the client had left."""
+    """Whether the statement hit its time limit, or was interrupted because the client disconnected."""
     cause = error.__cause__
     return isinstance(error, OperationalError) and (
         getattr(cause, "sqlstate", None) == CANCELED or getattr(cause, "sqlite_errorname", None) == "SQLITE_INTERRUPT"
@@ -68,7 +68,7 @@ def was_ended(error: BaseException) -> bool:
 
 
 class Clock:
-    """When the current statement of a connection to SQLite began."""
+    """Records when the current statement of an SQLite connection began."""
 
     def __init__(self) -> None:
         self.began = 0.0
@@ -90,7 +90,7 @@ class Clock:
 
 
 def watch(sender: object, connection: BaseDatabaseWrapper, **kwargs: object) -> None:
-    """Bounds the statements of a new connection to SQLite."""
+    """Limit the statements of a new SQLite connection."""
     if connection.vendor != "sqlite":
         return
     clock = Clock()

@@ -1,1 +1,1 @@
-"""Requests and replies: errors, strict JSON, rendering, middleware, bodies under ASGI."""
+"""HTTP plumbing: errors, strict JSON, rendering, middleware, request bodies under ASGI."""

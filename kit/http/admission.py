@@ -1,7 +1,7 @@
-"""The order in which a request is admitted, written once (docs/reference/api.md, Requests and errors).
+"""The order of admission checks for a request (docs/reference/api.md, Requests and errors).
 
-Django's views and access checks on the event loop go through the same `admit`: the views by `run_blocking`, in their
-thread, the checks by `await`.
+Both request paths run the same `admit`: Django views through `run_blocking` in their thread, access checks on the
+event loop with `await`.
 """
 
 from collections.abc import Coroutine, Mapping
@@ -13,38 +13,38 @@ R = TypeVar("R")
 
 
 class Steps:
-    """The steps of one request as one way of serving takes them. A step refuses by raising an ApiError.
+    """The admission steps of one request path. A step rejects the request by raising an ApiError.
 
-    What a way does not override lets everything pass.
+    Steps that a subclass does not override accept everything.
     """
 
     def check_method(self) -> None:
-        """Raises MethodNotAllowed."""
+        """Raise MethodNotAllowed if the path does not support the method."""
 
     async def authenticate(self) -> None:
-        """Reads and checks the key. Raises MissingApiKey or InvalidApiKey."""
+        """Read and verify the API key. Raises MissingApiKey or InvalidApiKey."""
 
     def check_address(self) -> None:
-        """Raises IpNotAllowed."""
+        """Raise IpNotAllowed if the key's allowlist excludes the client's address."""
 
     async def count(self) -> None:
-        """Counts the request against the limits of its key. Raises RateLimitExceeded."""
+        """Count the request against the key's rate limits. Raises RateLimitExceeded."""
 
     async def count_stranger(self, refusal: MissingApiKey | IpNotAllowed) -> None:
-        """Counts a request without a valid key against its client's address. Raises RateLimitExceeded."""
+        """Count a request without a valid key against its client's address. Raises RateLimitExceeded."""
 
     def authorize(self) -> None:
-        """Raises InsufficientPermissions."""
+        """Raise InsufficientPermissions if the key lacks a required permission."""
 
     def check_query(self) -> None:
-        """Raises InvalidRequest."""
+        """Raise InvalidRequest for unknown, repeated or unreadable query parameters."""
 
     async def read_body(self) -> None:
-        """Reads the body, if there is to be one; parsing it is up to the handler. Raises an ApiError."""
+        """Read the body if the method has one, without parsing it. Raises an ApiError."""
 
 
 async def admit(request: Steps) -> None:
-    """Takes the steps in their order, up to the first that refuses."""
+    """Run the steps in order until one rejects the request."""
     request.check_method()
     try:
         await request.authenticate()
@@ -59,13 +59,13 @@ async def admit(request: Steps) -> None:
 
 
 def done_before(request: Any) -> Mapping[str, Any]:
-    """What the event loop has done for a request to Django, if any: read its `grant`, counted it (`limit_state`)."""
+    """Return what the event loop did before it passed the request to Django: `grant`, `limit_state`; may be empty."""
     told: Mapping[str, Any] = request.META.get("asgi.scope", {}).get("extensions", {})
     return told
 
 
 def run_blocking(coroutine: Coroutine[object, object, R]) -> R:
-    """The result of a coroutine whose steps block rather than wait, as those of a thread may."""
+    """Run a coroutine that never suspends, and return its result. For steps that block in a thread."""
     try:
         coroutine.send(None)
     except StopIteration as done:

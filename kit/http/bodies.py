@@ -1,4 +1,4 @@
-"""Reading bodies within time and size limits, and sending errors, for both ASGI applications."""
+"""Read request bodies within time and size limits, and send errors. Used by both ASGI applications."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
@@ -12,23 +12,26 @@ from kit.http.errors import ApiError, InvalidRequest, told
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
-Scope = MutableMapping[str, Any]  # as ASGI's own types have it
+Scope = MutableMapping[str, Any]  # as ASGI defines them
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Disconnected(Exception):
-    """The client has gone before its body had come: there is nobody to answer, and nothing may be done."""
+    """The client disconnected before its body arrived: stop without a reply and without side effects."""
 
 
 def declared_length(scope: Scope) -> int | None:
-    """What Content-Length says; None for a body of unknown length."""
+    """Return Content-Length, or None for a body of unknown length."""
     declared = dict(scope["headers"]).get(b"content-length", b"")
     return int(declared) if declared.isdigit() else None
 
 
 async def parts_of(scope: Scope, receive: Receive, begun: bytes = b"") -> AsyncGenerator[bytes, None]:
-    """What has been read of a body, and the rest as it comes. Raises Disconnected; InvalidRequest where it is late."""
+    """Yield `begun`, then the rest of the body as it arrives.
+
+    Raises Disconnected, or InvalidRequest if the body takes longer than BODY_SECONDS.
+    """
     if begun:
         yield begun
     deadline = asyncio.get_running_loop().time() + settings.BODY_SECONDS
@@ -46,8 +49,11 @@ async def parts_of(scope: Scope, receive: Receive, begun: bytes = b"") -> AsyncG
 
 
 async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
-    """The body; of one that is too large, more than allowed. Raises Disconnected and InvalidRequest."""
-    whole: bytes | None = scope.get("extensions", {}).get("body")  # of config.server: there is nothing to wait for
+    """Return the body; if it is too large, something longer than `max_bytes`.
+
+    Raises Disconnected and InvalidRequest.
+    """
+    whole: bytes | None = scope.get("extensions", {}).get("body")  # set by config.server, which has read it already
     if whole is not None:
         return whole
     if (declared_length(scope) or 0) > max_bytes:
@@ -66,18 +72,18 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
 async def send_error(
     error: ApiError, send: Send, headers: dict[str, str], sent_id: str = "", accept: str = "", *, close: bool = True
 ) -> None:
-    """The error, with the headers of rate limits; `sent_id` is what the client calls its request.
+    """Send an error with rate-limit headers; `sent_id` is the client's own request id.
 
-    With `close` the connection ends. A client that is still sending its body may not see the reply then: to close a
-    connection with something unread in it resets it. Left open, the rest is read and dropped (config.server.protocol
-    has bounds for that).
+    `close` ends the connection. A client that is still sending its body may then miss the reply, because closing with
+    unread input resets the connection. With `close=False` the rest is read and dropped within the bounds of
+    config.server.protocol.
     """
     reply, media_type = told(error, accept)
     await send_whole(error.status_code, media_type.encode(), render_json(reply), headers, sent_id, send, close=close)
 
 
 async def send_page(error: ApiError, send: Send, *, close: bool = True) -> None:
-    """The same to a browser."""
+    """Send an error as an HTML page."""
     media = b"text/html; charset=utf-8"
     await send_whole(error.status_code, media, page_of(error), error.headers, "", send, close=close)
 

@@ -1,7 +1,7 @@
-"""Brotli or gzip for replies over 1 kB, where a view allows it.
+"""Brotli or gzip for replies over 1 kB whose view allows it.
 
-A reply with a secret beside text that a client sent is never compressed: its length would leak the secret (BREACH).
-Neither is one with a strong entity tag, which names the bytes as they are.
+A reply that contains a secret next to client-supplied text is never compressed, because its length would leak the
+secret (BREACH). Nor is a reply with a strong entity tag, which identifies exact bytes.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
 
 LEAST_BYTES = 1024
-QUALITY = 4  # as fast as gzip, and smaller
+QUALITY = 4  # as fast as gzip, with smaller output
 IS_REFUSED = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*").fullmatch
 
 
@@ -47,7 +47,7 @@ def by_brotli(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress chunk by chunk: each can be read before the next one is made."""
+    """Compress chunk by chunk, so that the client can decode each as it arrives."""
     packer = brotli.Compressor(quality=QUALITY)
     for chunk in chunks:
         yield packer.process(chunk) + packer.flush()

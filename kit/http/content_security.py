@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of pages: nothing from elsewhere, no scripts but files of this host."""
+"""The Content-Security-Policy of pages: everything from this host only, and no inline scripts."""
 
 DIRECTIVES = {
     "default-src": "'none'",
@@ -14,5 +14,5 @@ DIRECTIVES = {
 
 
 def content_security_policy(further: dict[str, str] | None = None) -> str:
-    """The header's value; `further` adds directives or replaces them."""
+    """Build the header's value; `further` adds or replaces directives."""
     return "; ".join(f"{name} {sources}" for name, sources in (DIRECTIVES | (further or {})).items())

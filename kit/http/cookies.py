@@ -1,8 +1,8 @@
-"""Cookies that take linear time to read."""
+"""Cookie parsing in linear time."""
 
 
 def drop_quoted(header: str) -> str:
-    """The Cookie header without the cookies in quotation marks. The service sets none.
+    """Remove cookies with quotation marks from a Cookie header. The service sets none.
 
     Decoding such a value takes quadratic time before Python 3.11.10 and 3.12.6 (CVE-2024-7592).
     """

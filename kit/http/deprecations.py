@@ -1,5 +1,6 @@
-"""What of the API is deprecated, as the setting DEPRECATIONS says it, and the headers that tell its callers
-(`Deprecation` of RFC 9745, `Sunset` of RFC 8594, and `Link` to more)."""
+"""Deprecated parts of the API, from the setting DEPRECATIONS, and the headers that announce them (`Deprecation` of RFC
+9745, `Sunset` of RFC 8594, and `Link`).
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -11,15 +12,15 @@ import orjson
 
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 IS_PATH = re.compile(r"/v1(/([a-z0-9_-]+|\{id\}))+").fullmatch
-IS_LINK = re.compile(r"https?://[\x21\x23-\x3b\x3d\x3f-\x7e]+").fullmatch  # without `<`, `>` and `"`
+IS_LINK = re.compile(r"https?://[\x21\x23-\x3b\x3d\x3f-\x7e]+").fullmatch  # excludes `<`, `>` and `"`
 KNOWN = {"operation", "parameter", "field", "since", "sunset", "link"}
 
 
 @dataclass(frozen=True)
 class Deprecated:
-    """An operation such as `GET /v1/content/{id}`, or a parameter of its query, or a field of its body.
+    """A deprecated operation such as `GET /v1/content/{id}`, or one of its query parameters or body fields.
 
-    `metadata.author` is a field of an object; of an array any element's counts.
+    A dotted `field` such as `metadata.author` addresses a nested object; in an array, any element matches.
     """
 
     method: str
@@ -40,14 +41,14 @@ class Deprecated:
         return method == self.method and re.fullmatch(pattern, path) is not None
 
     def is_used(self, parameters: Collection[str], body: bytes) -> bool:
-        """By a request to the operation; of parameters the names, without operators."""
+        """Whether a request to this operation uses the deprecated part. `parameters` are names without operators."""
         if self.parameter is not None:
             return self.parameter in parameters
         return self.field is None or has(parsed(body), self.field.split("."))
 
 
 def parsed(body: bytes) -> object:
-    """None for what is no JSON: it is refused elsewhere."""
+    """Return the parsed body, or None if it is not JSON (rejected later)."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -65,13 +66,13 @@ def has(value: object, names: Sequence[str]) -> bool:
 def used(
     deprecated: Sequence[Deprecated], method: str, path: str, parameters: Collection[str], body: bytes
 ) -> list[Deprecated]:
-    """What of it a request uses."""
+    """Return the deprecated parts that a request uses."""
     names = {name.partition("[")[0] for name in parameters}
     return [one for one in deprecated if one.concerns(method, path) and one.is_used(names, body)]
 
 
 def headers_for(those: Sequence[Deprecated]) -> dict[str, str]:
-    """Of several the earliest dates, and the links of all."""
+    """Build the headers: the earliest dates, and every link."""
     headers = {"Deprecation": f"@{int(min(one.since for one in those).timestamp())}"}
     ends = [one.sunset for one in those if one.sunset is not None]
     if ends:
@@ -88,7 +89,7 @@ def headers_for(those: Sequence[Deprecated]) -> dict[str, str]:
 
 
 def parse(text: str) -> list[Deprecated]:
-    """From a JSON array of objects. Raises ValueError, which says what is wrong."""
+    """Parse a JSON array of deprecations. Raises ValueError with a message that completes "DEPRECATIONS …"."""
     if not text:
         return []
     entries = parsed(text.encode())
@@ -116,7 +117,7 @@ def parse_entry(entry: object) -> Deprecated:
 
 
 def moment(entry: dict[str, str], name: str) -> datetime | None:
-    """A date is its midnight in UTC."""
+    """Return a field as a time in UTC; a date means midnight. None if the field is absent."""
     if name not in entry:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Errors as pages, for browsers outside /v1."""
+"""HTML error pages, for browsers outside /v1."""
 
 from html import escape
 
@@ -16,12 +16,12 @@ TITLES = {
 
 
 def is_for_browser(path: str, accept: str) -> bool:
-    """Whether an error is answered as a page. Everything under /v1 is JSON."""
+    """Whether to answer an error with a page. Everything under /v1 is JSON."""
     return "text/html" in accept and path != "/v1" and not path.startswith("/v1/")
 
 
 def error_answer(error: ApiError, request: HttpRequest) -> HttpResponse:
-    """The error as a page for a browser, as JSON for everybody else."""
+    """Return the error as a page for browsers, otherwise as JSON."""
     if not is_for_browser(request.path, request.headers.get("Accept", "")):
         return error_response(error, request)
     response = HttpResponse(page_of(error), status=error.status_code, headers=error.headers)
@@ -30,7 +30,7 @@ def error_answer(error: ApiError, request: HttpRequest) -> HttpResponse:
 
 
 def page_of(error: ApiError) -> bytes:
-    """A minimal HTML page of the error, for where rendering a template is impossible or too costly."""
+    """Render a minimal HTML error page without the template engine."""
     title = TITLES.get(error.status_code, "Not now")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'

@@ -1,4 +1,4 @@
-"""Every error of the API: one tree, one handler, one envelope (docs/reference/api.md, Requests and errors)."""
+"""The errors of the API: one hierarchy, one handler, one envelope (docs/reference/api.md, Requests and errors)."""
 
 import logging
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ class ErrorExample(TypedDict):
 
 
 class ApiError(exceptions.APIException):
-    """An error with its HTTP status, its stable `code` and `type`, and a message that names what is wrong."""
+    """An error with its HTTP status, a stable `code` and `type`, and a message that names the fault."""
 
     status_code: int = 500
     code: ClassVar[str] = "internal_error"
     type: ClassVar[str] = "api_error"
-    # What the OpenAPI document and docs/reference/api.md show of it; a class without its own is in neither.
+    # Shown in the OpenAPI document and the errors reference; classes without an example appear in neither.
     example: ClassVar[ErrorExample | None] = None
 
     def __init__(
@@ -49,13 +49,13 @@ class ApiError(exceptions.APIException):
         self.message = message
         self.param = param
         self.retry_after = retry_after
-        self.further: list[ApiError] = []  # the body's other faults
+        self.further: list[ApiError] = []  # further faults of the same body
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(retry_after)
 
     def as_dict(self) -> dict[str, object]:
-        """The value of `error` in the envelope."""
+        """Return the value of `error` in the envelope."""
         body: dict[str, object] = {"code": self.code, "message": self.message, "type": self.type}
         if self.param is not None:
             body["param"] = self.param
@@ -71,21 +71,21 @@ class ApiError(exceptions.APIException):
 
 
 class InvalidRequest(ApiError):
-    """The request itself is malformed: its body, a query parameter, a header or the cursor."""
+    """A malformed request: its body, a query parameter, a header or the cursor."""
 
     status_code, code, type = 400, "invalid_request", "validation_error"
     example = {"message": "The body is not JSON: Expecting value (line 1, column 10)."}
 
 
 class ValidationFailed(InvalidRequest):
-    """A well-formed body in which a field is missing or wrong."""
+    """A well-formed body with a missing or invalid field."""
 
     status_code = 422
     example = {"message": "This field is required.", "param": "title"}
 
     @classmethod
     def of(cls, faults: Iterable[tuple[str, str]]) -> Self:
-        """The first of these faults, each its path and its message, with the others beside it."""
+        """Build an error from (path, message) pairs: the first is the error, the rest become its `errors`."""
         (param, message), *rest = islice(faults, MAX_FAULTS)
         error = cls(message, param=param or None)
         error.further = [cls(text, param=where or None) for where, text in rest]
@@ -93,7 +93,7 @@ class ValidationFailed(InvalidRequest):
 
 
 class UnknownTransferCoding(InvalidRequest):
-    """A body in a transfer coding that this server cannot read (RFC 9112, 6.1)."""
+    """A body in a transfer coding that the server does not support (RFC 9112, 6.1)."""
 
     status_code = 501
 
@@ -164,12 +164,12 @@ class InUse(AlreadyExists):
 
 
 class Revoked(AlreadyExists):
-    code = "resource_revoked"  # for good
+    code = "resource_revoked"  # permanently
     example = {"message": "This licence is revoked, which is final. Issue another one."}
 
 
 class PreconditionFailed(AlreadyExists):
-    """The resource is in another state than If-Match names."""
+    """The resource's state differs from `If-Match`."""
 
     status_code, code = 412, "precondition_failed"
     example = {"message": "The resource has changed since it was read. Read it again, then change it."}
@@ -202,7 +202,7 @@ class ServiceUnavailable(ApiError):
 
 
 class ClientGone(ApiError):
-    """The client has disconnected. The reply is never read; its status is for the log and the metrics."""
+    """The client disconnected. The reply is never read; its status is for logs and metrics."""
 
     status_code, code = 499, "client_gone"
 
@@ -211,7 +211,7 @@ RETRY_LONG_AFTER = 30  # seconds
 
 
 def as_api_error(exc: Exception) -> ApiError:
-    """The API error for an exception; only unexpected ones are logged with a traceback."""
+    """Convert an exception to an API error. Logs a traceback only for unexpected ones."""
     match exc:
         case ApiError():
             return exc
@@ -219,7 +219,8 @@ def as_api_error(exc: Exception) -> ApiError:
             return NotFound("There is no such resource.")
         case exceptions.ValidationError():
             return ValidationFailed.of(all_errors(exc.detail))
-        case OperationalError() | InterfaceError() | DatabaseInternalError():  # the last: it could not do its work
+        # DatabaseInternalError: the database could not do its work
+        case OperationalError() | InterfaceError() | DatabaseInternalError():
             return of_database(exc)
         case UnreadablePostError():
             return InvalidRequest("The request ended before its body did.")
@@ -232,10 +233,10 @@ def as_api_error(exc: Exception) -> ApiError:
 
 
 def forget_frames(error: BaseException) -> None:
-    """Lets go of the frames that an error came through, once it is handled.
+    """Drop the tracebacks of a handled error and its causes.
 
-    They hold what the request held, its body among it, and often the error itself: a cycle, which would keep all of
-    it in memory until the next collection of garbage.
+    Frames hold the request with its body, and often the error itself; such a cycle would stay in memory until the next
+    garbage collection.
     """
     link: BaseException | None = error
     while link is not None:
@@ -244,7 +245,7 @@ def forget_frames(error: BaseException) -> None:
 
 
 def of_database(exc: Exception) -> ApiError:
-    """The API error for an unreachable database, or for a statement that was interrupted."""
+    """Return the API error for an unreachable database or an interrupted statement."""
     if not statements.was_ended(exc):
         logger.error("The database did not answer: %s", exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
@@ -265,26 +266,26 @@ def check_wanted() -> None:
 
 
 def told(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
-    """The body for an error, and its media type: the envelope, or a problem if the client prefers it."""
+    """Return the reply's body and media type: the envelope, or problem details if the client prefers them."""
     if prefers_problem(accept):
         return as_problem(error.status_code, error.as_dict()), PROBLEM
     return {"error": error.as_dict()}, JSON
 
 
 class HandlerContext(TypedDict):
-    """What DRF tells its exception handler."""
+    """What DRF passes to its exception handler."""
 
     request: Request
 
 
 def exception_handler(exc: Exception, context: HandlerContext) -> Response:
-    """DRF's hook: every exception of a view becomes a reply."""
+    """DRF's exception hook: turn any exception of a view into a reply."""
     error = as_api_error(exc)
     body, media_type = told(error, context["request"].headers.get("Accept", ""))
     return Response(body, status=error.status_code, headers=error.headers, content_type=media_type)
 
 
 def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
-    """The reply for errors that arise outside a view."""
+    """Build the reply for an error raised outside a view."""
     body, media_type = told(error, request.headers.get("Accept", ""))
     return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)

@@ -1,4 +1,4 @@
-"""The errors of a serializer, each with the path of the field that it is about."""
+"""Flatten a serializer's errors into paths and messages."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from rest_framework.settings import api_settings
 
 
 def all_errors(detail: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """The path and text of each of a serializer's errors, the path as in `rules[0].conditions.licenseType`."""
+    """Yield the path and text of each error; paths look like `rules[0].conditions.licenseType`."""
     if isinstance(detail, dict):
         for key, nested in detail.items():
             if isinstance(key, int):

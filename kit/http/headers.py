@@ -1,7 +1,7 @@
-"""The request headers that the service reads, and how many bytes each may have.
+"""The request headers that the service reads, with a size limit for each.
 
-Limits apply before anything parses a header, for unauthenticated clients can send all of these. A header without a row
-never reaches Django (config.asgi), and the event loop reads none either.
+Limits apply before any header is parsed, because unauthenticated clients control them. Headers without a row reach
+neither Django (config.asgi) nor the event loop.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
 
-MAX_TARGET = 8 * 1024  # bytes of a request's path and query
-MAX_PARAMETERS = 500  # of a query
+MAX_TARGET = 8 * 1024  # bytes in a request's path and query
+MAX_PARAMETERS = 500  # in a query
 
 
 class Limit(NamedTuple):
@@ -74,15 +74,15 @@ UNREAD = Limit(64 * 1024, "nothing")
 
 
 def read_headers(lines: Collection[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], list[bytes]]:
-    """The headers by lower-case name, and the names of those beyond their limits, which read as empty.
+    """Return the headers by lower-case name, and the names of oversized ones, whose values read as empty.
 
-    Repeated lines are joined with commas.
+    Repeated headers are joined with commas.
     """
     headers = dict(lines)
     if len(headers) < len(lines):
         return join_headers(lines)
     for value in headers.values():
-        if len(value) > LEAST:  # which few requests have
+        if len(value) > LEAST:  # rare
             return join_headers(lines)
     return headers, []
 
@@ -102,7 +102,7 @@ def join_headers(lines: Iterable[tuple[bytes, bytes]]) -> tuple[dict[bytes, byte
 
 
 def check_lengths(too_long: Iterable[bytes], query: bytes) -> None:
-    """Raises InvalidRequest for headers beyond their limits and for too many query parameters."""
+    """Raise InvalidRequest for oversized headers or too many query parameters."""
     for name in too_long:
         shown = name.decode().title()
         raise InvalidRequest(f"{shown} may have up to {LIMITS[name].most:,} bytes.", param=shown)

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its client's address, and the promise that /v1 answers in JSON."""
+"""Middleware for every request: request id, client address, and JSON replies under /v1."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ IS_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}").fullmatch
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every log record the id of the request under way."""
+    """Add the current request's id to every log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
@@ -32,12 +32,12 @@ class RequestIdFilter(logging.Filter):
 
 
 def request_id_of(sent: str) -> str:
-    """The caller's own id for a request, if it is one; otherwise a new one."""
+    """Return the client's request id if it is valid, otherwise a new one."""
     return sent if IS_REQUEST_ID(sent) else f"req_{uuid7().hex}"
 
 
 class RequestIdMiddleware:
-    """`X-Request-Id` on every response: the caller's own, if it is 1–128 visible ASCII characters."""
+    """Set `X-Request-Id` on every response: the client's own if it is 1–128 visible ASCII characters."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -52,12 +52,15 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-MAX_ADDRESS = 100  # characters, with brackets, scope, port and spaces around it
+MAX_ADDRESS = 100  # characters, including brackets, scope, port and spaces
 
 
 def parse_address(text: str) -> Address | None:
-    """An address without its port or brackets; an IPv4-mapped IPv6 address counts as IPv4. None for what is none."""
-    return parsed_address(text) if len(text) <= MAX_ADDRESS else None  # nobody fills the cache with long texts
+    """Parse an IP address, ignoring port and brackets; unmap IPv4-mapped IPv6.
+
+    Returns None if it is not an address.
+    """
+    return parsed_address(text) if len(text) <= MAX_ADDRESS else None  # keeps long texts out of the cache
 
 
 @lru_cache(maxsize=10_000)
@@ -74,19 +77,19 @@ def parsed_address(text: str) -> Address | None:
     return unmapped(address)
 
 
-IPV6_HOST_BITS = 64  # one customer's network: an address alone could be changed with every request
+IPV6_HOST_BITS = 64  # one customer's network; within it, a client could change its address for every request
 
 
 def network_of(address: Address) -> str:
-    """What counts as one client: an IPv4 address, or the network that an IPv6 address is in."""
+    """Return the key that identifies a client for rate limits: its IPv4 address, or its IPv6 /64 network."""
     return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
 
 
 def client_address(peer: str, forwarded_for: str | None, trusted: list[Network]) -> Address | None:
-    """The right-most address that no trusted proxy has; what stands left of it, anybody could have written.
+    """Return the right-most address that is not a trusted proxy; anything to its left can be forged.
 
-    None, for unknown, where a hop that counts is no address: such a client is not the proxy. `forwarded_for` is None
-    where there is no such header; then a trusted peer asks for itself.
+    Returns None if a relevant hop is not an address, so that it never counts as the proxy. `forwarded_for` is None if
+    there is no such header; a trusted peer is then the client itself.
     """
     client = parse_address(peer)
     hops = [] if forwarded_for is None else forwarded_for.split(",")
@@ -96,7 +99,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: list[Network])
 
 
 class TrustedProxies:
-    """The networks of TRUSTED_PROXIES."""
+    """The networks in TRUSTED_PROXIES."""
 
     def __init__(self) -> None:
         self.networks = [ip_network(text) for text in settings.TRUSTED_PROXIES]
@@ -106,12 +109,12 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self.networks)
 
     def client_of(self, peer: str, forwarded_for: str | None) -> Address | None:
-        """The client's address. Forwarding headers count only from a trusted peer."""
+        """Return the client's address. Trusts forwarding headers only from trusted peers."""
         return client_address(peer, forwarded_for, self.networks)
 
 
 class AddressedRequest(HttpRequest):
-    """A request that has passed ClientAddressMiddleware."""
+    """A request that passed ClientAddressMiddleware."""
 
     client_address: Address | None
 
@@ -121,7 +124,7 @@ def client_address_of(request: HttpRequest) -> Address | None:
 
 
 class ClientAddressMiddleware:
-    """Sets `request.client_address`; drops what only a trusted proxy may say."""
+    """Set `request.client_address`, and remove X-Forwarded-Proto from untrusted peers."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -137,7 +140,7 @@ class ClientAddressMiddleware:
 
 
 class ApiBoundaryMiddleware:
-    """Answers an unknown host in the API's own words; Django would send a page of its own."""
+    """Answer requests for unknown hosts with an API error instead of Django's page."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Strict JSON in: one object, and nothing that two parsers could read in two ways (docs/reference/api.md)."""
+"""Strict JSON parsing: one object, nothing that two parsers could read differently (docs/reference/api.md)."""
 
 import json
 import re
@@ -12,19 +12,19 @@ from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaTyp
 from kit.http.problems import JSON
 from kit.values.json_values import JsonObject, JsonValue
 
-PATCH_TYPES = (JSON, "application/merge-patch+json")  # a PATCH merges, as RFC 7396 says, top-level fields
+PATCH_TYPES = (JSON, "application/merge-patch+json")  # JSON merge patch (RFC 7396) applies to top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
-NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or what is none and no bracket
+NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
 CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
 READABLE = {"utf-8", "utf8", "us-ascii"}
-LEAST_INFINITE = Decimal(2**1024 - 2**970)  # from here on a number is rounded to an infinite float
+LEAST_INFINITE = Decimal(2**1024 - 2**970)  # numbers from here on round to infinity
 
 
 def parse_integer(digits: str) -> int:
-    # A digit string of any length is refused before int() works on it.
+    # Check the length first: int() is slow for long digit strings.
     if len(digits) > 20 or (value := int(digits)) not in INT64:
         raise InvalidRequest("The body has an integer that does not fit into 64 bits.")
     return value
@@ -38,10 +38,10 @@ def parse_float(text: str) -> float:
 
 
 def parse_decimal(text: str) -> Decimal:
-    """A number with all its digits, of the range that a float has."""
+    """Parse a number with all its digits, within the range of a float."""
     try:
         value = Decimal(text)
-    except InvalidOperation:  # an exponent past any range
+    except InvalidOperation:  # exponent out of range
         value = Decimal(float(text))
     if value.copy_abs() >= LEAST_INFINITE:
         raise InvalidRequest("The body has a number that is too large.")
@@ -80,7 +80,7 @@ def decoder(parse_number: Callable[[str], float | Decimal]) -> json.JSONDecoder:
 
 
 DECODER = decoder(parse_float)
-EXACT = decoder(parse_decimal)  # for bodies with money, which a float would round
+EXACT = decoder(parse_decimal)  # for bodies with money, which floats would round
 
 
 def check_text(text: str, path: str) -> None:
@@ -91,7 +91,7 @@ def check_text(text: str, path: str) -> None:
 
 
 def check_values(value: object, path: str, depth: int) -> None:
-    """Walks the parsed body; `depth` counts the containers around `value`."""
+    """Check every string and the nesting of a parsed body; `depth` is the number of enclosing containers."""
     if isinstance(value, str):
         check_text(value, path)
     elif isinstance(value, dict | list):
@@ -107,7 +107,7 @@ def check_values(value: object, path: str, depth: int) -> None:
 
 
 def count_texts(value: JsonValue, depth: int = 0) -> int:
-    """How many strings a value is made of, keys included. Raises ValueError for numbers, and beyond MAX_DEPTH."""
+    """Count the strings in a value, including keys. Raises ValueError for numbers or beyond MAX_DEPTH."""
     if isinstance(value, str):
         return 1
     if isinstance(value, dict):
@@ -127,10 +127,10 @@ def count_texts(value: JsonValue, depth: int = 0) -> int:
 
 
 def parse_plain(raw: bytes) -> JsonObject | None:
-    """The object in `raw` if it is as plain as the body of a check: no escapes, numbers or repeated keys. Else None.
+    """Parse `raw` fast if it contains no escapes, numbers or repeated keys; otherwise return None.
 
-    Three times faster than the strict decoder, which reads everything else and says what is wrong. A repeated key
-    shows in the count of quotation marks: two for each string that is left.
+    Three times faster than the strict decoder, which handles everything else and reports errors. Repeated keys show in
+    the count of quotation marks: each remaining string has two.
     """
     if b"\\" in raw:
         return None
@@ -144,7 +144,7 @@ def parse_plain(raw: bytes) -> JsonObject | None:
 
 
 def decoded(text: str, by: json.JSONDecoder) -> JsonValue:
-    """The value in `text`. Raises InvalidRequest; checks neither depth nor characters."""
+    """Decode JSON. Raises InvalidRequest; checks neither depth nor characters."""
     try:
         return by.decode(text)
     except RecursionError:
@@ -156,9 +156,9 @@ def decoded(text: str, by: json.JSONDecoder) -> JsonValue:
 
 
 def parse_value(text: str, called: str, path: str = "") -> JsonValue:
-    """JSON from elsewhere than a body, read as strictly; `path` says where, for `param`.
+    """Parse JSON from somewhere other than a body, just as strictly; `path` becomes the error's `param`.
 
-    Raises InvalidRequest, whose message names the text as `called`.
+    Raises InvalidRequest with a message that calls the text `called`.
     """
     try:
         value = decoded(text, DECODER)
@@ -169,9 +169,9 @@ def parse_value(text: str, called: str, path: str = "") -> JsonValue:
 
 
 def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
-    """The JSON object in `raw`; if `exact`, numbers with a point or an exponent are Decimals.
+    """Parse the JSON object in `raw`; `exact` returns numbers with a point or an exponent as Decimals.
 
-    Raises InvalidRequest, and ValidationFailed for a U+0000 in a text.
+    Raises InvalidRequest, or ValidationFailed for U+0000 in a string.
     """
     plain = parse_plain(raw)
     if plain is not None:
@@ -185,18 +185,18 @@ def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
     value = decoded(text, EXACT if exact else DECODER)
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    # Only an escape can bring in half a surrogate pair or U+0000.
+    # Only escapes can produce half a surrogate pair or U+0000.
     if b"\\u" in raw or not is_shallow(raw):
         check_values(value, "", 0)
     return value
 
 
 def is_shallow(raw: bytes) -> bool:
-    """Whether valid JSON is nested no deeper than allowed; False may also mean that it takes a closer look."""
+    """Whether valid JSON surely stays within MAX_DEPTH. False means that only a full walk can tell."""
     if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         return True
     brackets = NO_BRACKET.sub(b"", raw).translate(ONE_KIND)
-    for _ in range(MAX_DEPTH):  # each turn takes the innermost level away
+    for _ in range(MAX_DEPTH):  # each iteration removes the innermost level
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
             return True
@@ -204,7 +204,7 @@ def is_shallow(raw: bytes) -> bool:
 
 
 def check_media_type(content_type: str, allowed: tuple[str, ...] = (JSON,)) -> None:
-    """Raises UnsupportedMediaType, also for a charset that is not UTF-8; a missing Content-Type is read as JSON."""
+    """Raise UnsupportedMediaType for another media type or a charset other than UTF-8. No Content-Type means JSON."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and media_type not in allowed:
         raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")
@@ -220,7 +220,7 @@ def check_length(length: int) -> None:
 
 
 def read_object(request: HttpRequest, *, exact: bool = False) -> JsonObject:
-    """The request's body. Raises RequestTooLarge and UnsupportedMediaType before it is read."""
+    """Parse the request's body. Raises RequestTooLarge and UnsupportedMediaType before reading it."""
     check_media_type(request.META.get("CONTENT_TYPE", ""), PATCH_TYPES if request.method == "PATCH" else (JSON,))
     check_length(int(request.META.get("CONTENT_LENGTH") or 0))
     return parse_object(request.body, exact=exact)

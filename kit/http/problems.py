@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457), for clients whose Accept prefers them to the envelope."""
+"""Errors as problem details (RFC 9457), for clients that prefer them in `Accept`."""
 
 from collections.abc import Mapping
 from http.client import responses
@@ -9,7 +9,7 @@ PROBLEM, JSON = "application/problem+json", "application/json"
 
 
 def prefers_problem(accept: str) -> bool:
-    """Whether it names problem details, and JSON not or with a lower weight. Ranges such as `*/*` name neither."""
+    """Whether `accept` ranks problem details above JSON. Ranges such as `*/*` count for neither."""
     accept = accept.lower()
     if PROBLEM not in accept:
         return False
@@ -22,6 +22,6 @@ def prefers_problem(accept: str) -> bool:
 
 
 def as_problem(status: int, error: Mapping[str, object]) -> dict[str, object]:
-    """The problem for the envelope's `error`, which it has as a member too."""
+    """Build problem details from the envelope's `error`, which stays available as a member."""
     title = responses.get(status, str(error["code"]))
     return {"type": "about:blank", "title": title, "status": status, "detail": error["message"], "error": error}

@@ -1,4 +1,4 @@
-"""What every query has to be, whatever it asks for."""
+"""Rules for every query string."""
 
 from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
@@ -7,7 +7,7 @@ from kit.http.errors import InvalidRequest
 
 
 def check_utf8(query: str) -> None:
-    """Refuses a parameter whose bytes are no text, which Django would replace by question marks."""
+    """Raise InvalidRequest for parameters that are not UTF-8; Django would silently replace such bytes."""
     for part in query.split("&"):
         try:
             unquote_to_bytes(part).decode()
@@ -17,7 +17,7 @@ def check_utf8(query: str) -> None:
 
 
 def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
-    """Refuses a parameter that the endpoint does not know, and one given twice, except for `field[in]`."""
+    """Raise InvalidRequest for unknown parameters, and for repeated ones except `field[in]`."""
     for name, values in parameters:
         if name not in known:
             raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])

@@ -1,4 +1,4 @@
-"""JSON out, whatever the client says it accepts: an API of one format answers in it."""
+"""Render JSON whatever `Accept` says: the API has one format."""
 
 from collections.abc import Callable, Iterable, Mapping
 

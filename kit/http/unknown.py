@@ -1,4 +1,4 @@
-"""Where nothing is."""
+"""Answers for unknown paths."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -8,5 +8,5 @@ from kit.http.errors import NotFound, error_response
 
 @csrf_exempt
 def unknown_path(request: HttpRequest, rest: str | None = None) -> HttpResponse:
-    """Everything under /v1 that is no endpoint. The path is the first thing checked: no key is asked for."""
+    """Return 404 for any path under /v1 without an endpoint, before asking for a key."""
     return error_response(NotFound(f"There is nothing at {request.path}."), request)

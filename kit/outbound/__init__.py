@@ -1,1 +1,1 @@
-"""Requests to addresses that others name, which must not lead into the network of whoever runs the service (SSRF)."""
+"""HTTP requests to user-supplied addresses, kept out of the operator's own network (SSRF)."""

@@ -1,9 +1,8 @@
-"""A client that connects to checked addresses only.
+"""An HTTP client that only connects to verified addresses.
 
-Each request resolves the name once, requires every address to be public, and connects to one of them: a name that
-changes its answer between check and connection (DNS rebinding) gains nothing, for there is no second resolution. TLS
-verifies the name; SNI and Host carry it. The client follows no redirects, uses no proxy of the environment, and reuses
-no connection.
+Each request resolves the host once, requires every address to be public, and connects to one of them. DNS rebinding
+gains nothing, because there is no second lookup. TLS verifies the host name, which is also sent as SNI and Host. The
+client follows no redirects, ignores proxy variables and never reuses a connection.
 """
 
 import asyncio
@@ -25,28 +24,28 @@ import httpcore
 from kit.outbound.destinations import Address, Refused, as_address, check_address, check_url
 from kit.outbound.metering import Allowance, AllowanceSpent, MeteredBackend
 
-# httpcore imports sniffio with each of its locks, and where it is not installed each import looks through the disk: a
-# third of what a request takes of the processor. None says that it is not there.
+# httpcore tries to import sniffio for each lock. If it is not installed, each attempt searches the disk, a third of a
+# request's CPU time. None marks it as absent.
 if find_spec("sniffio") is None:
     cast(dict[str, Any], sys.modules)["sniffio"] = None
 
-SECONDS = 15  # for all of a request: look-up, connection, sending, reply
-MOST_BYTES = 64 * 1024  # that are read of a reply
-LOOKUPS = 64  # names that are looked up at a time: a name server that does not answer holds up nobody else's
-MOST_TRIED = 4  # addresses of a name
+SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
+MOST_BYTES = 64 * 1024  # limit of a reply's body
+LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
+MOST_TRIED = 4  # addresses to try per name
 Resolve = Callable[[str, int], Awaitable[list[Address]]]
 
 
 class Unreachable(Exception):
-    """There is no reply. The message says why: the name, the connection, TLS, the protocol, or the time."""
+    """No reply arrived. The message names the failing step: name, connection, TLS, protocol or time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` is at most as long as was asked for; the rest is not read."""
+    """A reply; `body` is cut at the requested limit."""
 
     status: int
-    headers: Mapping[str, str]  # by names in lower case
+    headers: Mapping[str, str]  # by lower-case name
     body: bytes = field(repr=False)
 
 
@@ -56,7 +55,7 @@ def name_lookups() -> ThreadPoolExecutor:
 
 
 async def resolve_by_system(host: str, port: int) -> list[Address]:
-    """Every address that the system knows for the name. Raises OSError."""
+    """Return every address that the system's resolver knows for the name. Raises OSError."""
     found = await asyncio.get_running_loop().run_in_executor(
         name_lookups(), lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     )
@@ -64,7 +63,7 @@ async def resolve_by_system(host: str, port: int) -> list[Address]:
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to an address that was checked, never to a name."""
+    """Connect to a verified address, never to a name."""
 
     def __init__(self, resolve: Resolve, *, allow_private: bool) -> None:
         self.resolve, self.allow_private = resolve, allow_private
@@ -108,14 +107,14 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """The system's certificate authorities, SSL_CERT_FILE among them, and those of certifi."""
+    """Return a TLS context with the system's certificate authorities (including SSL_CERT_FILE) and certifi's."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
 
 
 class Client:
-    """Sends requests to public addresses, from one event loop. `allow_private` lifts that, for development."""
+    """Send requests to public addresses from one event loop. `allow_private` lifts the restriction for development."""
 
     def __init__(
         self,
@@ -138,7 +137,10 @@ class Client:
         seconds: float = SECONDS,
         most_bytes: int = MOST_BYTES,
     ) -> Reply:
-        """The reply, whatever its status. Raises Refused, or Unreachable where there is none in time."""
+        """Return the reply, whatever its status.
+
+        Raises Refused for the URL, or Unreachable without a reply in time.
+        """
         check_url(url, allow_private=self.allow_private)
         sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]
         if body or method not in ("GET", "HEAD"):
@@ -168,7 +170,7 @@ class Client:
 
 
 async def beginning(response: httpcore.Response, allowance: Allowance) -> bytes:
-    """Return as much of the body as the allowance lets be read."""
+    """Return the body as far as the allowance permits."""
     body = bytearray()
     allowance.begin_body()
     with suppress(AllowanceSpent):

@@ -1,4 +1,4 @@
-"""Which URLs and addresses a request may go to."""
+"""Which URLs and addresses an outgoing request may use."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -10,9 +10,9 @@ HTTPS_PORT = 443
 IS_NAME = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_-])?").fullmatch
 # Resolvers read a host whose last label is a number as an address: 127.1, 0x7f.1, 0177.0.0.1, 2130706433.
 IS_ADDRESS_IN_DISGUISE = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)").fullmatch
-# Names that lead inside wherever they resolve: RFC 6761, 6762 and 8375, and what ICANN reserved for private networks.
+# Names that always resolve privately: RFC 6761, 6762 and 8375, and the domain ICANN reserved for private networks.
 PRIVATE_DOMAINS = ("localhost", "localdomain", "local", "internal", "home.arpa")
-# The IANA registries of special-purpose addresses (RFC 6890), and 168.63.129.16, where Azure serves metadata.
+# The IANA registries of special-purpose addresses (RFC 6890), and 168.63.129.16, Azure's metadata service.
 SPECIAL_IPV4 = [
     ip_network(text)
     for text in (
@@ -37,28 +37,28 @@ SPECIAL_IPV4 = [
         "240.0.0.0/4",
     )
 ]
-# Global unicast is 2000::/3. IPv4-mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96, 64:ff9b:1::/48) addresses, unique
-# local and link-local ones and multicast lie outside of it; Teredo (2001::/32) and 6to4 (2002::/16) within.
+# Global unicast is 2000::/3. Outside it: IPv4-mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96, 64:ff9b:1::/48), unique
+# local, link-local and multicast addresses. Inside it: Teredo (2001::/32) and 6to4 (2002::/16).
 GLOBAL_IPV6 = ip_network("2000::/3")
 SPECIAL_IPV6 = [ip_network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")]
 
 
 class Refused(Exception):
-    """The destination is not one that a request may go to; the message says why."""
+    """The destination is not allowed; the message says why."""
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address is of the public internet, and not one that stands for another."""
+    """Whether the address is public and does not embed another address."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in SPECIAL_IPV4)
     return address in GLOBAL_IPV6 and not any(address in network for network in SPECIAL_IPV6)
 
 
 def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
-    """Return the parts of a URL that a request may go to, judged by its text. Raises Refused.
+    """Return the parsed URL if its text is acceptable. Raises Refused.
 
-    Takes `https` at port 443 of a public name or address; with `allow_private` also `http`, other ports, and names and
-    addresses that are not public.
+    Accepts `https` on port 443 with a public name or address. `allow_private` also accepts `http`, other ports and
+    private names and addresses.
     """
     if not url.isascii() or not url.isprintable() or any(character in url for character in ' \\"<>^`{|}'):
         raise Refused("Must be a URL in ASCII without white space or backslashes.")
@@ -86,7 +86,7 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
 
 
 def check_name(host: str, *, allow_private: bool = False) -> None:
-    """Raises Refused for a host that is not a name in DNS, or one of a private network unless those are allowed."""
+    """Raise Refused if the host is not a DNS name, or is a private one without `allow_private`."""
     if IS_ADDRESS_IN_DISGUISE(host.rstrip(".")):
         raise Refused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
     if not IS_NAME(host):
@@ -96,13 +96,13 @@ def check_name(host: str, *, allow_private: bool = False) -> None:
 
 
 def check_address(address: Address, *, allow_private: bool = False) -> None:
-    """Raises Refused for an address that is not public, unless those are allowed."""
+    """Raise Refused if the address is not public, unless `allow_private`."""
     if not allow_private and not is_public(address):
         raise Refused("The host must resolve to public addresses only.")
 
 
 def as_address(host: str) -> Address | None:
-    """Return the host as an IP address; None for a name."""
+    """Return the host as an IP address, or None for a name."""
     try:
         return ip_address(host)
     except ValueError:

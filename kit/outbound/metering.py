@@ -1,7 +1,7 @@
-"""Bounds what a reply may cost: its bytes on the wire, and the pieces in which they come.
+"""Limits on a reply's bytes on the wire and on the number of pieces.
 
-Each piece and each informational (1xx) response takes processor time to parse. A receiver that sends them without end
-would slow down the other requests of this process until the time of its own request is over.
+Every piece and every informational (1xx) response costs CPU time to parse. A receiver that sends them endlessly would
+slow down this process until the request times out.
 """
 
 import ssl
@@ -9,17 +9,17 @@ from collections.abc import Iterable
 
 import httpcore
 
-HEAD_BYTES = 16 * 1024  # for the head of a reply, with every 1xx response before it
+HEAD_BYTES = 16 * 1024  # for a reply's head, including preceding 1xx responses
 LEAST_PIECES = 256
-BYTES_A_PIECE = 512  # on average, of a long body; TCP segments have twice that
+BYTES_A_PIECE = 512  # average for a long body; TCP segments carry twice as much
 
 
 class AllowanceSpent(Exception):
-    """The reply is longer than is read, or comes in too many pieces."""
+    """The reply exceeds its limit of bytes or pieces."""
 
 
 class Allowance:
-    """What is left of a reply's bytes and pieces; first for its head, then for its body."""
+    """The bytes and pieces left for a reply: first its head, then its body."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
@@ -27,11 +27,11 @@ class Allowance:
         self.bytes = HEAD_BYTES
 
     def begin_body(self) -> None:
-        """Chunked bodies may double their length by the framing of chunks."""
+        """Switch to the body's limit. Chunked framing may double its length."""
         self.bytes = 2 * self.most_bytes
 
     def take_piece(self) -> None:
-        """Raises AllowanceSpent."""
+        """Count one piece. Raises AllowanceSpent at the limit."""
         if not self.bytes or not self.pieces:
             raise AllowanceSpent
         self.pieces -= 1
@@ -63,7 +63,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
 
 
 class MeteredBackend(httpcore.AsyncNetworkBackend):
-    """Connects as `backend` does, and meters what is read."""
+    """Connect like `backend`, and meter what is read."""
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, allowance: Allowance) -> None:
         self.backend, self.allowance = backend, allowance

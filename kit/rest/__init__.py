@@ -1,1 +1,1 @@
-"""What every endpoint shares: views, fields, filters, pagination, exports, the OpenAPI document."""
+"""Shared building blocks of endpoints: views, fields, filters, pagination, exports, the OpenAPI document."""

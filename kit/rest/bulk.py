@@ -1,7 +1,7 @@
-"""Many resources created and changed by one request: each row by itself, answered as its own POST or PATCH would be.
+"""Bulk creation and changes: each row succeeds or fails on its own, like a POST or PATCH of its own.
 
-Rows take effect in their order, in memory, and are written together: the statements are as many for a thousand of them
-as for one.
+Rows take effect in order, in memory, and are written together; the number of statements does not depend on the number
+of rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ M = TypeVar("M", bound=Model)
 
 
 class RowsField(serializers.ListField):
-    """Rows as they came: what is wrong with one is that row's own outcome."""
+    """Rows as sent. A fault in one row becomes that row's outcome instead of failing the request."""
 
     def __init__(self, child: serializers.Serializer) -> None:
         super().__init__(child=child, min_length=1, max_length=MAX_ROWS)
@@ -44,7 +44,7 @@ class IndexedSerializer(serializers.Serializer):
 
 
 def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serializers.Serializer:
-    """The reply to a bulk request; `outcome` is of many."""
+    """Build the serializer of a bulk reply; `outcome` has `many=True`."""
     return inline_serializer(
         name,
         {
@@ -58,16 +58,16 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
 
 @dataclass(slots=True)
 class Row:
-    """The fields of a row by their Python names, and the id of the resource that it changes, if it names one."""
+    """A row: its fields by Python name, and the id of the resource it changes, if any."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     id: str | None = None
-    error: ApiError | None = None  # what is wrong with it by itself
+    error: ApiError | None = None  # why the row alone is invalid
 
 
 @dataclass(slots=True)
 class Outcome(Generic[M]):
-    """What became of a row: 201 or 200 with its resource, otherwise an error."""
+    """The result of a row: 200 or 201 with the resource, otherwise an error."""
 
     status: int
     resource: M | None = None
@@ -76,7 +76,7 @@ class Outcome(Generic[M]):
 
 @dataclass(slots=True)
 class Kind:
-    """What rows are about: the prefix of its ids, and what one is called, in full and in short."""
+    """The kind of resource that rows are about: its id prefix, and its name in full and in short."""
 
     prefix: str
     name: str
@@ -86,7 +86,7 @@ class Kind:
         return ValidationFailed(f"There is no {self.name} {str(named)[:100]!r}.", param="id")
 
     def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
-        """The rows as the serializers read them: a row with an id by `partial`, any other by `new`."""
+        """Validate the rows: those with an id by `partial`, all others by `new`."""
         return [self.read_row(body, new, partial) for body in bodies]
 
     def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
@@ -101,16 +101,16 @@ class Kind:
 
 
 class Bulk(Generic[M]):
-    """One attempt at the rows, in a transaction."""
+    """One attempt at writing the rows, in a transaction."""
 
     kind: ClassVar[Kind]
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
-        self.row_of: dict[object, int] = {}  # the row that a resource was created or changed by
+        self.row_of: dict[object, int] = {}  # the row that created or changed a resource, by primary key
 
     def outcomes(self) -> list[Outcome[M]]:
-        """The outcome of each row, in their order. Nothing is written yet."""
+        """Return the outcome of each row, in order. Changes memory only; nothing is written yet."""
         return [self.outcome(index, row) for index, row in enumerate(self.rows)]
 
     def outcome(self, index: int, row: Row) -> Outcome[M]:
@@ -124,11 +124,14 @@ class Bulk(Generic[M]):
         return Outcome(status, resource)
 
     def act(self, row: Row) -> tuple[int, M]:
-        """Carries the row out in memory. Raises ApiError, and then has changed nothing."""
+        """Apply the row in memory. Raises ApiError, and then changes nothing."""
         raise NotImplementedError
 
     def named(self, row: Row, found: Mapping[str, M]) -> M:
-        """What the row changes, which no earlier one has. Raises ValidationFailed and AlreadyExists."""
+        """Return the resource that the row changes.
+
+        Raises ValidationFailed if there is none, and AlreadyExists if an earlier row changes it too.
+        """
         resource = found.get(row.id or "")
         if resource is None:
             raise self.kind.unknown(row.id)
@@ -142,7 +145,7 @@ class Bulk(Generic[M]):
 
 
 def told_outcomes(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:
-    """The reply; `name` is the field with the resource."""
+    """Build the reply; `name` is the field that holds the resource."""
     data = [
         {
             "index": index,

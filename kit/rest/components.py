@@ -1,4 +1,4 @@
-"""Named components of the OpenAPI document, and what drf-spectacular says in other words than OpenAPI 3.1."""
+"""Named components of the OpenAPI document, and adjustments of drf-spectacular's output to OpenAPI 3.1."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from django.utils.module_loading import import_string
 
 from kit.values import ids
 
-COMPONENT = "x-component"  # in a schema: the name of the component that it becomes
+COMPONENT = "x-component"  # in a schema: the name of its component
 SCHEMAS = "#/components/schemas/"
 NULL = {"type": "null"}
 DROPPED = frozenset({COMPONENT, "x-spec-enum-id"})
@@ -19,7 +19,7 @@ def reference(name: str) -> dict[str, str]:
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, or null."""
+    """Return a schema that also allows null."""
     if COMPONENT not in schema and isinstance(schema.get("type"), str):
         with_null = {**schema, "type": [schema["type"], "null"]}
         return {**with_null, "enum": [*schema["enum"], None]} if "enum" in schema else with_null
@@ -27,14 +27,14 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what is never null, although it may be given so."""
+    """Return the schema without null, for a field that is never null in responses."""
     if isinstance(schema["type"], str):
         return schema
     return {**schema, "type": next(one for one in schema["type"] if one != "null")}
 
 
 def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
-    """The values of what is named: enumerations, choices of a field, or sequences of values, by their dotted paths."""
+    """Return the values of each enumeration; `named` maps names to dotted paths of enums, choices or sequences."""
     return {
         name: [str(one[0] if isinstance(one, tuple) else one) for one in import_string(path)]
         for name, path in named.items()
@@ -42,7 +42,7 @@ def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def used(schemas: Mapping[str, object], *users: object) -> set[str]:
-    """The names of the schemas that `users` refer to, and of those that these refer to."""
+    """Return the names of the schemas that `users` refer to, directly or through other schemas."""
     found: set[str] = set()
     seen = set(references(list(users)))
     while seen:
@@ -52,7 +52,7 @@ def used(schemas: Mapping[str, object], *users: object) -> set[str]:
 
 
 def references(value: object) -> Iterator[str]:
-    """The names of the schemas that a part of the document refers to."""
+    """Yield the names of the schemas that a part of the document refers to."""
     if isinstance(value, list):
         for member in value:
             yield from references(member)
@@ -65,10 +65,9 @@ def references(value: object) -> Iterator[str]:
 
 
 class Components:
-    """Replaces what has a name by references to it, and collects in `schemas` what they refer to.
+    """Replaces named schemas by references, and collects them in `schemas`.
 
-    A name comes from COMPONENT in a schema, or from `enumerations`: lists of values that mean the same wherever they
-    stand.
+    A name comes from COMPONENT in a schema, or from `enumerations`, lists of values with the same meaning everywhere.
     """
 
     def __init__(self, enumerations: Mapping[str, Sequence[str]]) -> None:
@@ -82,21 +81,22 @@ class Components:
             return value
         made = {name: self.member(name, member) for name, member in value.items() if name not in DROPPED}
         if isinstance(made.get("pattern"), str):
-            made["pattern"] = made["pattern"].replace(r"\Z", "$")  # Python's $ passes a final newline; ECMA's does not
+            # in Python `$` also matches before a final newline, in ECMAScript not
+            made["pattern"] = made["pattern"].replace(r"\Z", "$")
         if COMPONENT in value:
             self.schemas.setdefault(value[COMPONENT], made)
             return reference(value[COMPONENT])
         if isinstance(made.get("enum"), list):
             return self.named_enumeration(made)
-        if {} in made.get("oneOf", ()):  # any value: null is one
+        if {} in made.get("oneOf", ()):  # `{}` allows any value, including null
             del made["oneOf"]
         match made.get("allOf"):
-            case [{"$ref": target}]:  # which had to stand alone before OpenAPI 3.1
+            case [{"$ref": target}]:  # OpenAPI 3.0 did not allow siblings of `$ref`
                 return {**{name: said for name, said in made.items() if name != "allOf"}, "$ref": target}
         return made
 
     def member(self, name: str, value: Any) -> Any:
-        if name == "properties":  # whose names are no keywords
+        if name == "properties":  # property names are not keywords
             return {field: self.hoisted(schema) for field, schema in value.items()}
         return value if name in ("example", "examples", "enum", "default") else self.hoisted(value)
 
@@ -112,7 +112,7 @@ class Components:
 
 
 def path_id(model: type[Model]) -> dict[str, object]:
-    """JSON Schema of the id in a resource's path: one of the service's, or one that callers choose."""
+    """Return the JSON schema of a resource's id in a path: a generated id, or one that callers choose."""
     if not isinstance(model._meta.pk, ids.IdField):
         return {"type": "string", "minLength": 1, "maxLength": 255, "example": "org_acme"}
     prefix = ids.prefix_of(model)

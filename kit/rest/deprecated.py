@@ -1,4 +1,4 @@
-"""Deprecation where requests are served and described: who still calls what, and marks in the OpenAPI document."""
+"""Deprecation in requests and in the OpenAPI document: count the calls, add headers, mark the parts."""
 
 from collections.abc import Collection
 from typing import Any
@@ -19,7 +19,7 @@ calls = Counter(
 
 
 def told(method: str, path: str, parameters: Collection[str], body: bytes, account: str | None) -> dict[str, str]:
-    """The headers for a request to what is deprecated, which is counted; none for any other."""
+    """Return the deprecation headers for a request and count its call; empty if it uses nothing deprecated."""
     those = used(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
     for one in those:
         calls.labels(one.name, account or "").inc()
@@ -27,8 +27,8 @@ def told(method: str, path: str, parameters: Collection[str], body: bytes, accou
 
 
 def tell(request: Request, response: HttpResponse) -> None:
-    """Puts the headers on the reply to a request of DRF, before its body is let go."""
-    sent, grant = request._request, getattr(request, "_auth", None)  # None before it is admitted
+    """Add the deprecation headers to a DRF reply while the request's body is still available."""
+    sent, grant = request._request, getattr(request, "_auth", None)  # None before authentication
     body, account = getattr(sent, "_body", b""), getattr(grant, "account_id", None)
     for name, value in told(str(sent.method), sent.path, sent.GET.keys(), body, account).items():
         response.headers[name] = value
@@ -37,7 +37,7 @@ def tell(request: Request, response: HttpResponse) -> None:
 def mark_deprecated(
     result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
 ) -> dict[str, Any]:
-    """Marks operations, parameters and fields of bodies. A field is marked wherever its schema is used."""
+    """Mark deprecated operations, parameters and body fields. A field is marked wherever its schema is used."""
     for one in settings.DEPRECATIONS:
         for marked in marked_by(one, result):
             marked["deprecated"] = True
@@ -47,7 +47,7 @@ def mark_deprecated(
 
 
 def marked_by(one: Deprecated, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parts of the document that it is about; none where there is no such thing."""
+    """Return the parts of the document that a deprecation is about; empty if it has none."""
     operation = document["paths"].get(one.path, {}).get(one.method.lower())
     if operation is None:
         return []
@@ -75,7 +75,7 @@ def fields_of(schema: dict[str, Any], names: list[str], document: dict[str, Any]
         nested = schema["properties"][names[0]]
         if len(names) > 1:
             found += fields_of(nested, names[1:], document)
-        elif "$ref" in nested:  # what stands beside a reference counts for nothing in OpenAPI 3.0
+        elif "$ref" in nested:  # OpenAPI 3.0 ignores siblings of `$ref`
             schema["properties"][names[0]] = wrapped = {"allOf": [nested]}
             found.append(wrapped)
         else:

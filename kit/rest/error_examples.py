@@ -1,4 +1,4 @@
-"""The errors as documents show them, derived from the classes in kit.http.errors."""
+"""The errors as documentation shows them, derived from the classes in kit.http.errors."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ DESCRIPTIONS = {
     503: "The database does not answer. A failure never allows access.",
 }
 
-ADVICE = {  # what to do, by code
+ADVICE = {  # what the caller can do, by code
     "invalid_request": "Correct what `param` or the message names. A cursor goes with its own filters and `sort`.",
     "missing_api_key": "Send `Authorization: Bearer <API_KEY>`.",
     "invalid_api_key": "Check the key for typing errors; have one that was revoked or has expired replaced.",
@@ -46,7 +46,7 @@ ADVICE = {  # what to do, by code
 
 
 def error_classes(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
-    """All errors that have an example of their own, each before those derived from it."""
+    """Yield every error class with its own example, base classes first."""
     for error in base.__subclasses__():
         if "example" in vars(error):
             yield error
@@ -54,7 +54,7 @@ def error_classes(base: type[ApiError] = ApiError) -> Iterator[type[ApiError]]:
 
 
 def documented_errors() -> dict[str, dict[str, type[ApiError]]]:
-    """By status and code, ascending by status."""
+    """Return the error classes by status and code, sorted by status."""
     errors: dict[str, dict[str, type[ApiError]]] = {str(status): {} for status in sorted(DESCRIPTIONS)}
     for error in error_classes():
         errors[str(error.status_code)][error.code] = error
@@ -70,7 +70,7 @@ def error_types() -> list[str]:
 
 
 def error_example(error: type[ApiError]) -> dict[str, object]:
-    """The body of a reply with the error."""
+    """Return the body of a reply with this error."""
     if error.example is None:
         raise ValueError(f"{error.__name__} has no example.")
     message, *rest = error.example.items()

@@ -1,7 +1,7 @@
-"""Lists and reports as CSV or JSON Lines: the one exception to "JSON in and out", streamed in constant memory.
+"""Lists and reports as CSV or JSON Lines, streamed in constant memory.
 
-Rows come in chunks, each read by a query of its own that begins where the last one ended: nothing holds a transaction
-open for as long as a client takes to read.
+Rows come in chunks. Each chunk has its own query that starts after the last row, so a slow client does not keep a
+transaction open.
 """
 
 import csv
@@ -26,11 +26,11 @@ Row = Rendered
 CSV, JSONL = "text/csv", "application/jsonl"
 FORMATS = {"json": "application/json", "csv": CSV, "jsonl": JSONL}
 ACCEPTED = {**{media: name for name, media in FORMATS.items()}, "application/x-ndjson": "jsonl"}
-CHUNK = 250  # rows, some 20 ms of the processor
+CHUNK = 250  # rows, about 20 ms of CPU time
 
 
 def wanted_format(query: Mapping[str, str], accept: str) -> str:
-    """json, csv or jsonl: by `format`, otherwise by the first of them that Accept names."""
+    """Return json, csv or jsonl: the `format` parameter, or the first supported type in `Accept`."""
     if "format" in query:
         name = query["format"]
         if name not in FORMATS:
@@ -52,11 +52,10 @@ def export(
     *,
     has_head: bool = True,
 ) -> StreamingHttpResponse:
-    """The rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
+    """Stream the rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
 
-    Without `has_head` a CSV file begins with a row: it continues one that broke off.
-
-    The first chunk is read before anything is sent, so that an error until then is an ordinary reply.
+    `has_head=False` omits the CSV header, to continue an interrupted download. The first chunk is read before anything
+    is sent, so that errors up to then become ordinary replies.
     """
     head = csv_bytes([columns]) if form == "csv" and has_head else b""
     encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
@@ -69,9 +68,9 @@ def export(
 
 
 def while_wanted(chunks: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
-    """The chunks for as long as the client is there, with pauses as long as each has taken of the processor.
+    """Yield chunks while the client is connected, sleeping after each for as long as it took in CPU time.
 
-    The service's checks need the same interpreter.
+    The pauses leave the interpreter to access checks.
     """
     began = thread_time()
     for rows in chunks:
@@ -93,7 +92,7 @@ FORMULA = tuple("=+-@＝＋－＠")
 
 
 def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
-    """As in RFC 4180. A dotted column is a member of an object."""
+    """Encode rows as CSV (RFC 4180). A dotted column names a member of an object."""
     return csv_bytes([cell(value_at(row, column)) for column in columns] for row in rows)
 
 
@@ -119,7 +118,7 @@ def cell(value: object) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe before what a spreadsheet would run as a formula. Numbers stay numbers."""
+    """Prefix text that a spreadsheet would run as a formula with an apostrophe. Numbers stay unchanged."""
     if (text.lstrip().startswith(FORMULA) or text.startswith(("\t", "\r", "\n"))) and not NUMBER(text):
         return f"'{text}"
     return text
@@ -133,7 +132,7 @@ def fields_of(serializer: type[BaseSerializer]) -> Iterable[tuple[str, Field]]:
 
 
 def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = frozenset({"object"})) -> list[str]:
-    """The fields of a serializer, those of objects in it as `object.field`; lists of objects aside."""
+    """Return the serializer's fields as columns, nested objects as `object.field`, without lists of objects."""
     columns = []
     for name, field in fields_of(serializer):
         if name in without or isinstance(field, ListSerializer):
@@ -147,20 +146,20 @@ def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = fr
 
 
 def rows_of_report(report: Mapping[str, object]) -> list[Row]:
-    """A row for each member of each list, and for each object; `list` says of which."""
+    """Return a row for each list member and each object of a report; the column `list` names its origin."""
     rows: list[Row] = []
     for name, part in report.items():
         if isinstance(part, list):
             rows += [{"list": name, **member} for member in part]
         elif isinstance(part, dict) and name == "summary":
             rows.append({"list": name, **part})
-        elif isinstance(part, dict):  # byLicenseType
+        elif isinstance(part, dict):  # the object byLicenseType
             rows += [{"list": name, "id": key, "revenue": value} for key, value in part.items()]
     return rows
 
 
 def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
-    """All columns that rows of the report can have."""
+    """Return all columns that rows of the report may have."""
     columns = ["list"]
     for _, part in fields_of(serializer):
         members = getattr(getattr(part, "child", part), "fields", {})
@@ -171,7 +170,7 @@ def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
 def report_response(
     request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], Mapping[str, object]]
 ) -> HttpResponseBase:
-    """The report in the format that is wanted."""
+    """Return the report in the requested format."""
     form = wanted_format(request.query_params, request.headers.get("Accept", ""))
     if form == "json":
         return Response(make())

@@ -1,4 +1,4 @@
-"""Serializer fields that take a JSON value of their own type and no other: `"12"` is no integer, `1` no string."""
+"""Serializer fields that accept only their own JSON type: `"12"` is not an integer, `1` not a string."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FieldOptions(TypedDict, total=False):
-    """What every field takes."""
+    """Options of every field."""
 
     read_only: bool
     write_only: bool
@@ -39,7 +39,7 @@ class TimestampOptions(FieldOptions, total=False):
 
 
 class Text(serializers.CharField):
-    """A string; `blank` ones (nothing but white space) only where `allow_blank` says so. Never trimmed."""
+    """A string, never trimmed. `allow_blank` permits empty strings and whitespace."""
 
     default_error_messages = {"invalid": "Must be a string.", "blank": "Must not be blank."}
 
@@ -58,10 +58,10 @@ class Text(serializers.CharField):
 
 
 def is_http_url(text: str) -> bool:
-    """An absolute http(s) URL without white space."""
+    """Whether the text is an absolute http(s) URL without white space."""
     try:
         parts = urlsplit(text)
-        _ = parts.port  # raises for what is no port
+        _ = parts.port  # raises ValueError for an invalid port
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return False
@@ -69,7 +69,7 @@ def is_http_url(text: str) -> bool:
 
 
 class Url(Text):
-    """An absolute http(s) URL of up to 2,048 characters."""
+    """An absolute http(s) URL with up to 2,048 characters."""
 
     default_error_messages = {"invalid_url": "Must be an http(s) URL such as https://example.com/a."}
 
@@ -95,7 +95,7 @@ class Integer(serializers.IntegerField):
     default_error_messages = {"invalid": "Must be an integer."}
 
     def to_internal_value(self, data: object) -> int:
-        if type(data) is not int:  # True is an int too
+        if type(data) is not int:  # bool is a subclass of int
             self.fail("invalid")
         return data
 
@@ -119,7 +119,10 @@ class Choice(serializers.ChoiceField):
 
 
 class Texts(serializers.ListField):
-    """An array of strings, of `ids` with that prefix. Null is what an empty one is, and shown as that."""
+    """An array of strings; with `ids`, of ids with that prefix.
+
+    Accepts null as empty, and shows it as an empty array.
+    """
 
     null_is_empty = True
     default_error_messages = {"not_a_list": "Must be an array."}
@@ -138,7 +141,7 @@ class Texts(serializers.ListField):
 
 @extend_schema_field(OpenApiTypes.STR)
 class Parsed(serializers.Field, Generic[T]):
-    """A string that `parse` turns into a value, or refuses with a ValueError that says why."""
+    """A string converted by `parse`, whose ValueError becomes the field's error."""
 
     default_error_messages = {"invalid": "Must be a string."}
 
@@ -165,7 +168,7 @@ class Host(Parsed[str]):
 
 
 class Timestamp(Parsed[datetime]):
-    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # described by its extension, not as any other text
+    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # its OpenAPI extension describes it
 
     def __init__(self, **options: Unpack[TimestampOptions]) -> None:
         super().__init__(parse_timestamp, **options)
@@ -184,7 +187,7 @@ class Date(Parsed[date]):
 
 
 class Id(Text):
-    """An id. Requests may send any string: the endpoint reports an id that names nothing."""
+    """An id. Accepts any string: the endpoint reports ids that do not exist."""
 
     def __init__(self, prefix: str, **options: Unpack[TextOptions]) -> None:
         self.prefix = prefix
@@ -192,10 +195,10 @@ class Id(Text):
 
 
 class StrictSerializer(serializers.Serializer):
-    """Refuses unknown fields; ignores fields that the service owns.
+    """A serializer that rejects unknown fields and ignores those the service owns.
 
-    `owned` names the fields of a response beside the declared read-only ones (such as an expanded relation), so that
-    a client can send back what it has read.
+    `owned` names response fields beyond the declared read-only ones, such as an expanded relation, so that clients can
+    send back what they read.
     """
 
     owned: frozenset[str] = frozenset()
@@ -203,7 +206,7 @@ class StrictSerializer(serializers.Serializer):
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, Mapping):
-            return super().to_internal_value(data)  # which refuses it
+            return super().to_internal_value(data)  # raises the error
         known = self.fields.keys() | self.owned
         unknown = {name: ["There is no such field."] for name in data if name not in known}
         try:
@@ -216,7 +219,7 @@ class StrictSerializer(serializers.Serializer):
 
 
 class FieldErrorShown(serializers.Serializer):
-    """What is wrong with one field."""
+    """A fault of one field."""
 
     code = serializers.CharField(help_text="Machine-readable and stable.")
     message = serializers.CharField(help_text="For people; names what is wrong.")
@@ -224,7 +227,7 @@ class FieldErrorShown(serializers.Serializer):
 
 
 class ErrorShown(serializers.Serializer):
-    """An error of a part of the request, in a reply that is a success as a whole."""
+    """The error of one part of a request that succeeded as a whole."""
 
     code = serializers.CharField(help_text="Machine-readable and stable.")
     message = serializers.CharField(help_text="For people; names what is wrong.")
@@ -233,6 +236,6 @@ class ErrorShown(serializers.Serializer):
     retryAfter = serializers.IntegerField(required=False, help_text="Seconds to wait.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`errors` cannot be declared above: every serializer has an attribute of that name."""
+        """Add `errors`, which cannot be declared above: serializers have an attribute of that name."""
         told = "Where several fields are wrong: all of them, the first one among them."
         return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=told)}

@@ -1,6 +1,6 @@
 """List filters: `field=value` and `field[op]=value` (docs/reference/api.md, Lists and filters).
 
-A list declares its operands; everything else in the query is refused, for a typo must never return everything.
+A list declares its operands. Other parameters are rejected, because a typo must not return everything.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,9 +51,9 @@ OF_A_DAY = {
 
 @dataclass(frozen=True)
 class Kind:
-    """How a parameter's text is read (`parse` raises ValueError), and how the OpenAPI document describes it.
+    """How a parameter is parsed (`parse` raises ValueError) and described in the OpenAPI document.
 
-    `parse_last` reads the operand of `gt` and `lte` where the text names a stretch, such as a day: its last value.
+    If the text covers a range, such as a day, `parse_last` returns its last value as the operand of `gt` and `lte`.
     """
 
     parse: Callable[[str], object]
@@ -109,14 +109,14 @@ def identifier(prefix: str) -> Kind:
 
 
 class Texts(forms.Widget):
-    """All texts that a query has for a parameter, in one."""
+    """Joins a repeated query parameter with commas."""
 
     def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> str | None:
         return ",".join(data.getlist(name)) if isinstance(data, QueryDict) and name in data else None
 
 
 class OperandField(forms.Field):
-    """The text of a query parameter as a value, or for `in` as a list of values."""
+    """Parses a query parameter to a value, or for `in` to a list of values."""
 
     widget = Texts
 
@@ -145,11 +145,11 @@ class OperandField(forms.Field):
 
 
 class Operand:
-    """What a list can be filtered by: a model field, how its values are read, and the operators that make sense.
+    """A filterable field of a list: its model field, value type and operators.
 
-    An optional one takes `exists`; `absent` is what its column holds instead of a value. `startsWith` is for columns
-    with an index by code points or with varchar_pattern_ops. `any_of` makes the condition for a list of texts, where
-    it is more than a comparison of one column.
+    An `optional` operand also takes `exists`; `absent` is what its column holds for no value. `startsWith` needs an
+    index by code points or with varchar_pattern_ops. `any_of` builds the condition for a list of texts if comparing
+    one column is not enough.
     """
 
     def __init__(
@@ -204,20 +204,20 @@ class OperatorFilter(django_filters.Filter):
     def condition(self, value: object) -> Q:
         if self.operand.any_of is not None:
             return self.operand.any_of([str(one) for one in (value if isinstance(value, list) else [value])])
-        if self.operand.lookup:  # a lookup of its own, such as "has this tag"
+        if self.operand.lookup:  # a custom lookup, such as "has this tag"
             condition = Q()
             for member in value if isinstance(value, list) else [value]:
                 condition |= Q(**{f"{self.field_name}__{self.operand.lookup}": member})
             return condition
         condition = Q(**{f"{self.field_name}__{LOOKUPS[self.operator]}": value})
         if self.operator in ORDER and self.operator not in EQUALITY:
-            # For a number past the column's range Django drops the comparison, and null would match.
+            # Django drops comparisons with numbers out of the column's range, and null would match.
             condition &= Q(**{f"{self.field_name}__isnull": False})
         return condition
 
     def starting_with(self, qs: QuerySet, prefix: str) -> QuerySet:
-        # LIKE is for an index with varchar_pattern_ops, the range for one by code points. SQLite's LIKE is not
-        # case-sensitive, and finds more than the range.
+        # LIKE uses an index with varchar_pattern_ops, the range one by code points. SQLite's LIKE ignores case and
+        # finds more than the range does.
         text = by_code_point(self.field_name)
         found = qs.filter(GreaterThanOrEqual(text, prefix), **{f"{self.field_name}__startswith": prefix})
         end = after_prefix(prefix)
@@ -225,7 +225,7 @@ class OperatorFilter(django_filters.Filter):
 
 
 class OperatorFilterSet(django_filters.FilterSet):
-    """A filter set whose parameters follow from `operands`."""
+    """A filter set that derives its parameters from `operands`."""
 
     operands: ClassVar[dict[str, Operand]] = {}
 
@@ -244,10 +244,10 @@ class FilteredView(Protocol):
 def given_filters(
     filterset_class: type[OperatorFilterSet], query: QueryDict
 ) -> Iterator[tuple[OperatorFilter, object]]:
-    """The filters that a query names, with their values. Raises InvalidRequest for a value that one cannot read.
+    """Yield the filters in a query with their values. Raises InvalidRequest for an invalid value.
 
-    Their fields are shared by all requests. django-filter's own form has a copy of every field of the filter set made
-    for each: half the time of a list.
+    All requests share the filters' fields. django-filter's own form copies every field for each request, which took
+    half the time of a list.
     """
     for name, one in filterset_class.base_filters.items():
         if name in query:
@@ -258,7 +258,7 @@ def given_filters(
 
 
 class StrictFilterBackend(DjangoFilterBackend):
-    """Applies the filters that a query names."""
+    """Applies the filters named in a query."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet, view: FilteredView) -> QuerySet:
         for one, value in given_filters(view.filterset_class, request.query_params):

@@ -1,7 +1,7 @@
-"""Heavy requests: those whose cost the client chooses. They have threads of their own (config.server.threads).
+"""Heavy requests, whose cost the client chooses. They run in threads of their own (config.server.threads).
 
-A viewset names its heavy actions in `heavy`. A list exported as a file is always heavy, and so is one counted to the
-end (`count=exact`). The decorator marks a view that is a function or a method of the admin.
+A viewset names its heavy actions in `heavy`. Exports of a list, and lists with `count=exact`, are always heavy. The
+decorator marks function views and methods of the admin.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ View = TypeVar("View", bound=Callable[..., object])
 
 
 def heavy(view: View) -> View:
-    """Marks a view, whatever the method."""
+    """Mark a view as heavy for every method."""
     vars(view)["heavy"] = True
     return view
 
 
 def view_at(path: str) -> Any:
-    """The view of a path; None for what leads nowhere."""
+    """Return the view of a path, or None."""
     try:
         return resolve(path).func
     except Resolver404:
@@ -33,13 +33,13 @@ def view_at(path: str) -> Any:
 
 
 def action_of(view: Any, method: str) -> str | None:
-    """The action of an endpoint of the API that a request asks for; None for other views and methods."""
+    """Return the action of an API endpoint for this method, or None for other views and methods."""
     action: str | None = getattr(view, "actions", {}).get("get" if method == "HEAD" else method.lower())
     return action
 
 
 def is_heavy(view: Any, method: str, query: bytes, accept: str) -> bool:
-    """Of a request to a view, by what it asks for."""
+    """Whether a request to a view is heavy, judged by its action, query and `Accept`."""
     endpoint: type[ApiViewSet[Model]] | None = getattr(view, "cls", None)
     if endpoint is None:
         return getattr(view, "heavy", False)

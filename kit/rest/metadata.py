@@ -1,4 +1,4 @@
-"""Metadata that callers attach to a resource: up to 50 keys of their own with strings, numbers and booleans."""
+"""Custom metadata on a resource: up to 50 keys with strings, numbers or booleans."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ SCHEMA: dict[str, object] = {
 
 
 def validate_entry(name: str, value: object) -> object:
-    """The value of a key; null where the key is to be removed. Raises DRF's ValidationError."""
+    """Return the value of a key; None removes the key. Raises DRF's ValidationError."""
     if not IS_KEY(name):
         raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
     if isinstance(value, str) and len(value) > MAX_TEXT:
@@ -39,7 +39,7 @@ def validate_entry(name: str, value: object) -> object:
 
 
 def merged(stored: Mapping[str, object], given: object) -> dict[str, object]:
-    """Stored metadata with the given keys merged in: null removes a key, and null for all of it removes all keys.
+    """Merge `given` into stored metadata: a null value removes its key, null as a whole removes all keys.
 
     Raises ValidationFailed for more than 50 keys.
     """
@@ -52,7 +52,7 @@ def merged(stored: Mapping[str, object], given: object) -> dict[str, object]:
 
 @extend_schema_field(SCHEMA)
 class FreeMetadata(serializers.Field):
-    """An object of the caller's own keys."""
+    """An object with keys of the caller's choice."""
 
     null_is_empty = True
 

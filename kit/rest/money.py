@@ -1,6 +1,6 @@
-"""Money on the wire: amounts as JSON numbers or decimal strings in, as JSON numbers out, exact both ways.
+"""Amounts in JSON: numbers or decimal strings in, numbers out, exact both ways.
 
-A view whose body has amounts sets `exact_numbers`, so that none of them ever passes through a float.
+A view whose body has amounts sets `exact_numbers`, so that they never pass through a float.
 """
 
 from decimal import Decimal
@@ -18,7 +18,7 @@ from kit.values.currencies import CURRENCIES, parse_currency
 
 
 class Amount(serializers.Field):
-    """A Decimal of up to six places. `least` and `more_than` are its lower bounds; without one it may be negative."""
+    """A Decimal with up to six places, at least `least` or more than `more_than`; negative without either."""
 
     default_error_messages = {"least": "Must be at least {bound}.", "more_than": "Must be more than {bound}."}
 
@@ -62,16 +62,16 @@ class AmountExtension(OpenApiSerializerFieldExtension):
 
 
 def decimal_text(*, signed: bool = False) -> dict[str, object]:
-    """The schema of an amount in a string."""
+    """Return the schema of an amount as a string."""
     digits = len(str(LARGEST)) - 1
     pattern = f"^{'-?' if signed else ''}(0|[1-9][0-9]{{0,{digits - 1}}})(\\.[0-9]{{1,{PLACES}}})?$"
     return {"type": "string", "pattern": pattern}
 
 
 class Currency(Parsed[str]):
-    """The ISO 4217 code of a currency in use."""
+    """An ISO 4217 code of a currency in use."""
 
-    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # described below, not as any other text
+    _spectacular_annotation: ClassVar[dict[str, object]] = {}  # CurrencyExtension describes it
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_currency, **options)
@@ -81,7 +81,7 @@ class CurrencyExtension(OpenApiSerializerFieldExtension):
     target_class = "kit.rest.money.Currency"
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
-        if direction == "response":  # what is kept stays when a currency goes out of use
+        if direction == "response":  # stored amounts keep their currency after it goes out of use
             return {"type": "string", "pattern": "^[A-Z]{3}$"}
         return {"type": "string", "enum": CURRENCIES}
 
@@ -95,11 +95,11 @@ class Money(StrictSerializer):
     def to_internal_value(self, data: object) -> dict[str, object]:
         fields = super().to_internal_value(data)
         missing = {str(name): ["This field is required."] for name in self.fields if name not in fields}
-        if missing:  # a PATCH replaces it whole
+        if missing:  # a PATCH replaces the whole object
             raise serializers.ValidationError(missing)
         return fields
 
     @staticmethod
     def shown(amount: Decimal | None, currency: str | None) -> dict[str, object] | None:
-        """As it is sent; None stays None."""
+        """Return the API's object for an amount, or None for None."""
         return None if amount is None else {"amount": render_amount(amount), "currency": currency}

@@ -1,6 +1,6 @@
-"""What every operation of the OpenAPI document says alike: its errors, its headers, its security.
+"""Parts that operations of the OpenAPI document share: errors, headers, security.
 
-What an operation says of itself beyond its view is in its app's `examples` module, under `OPERATIONS`.
+Details of one operation beyond its view are in its app's `examples` module, under `OPERATIONS`.
 """
 
 import inspect
@@ -105,11 +105,11 @@ class ApiSchema(AutoSchema):
         return {status: {"$ref": f"#/components/responses/{name}"} for status, name in names.items()}
 
     def contents(self, content: dict[str, object]) -> dict[str, object]:
-        """The media types of a body."""
+        """Return the media types of a body."""
         return dict.fromkeys(PATCH_TYPES, content[JSON]) if self.method.upper() == "PATCH" else content
 
     def further_parameters(self) -> list[dict[str, object]]:
-        """The parameters that follow from the base of all views, and that drf-spectacular does not know."""
+        """Return the parameters that every view of this kind has and drf-spectacular does not know."""
         view = self.endpoint
         is_read = self.method.upper() == "GET"
         further = [
@@ -123,7 +123,7 @@ class ApiSchema(AutoSchema):
         return [*taken, sparse.parameter(view.serializer_class)] if is_read and view.has_fields() else taken
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, object]:
-        # drf-spectacular takes a DELETE to answer with nothing; here it answers with what it did.
+        # drf-spectacular assumes that DELETE returns no body; here it returns the result.
         if self.method.upper() != "DELETE":
             return super()._get_response_bodies(direction)
         return {"200": self._get_response_for_code(self.get_response_serializers(), "200", direction=direction)}
@@ -139,7 +139,7 @@ class ApiSchema(AutoSchema):
         return self.method.upper() == "POST" and bool(self.endpoint.permissions_required)
 
     def errors(self) -> dict[str, tuple[str, ...]]:
-        """The codes that this operation answers with, by status."""
+        """Return the error codes of this operation by status."""
         method = self.method.upper()
         own = self.documented.codes if self.documented else ()
         possible = {"invalid_request", "rate_limit_exceeded", "internal_error", "service_unavailable", *own}
@@ -166,15 +166,15 @@ class ApiSchema(AutoSchema):
         return operation_id
 
     def get_description(self, path: str = "", method: str = "") -> str:
-        # The action's own words: drf-spectacular would take its class's instead, which are for whoever works on it.
+        # The action's own docstring. drf-spectacular would fall back to the class's, which is for developers.
         return get_doc(getattr(self.endpoint, self.endpoint.action))
 
     def get_tags(self) -> list[str]:
         name = self.path.removeprefix("/v1/").split("/")[0]
-        return ["webhook-endpoints" if name == "webhooks" else name]  # `webhooks` are what the service sends
+        return ["webhook-endpoints" if name == "webhooks" else name]  # `webhooks` are the events that we send
 
 
-Endpoint = tuple[str, str, str, Callable[..., HttpResponse]]  # path, its regular expression, method, view
+Endpoint = tuple[str, str, str, Callable[..., HttpResponse]]  # path, regular expression, method, view
 
 
 def only_v1(endpoints: list[Endpoint]) -> list[Endpoint]:
@@ -242,14 +242,14 @@ def error_response(status: str, codes: tuple[str, ...]) -> dict[str, object]:
 
 
 def complete(schema: dict[str, Any], of: Any, *, is_request: bool) -> None:
-    """What the serializer says of its schema: `sometimes` names the fields that not every response has."""
+    """Add what the serializer knows about its schema; its `sometimes` names fields that some responses lack."""
     if is_request:
-        # Other fields are refused; those of the service's own are ignored, but nobody needs to send them.
+        # Requests reject other fields. Read-only fields are ignored, so they need no mention.
         schema.setdefault("additionalProperties", False)
         return
     sometimes: frozenset[str] = getattr(of, "sometimes", frozenset())
     properties = schema.get("properties", {})
-    # What a request may leave out, its response has all the same.
+    # Responses contain the fields that a request may omit.
     always = properties if isinstance(of, StrictSerializer) else schema.get("required", [])
     required = [name for name in always if name not in sometimes]
     schema.pop("required", None)
@@ -263,14 +263,14 @@ def complete(schema: dict[str, Any], of: Any, *, is_request: bool) -> None:
 def shared_components(
     result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
 ) -> dict[str, Any]:
-    """Adds what the operations refer to, and what serializers' classes say of their schemas."""
+    """Add the components that operations refer to, and what serializer classes say about their schemas."""
     components = result["components"]
     schemas = components["schemas"]
     for component in generator.registry._components.values():
         schema = schemas.get(component.name)
         if component.type == "schemas" and schema is not None:
             of = component.object() if inspect.isclass(component.object) else component.object
-            if getattr(of, "fields", {}).keys() >= schema.get("properties", {}).keys():  # a page of them has not
+            if getattr(of, "fields", {}).keys() >= schema.get("properties", {}).keys():  # not true of a page
                 complete(schema, of, is_request=component.name.endswith("Request"))
     schemas |= {"Error": error_schema(), "ErrorDetail": error_detail_schema(), "FieldError": field_error_schema()}
     schemas["ErrorCode"] = {"type": "string", "enum": error_codes(), "description": "Machine-readable and stable."}

@@ -1,11 +1,11 @@
-"""What an app's `examples` modules tell the OpenAPI document of its operations."""
+"""What an app's `examples` module tells the OpenAPI document about its operations."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation in the document: its id, examples of its request and successful response, its own error codes."""
+    """An operation in the document: id, example request, example response, and its own error codes."""
 
     id: str
     response: dict[str, object]
@@ -14,5 +14,5 @@ class Operation:
 
 
 def page_of(*rows: dict[str, object], **further: object) -> dict[str, object]:
-    """A list's reply; `further` are its other members, such as `nextCursor`."""
+    """Build a list reply; `further` adds members such as `nextCursor`."""
     return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows), **further}

@@ -10,14 +10,14 @@ from kit.values.urls import URL_SCHEMA
 
 
 class TextExtension(OpenApiSerializerFieldExtension):
-    """In requests, a text that must not be blank has a pattern."""
+    """Adds a pattern to request fields that must not be blank."""
 
     target_class = "kit.rest.fields.Text"
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, object]:
         schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
-        for name in ("readOnly", "description", "minLength"):  # added by the caller again, as null is
+        for name in ("readOnly", "description", "minLength"):  # the caller adds these again, and null
             schema.pop(name, None)
         schema["type"] = "string"
         if direction == "request" and not self.target.allow_blank:
@@ -43,7 +43,7 @@ class IdExtension(OpenApiSerializerFieldExtension):
 
 
 class TimestampExtension(OpenApiSerializerFieldExtension):
-    """Requests may send a bare date, too."""
+    """Requests may also send a date without a time."""
 
     target_class = "kit.rest.fields.Timestamp"
     match_subclasses = True

@@ -1,7 +1,7 @@
-"""Lists: newest first or as `sort` says, walked by a signed keyset cursor (docs/reference/api.md, Lists and filters).
+"""List pages with signed keyset cursors, newest first unless `sort` is given (docs/reference/api.md, Lists and filters).
 
-A page starts where the last one ended, by value: `(created, id) < (…)`. So no row is skipped or repeated while others
-are inserted, and page 1,000 costs what page 1 does.
+A page starts after the last row by value: `(created, id) < (…)`. Concurrent inserts neither skip nor repeat rows, and
+page 1,000 costs as much as page 1.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,8 +21,8 @@ from kit.rest.lists.counting import COUNTINGS, Counting, Total, counting_of
 from kit.rest.lists.orders import Order, decode_cursor, decode_key, encode_cursor, encode_key
 
 MAX_LIMIT = 100
-MAX_PAGE = 1024 * 1024  # bytes of its rows as JSON; a row that is larger makes a page by itself
-READ_FIRST = 20  # rows: the default limit
+MAX_PAGE = 1024 * 1024  # bytes of JSON per page; a larger row gets a page of its own
+READ_FIRST = 20  # the default limit
 M = TypeVar("M", bound=Model)
 
 
@@ -35,7 +35,7 @@ def parse_limit(text: str | None) -> int:
 
 
 class KeysetPagination(BasePagination):
-    """Pages a queryset by one of `orders`, each named as `sort` names it, ascending; the default is `-created`.
+    """Pages a queryset by one of `orders`, whose keys are the ascending values of `sort`; the default is `-created`.
 
     A page ends at its limit or before MAX_PAGE bytes, whichever comes first.
     """
@@ -48,7 +48,7 @@ class KeysetPagination(BasePagination):
         return [f"{sign}{name}" for name in self.orders for sign in ("-", "")]
 
     def order(self, request: Request) -> tuple[str, Order]:
-        """The order asked for, and its name."""
+        """Return the requested order with its name in `sort`. Raises InvalidRequest for an unknown one."""
         name = request.query_params.get("sort", "-created")
         if name not in self.sorts:
             raise InvalidRequest(f"sort must be one of: {', '.join(self.sorts)}.", param="sort")
@@ -61,13 +61,13 @@ class KeysetPagination(BasePagination):
         show: Callable[[list[M]], Iterable[object]],
         count: Callable[[QuerySet[M], Counting], Total],
     ) -> Response:
-        """The page that the request asks for; `show` turns rows into what is sent of them, `count` counts them all."""
+        """Return the requested page. `show` renders rows, `count` counts all matching rows."""
         query = request.query_params
         limit = parse_limit(query.get("limit"))
         sort, order = self.order(request)
-        beside = self.parameters | {"fields"}  # neither which rows there are, nor their order, hangs on these
+        beside = self.parameters | {"fields"}  # these change neither the set of rows nor their order
         filters = sorted((name, ",".join(values)) for name, values in query.lists() if name not in beside)
-        caller: Any = request.auth  # a grant of `accounts`
+        caller: Any = request.auth  # an accounts grant
         scope = f"{caller.account_id} {request.path} {sort} {filters!r}"
         counting = counting_of(query)
         rows = queryset
@@ -88,9 +88,9 @@ class KeysetPagination(BasePagination):
     def fill(
         self, queryset: QuerySet[M], order: Order, limit: int, show: Callable[[list[M]], Iterable[object]]
     ) -> tuple[list[orjson.Fragment], M | None]:
-        """The rows of a page as JSON, and the last of them if there are more.
+        """Return a page's rows as JSON, and its last row if more follow.
 
-        Where the first rows are so large that a page of them would be too, no more are read than can be sent.
+        After large first rows it reads only as many more as are likely to fit.
         """
         ordered = order.sorted(queryset)
         shown: list[orjson.Fragment] = []
@@ -113,7 +113,7 @@ class KeysetPagination(BasePagination):
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
     def walk(self, queryset: QuerySet[M], request: Request, size: int, last: M | None = None) -> Iterator[list[M]]:
-        """All rows behind `last` in the order that the request asks for, `size` of them in memory at a time."""
+        """Yield all rows behind `last` in the requested order, in chunks of `size`."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
         while rows := list((ordered if last is None else order.after_row(ordered, last))[:size]):

@@ -1,4 +1,4 @@
-"""Looking a resource up by the id in the path."""
+"""Finding a resource by the id in the path."""
 
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ M = TypeVar("M", bound=Model)
 
 
 def referred(model: type[Model], name: str) -> type[Model]:
-    """The model that a foreign key refers to. Raises TypeError for another field."""
+    """Return the model that a foreign key refers to. Raises TypeError for another field."""
     field = model._meta.get_field(name)
     if not isinstance(field, ForeignKey):
         raise TypeError(f"{model.__name__}.{name} is no foreign key.")
@@ -19,16 +19,16 @@ def referred(model: type[Model], name: str) -> type[Model]:
 
 
 def find(queryset: QuerySet[M], id: str) -> M:
-    """The resource with that id in `queryset`, which the caller has scoped to the account.
+    """Return the resource with this id from `queryset`, which the caller has scoped to the account.
 
-    NotFound reads the same for another account's resource, for one that never existed, and for a malformed id.
+    Raises the same NotFound for another account's resource, for an unknown id and for a malformed one.
     """
     possible = ids.decode(ids.prefix_of(queryset.model), id) is not None
     return found(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
 
 
 def found(model: type[M], id: str, resource: M | None) -> M:
-    """The resource, if there is one. Raises NotFound."""
+    """Return the resource. Raises NotFound if it is None."""
     if resource is None:
         raise NotFound(f"There is no {model._meta.verbose_name} {id[:100]!r}.")
     return resource

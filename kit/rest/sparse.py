@@ -1,4 +1,4 @@
-"""Sparse replies: `fields` names the fields that a reply is to have, beside `object` and `id`."""
+"""Sparse replies: `fields` selects the fields of a reply; `object` and `id` are always included."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ ALWAYS = frozenset({"object", "id"})
 
 
 def parameter(serializer: type[BaseSerializer]) -> dict[str, object]:
-    """`fields` in the OpenAPI document."""
+    """Return the OpenAPI parameter `fields`."""
     name = f"({'|'.join(name for name, _ in fields_of(serializer))})"
     return {
         "name": "fields",
@@ -23,7 +23,7 @@ def parameter(serializer: type[BaseSerializer]) -> dict[str, object]:
 
 
 def wanted_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:
-    """The fields that `fields` asks for; None for all. Raises InvalidRequest for an unknown one."""
+    """Return the requested fields, or None for all. Raises InvalidRequest for an unknown one."""
     text = query.get("fields")
     if text is None:
         return None
@@ -39,5 +39,5 @@ def picked(shown: Rendered, fields: frozenset[str] | None) -> Rendered:
 
 
 def columns_picked(columns: Iterable[str], fields: frozenset[str] | None) -> list[str]:
-    """The columns of a file that belong to the fields."""
+    """Return the columns of a file that belong to the fields."""
     return [column for column in columns if fields is None or column.partition(".")[0] in fields]

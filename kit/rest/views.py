@@ -1,4 +1,4 @@
-"""The base of every endpoint: the steps of its admission, strict queries, bodies, transactions and lists."""
+"""The base of every endpoint: admission, strict queries, bodies, transactions and lists."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -25,7 +25,7 @@ from kit.rest.resources import find
 from kit.rest.sparse import picked, wanted_fields
 from kit.storage.sqlite_turns import turn_to_write
 
-if TYPE_CHECKING:  # names of the stubs alone
+if TYPE_CHECKING:  # exist only in the type stubs
     from rest_framework.decorators import ViewSetAction
     from rest_framework.views import AsView, GenericView
 
@@ -35,7 +35,7 @@ Handler = Callable[..., HttpResponse]
 
 @cache
 def validator(serializer_class: Any, *, partial: bool) -> Any:
-    """A serializer that validates bodies of all requests; one for each would begin by copying every field."""
+    """Return the cached serializer that validates all bodies. Creating one per request would copy every field."""
     return serializer_class(data={}, partial=partial)
 
 
@@ -44,45 +44,47 @@ def forget_renderer_context(response: Response) -> None:
 
 
 class ApiViewSet(Steps, ListMixin[M]):
-    """A resource under /v1. Its class attributes say what differs between its actions, by their names.
+    """A resource under /v1. Class attributes describe its actions by name.
 
-    A request that writes runs in one transaction, which an error rolls back whole.
+    A write runs in one transaction, which any error rolls back.
     """
 
-    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}  # what a key needs: all of these
-    heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost a request chooses (kit.rest.heavy)
-    query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beside those of pages, filters and files
-    tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})  # that answer with an ETag
-    conditional: ClassVar[frozenset[str]] = frozenset({"partial_update", "destroy"})  # that If-Match can hold up
-    cache_control: ClassVar[str] = "private, no-cache"  # kept, if at all, to be asked for again with If-None-Match
-    may_be_compressed: ClassVar[bool] = True  # False where replies have secrets (kit.http.compression)
-    path_models: ClassVar[Mapping[str, type[Model]]] = {}  # of ids in the path beside the resource's own
-    exact_numbers: ClassVar[bool] = False  # True where a body may have amounts of money (kit.rest.money)
+    # permissions that a key needs, all of them
+    permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost the client chooses (kit.rest.heavy)
+    query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beyond those of pages, filters and files
+    # actions that reply with an ETag
+    tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})
+    conditional: ClassVar[frozenset[str]] = frozenset({"partial_update", "destroy"})  # actions that respect If-Match
+    cache_control: ClassVar[str] = "private, no-cache"  # caches must revalidate with If-None-Match
+    may_be_compressed: ClassVar[bool] = True  # False if replies contain secrets (kit.http.compression)
+    path_models: ClassVar[Mapping[str, type[Model]]] = {}  # models of further ids in the path
+    exact_numbers: ClassVar[bool] = False  # True if the body may contain amounts of money (kit.rest.money)
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]
     lookup_field = "id"
-    lookup_value_converter = "str"  # "path" where callers choose the ids, which may then have slashes
+    lookup_value_converter = "str"  # "path" if callers choose the ids, which may then contain slashes
     http_method_names = ["get", "post", "patch", "delete", "head"]
-    format_kwarg = None  # there is one format
+    format_kwarg = None  # there is only one format
 
     @classmethod
     def as_view(
         cls, actions: "dict[str, str | ViewSetAction] | None" = None, **initkwargs: object
     ) -> "AsView[GenericView]":
-        # @extend_schema puts it there on an @action, for the OpenAPI document, which finds it at the method too. Given
-        # to each request's view, it would keep the last of them, and their requests, in memory.
+        # @extend_schema on an @action stores it here and on the method, where the OpenAPI document finds it. Passed on
+        # to each request's view, it would keep the last one and its request in memory.
         initkwargs.pop("schema", None)
         return super().as_view(actions, **initkwargs)
 
     def required_permissions(self) -> tuple[str, ...]:
-        """What a key needs for the action: all of these; none where no key is asked for."""
+        """Return the permissions that the action needs, all of them; empty if it needs no key."""
         needed = self.permissions_required.get(self.action, ())
         return (needed,) if isinstance(needed, str) else needed
 
     # --- From request to handler -------------------------------------------------------------------------------------
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Admits the request, or raises what refuses it."""
+        """Run the admission steps. Raises the error of the first that fails."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         run_blocking(admit(self))
 
@@ -99,7 +101,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         self.check_throttles(self.request)
 
     async def count_stranger(self, refusal: ApiError) -> None:
-        self.request.auth = None  # also of a key that does not hold for this address
+        self.request.auth = None  # also for a valid key from a forbidden address
         self.check_throttles(self.request)
 
     def authorize(self) -> None:
@@ -110,7 +112,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         check_query(self.request.query_params.lists(), self.known_parameters())
 
     async def read_body(self) -> None:
-        """Before the transaction of a write begins, which must not wait for a client."""
+        """Read the body before the write's transaction begins, so that the transaction never waits for a client."""
         if self.request.method not in SAFE_METHODS:
             self.request._request.body  # noqa: B018
 
@@ -124,7 +126,7 @@ class ApiViewSet(Steps, ListMixin[M]):
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         self.args, self.kwargs = args, kwargs
         self.request = wrapped = self.initialize_request(request, *args, **kwargs)
-        self.headers: dict[str, str] = {}  # DRF would say Allow on every reply; it belongs to a 405
+        self.headers: dict[str, str] = {}  # DRF would send Allow with every reply; it belongs to a 405
         try:
             if request.method == "OPTIONS":
                 response = self.told_options()
@@ -135,16 +137,16 @@ class ApiViewSet(Steps, ListMixin[M]):
                     response = handler(wrapped, *args, **kwargs)
                 else:
                     response = self.write(handler, wrapped, *args, **kwargs)
-        except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
+        except Exception as exc:  # one handler answers all errors and logs unexpected ones
             response = self.handle_exception(exc)
             forget_frames(exc)
         return self.let_go(self.finalize_response(wrapped, response, *args, **kwargs))
 
     def let_go(self, response: HttpResponse) -> HttpResponse:
-        """Lets go of the request's body and rows, and of the reply's when it is rendered.
+        """Drop the references to the request's body and rows now, and to the reply's after rendering.
 
-        View, request, parser context, renderer context and Django's messages refer to each other in cycles, which
-        would keep all of it in memory until the next collection of garbage.
+        View, request, parser context, renderer context and Django's messages form cycles, which would stay in memory
+        until the next garbage collection.
         """
         self.request._request._body = b""
         self.request.parser_context.clear()
@@ -154,7 +156,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         return response
 
     def told_options(self) -> HttpResponse:
-        """What is possible here, which needs no key."""
+        """Return the methods and media types of this path; needs no key."""
         headers = {"Allow": ", ".join(self.allowed_methods)}
         if "PATCH" in self.allowed_methods:
             headers["Accept-Patch"] = ", ".join(PATCH_TYPES)
@@ -163,7 +165,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         return response
 
     def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Response:
-        """Of any response, not only DRF's own, to which its stubs hold it."""
+        """Add caching and deprecation headers to any response, not only DRF's own."""
         finalized = super().finalize_response(request, response, *args, **kwargs)
         finalized.headers.setdefault("Cache-Control", self.cache_control)
         vars(finalized)["may_be_compressed"] = self.may_be_compressed
@@ -195,19 +197,19 @@ class ApiViewSet(Steps, ListMixin[M]):
         return known
 
     def has_fields(self) -> bool:
-        """Whether the reply shows a resource, of which `fields` can pick some."""
+        """Whether the reply shows resources, so that `fields` applies."""
         return self.serializer_class is not None and (self.action in self.listing or self.action == "retrieve")
 
     def validated(
         self, serializer_class: type[BaseSerializer] | None = None, *, partial: bool = False
     ) -> dict[str, Any]:
-        """The body's fields by their Python names, as the serializer checks and types them."""
+        """Validate the body and return its fields by Python name."""
         fields = read_object(self.request._request, exact=self.exact_numbers)
         chosen: Any = serializer_class or self.get_serializer_class()
         return validator(chosen, partial=partial).run_validation(fields)
 
     def expansions(self, *relations: str) -> frozenset[str]:
-        """The relations that `expand` (comma-separated) asks for, of those that can be embedded."""
+        """Return the relations in `expand` (comma-separated). Raises InvalidRequest for others than `relations`."""
         text = self.request.query_params.get("expand")
         asked = frozenset(text.split(",")) if text is not None else frozenset()
         if not asked <= set(relations):
@@ -217,16 +219,16 @@ class ApiViewSet(Steps, ListMixin[M]):
     # --- Replies -----------------------------------------------------------------------------------------------------
 
     def find(self, rows: QuerySet[M]) -> M:
-        """The resource that the path names, of these rows. Raises NotFound."""
+        """Return the row that the path names. Raises NotFound."""
         return find(rows, self.kwargs["id"])
 
     def get_object(self) -> M:
         return self.find(self.get_queryset())
 
     def get_object_to_change(self) -> M:
-        """The resource that the request changes. With If-Match it is locked, in the state that the client has seen.
+        """Return the resource to change; with If-Match, lock it and compare its state.
 
-        Raises NotFound and PreconditionFailed.
+        Raises NotFound, or PreconditionFailed if the state differs.
         """
         wanted = self.request.headers.get("If-Match")
         if wanted is None:
@@ -237,21 +239,21 @@ class ApiViewSet(Steps, ListMixin[M]):
         return locked
 
     def lock_first(self) -> None:
-        """Takes the locks that the service takes before the resource's own."""
+        """Take the locks that must precede the resource's own."""
 
     def tag_of(self, shown: Mapping[str, object]) -> str:
         return entity_tag(shown, getattr(self.serializer_class, "beside_state", frozenset()))
 
     def answer(self, resource: M, status: int = 200, **context: object) -> HttpResponse:
-        """The resource as the serializer shows it."""
+        """Return the rendered resource as the reply."""
         return self.with_tag(self.serializer_class(resource, context=context).data, status)
 
     def with_tag(
         self, shown: Mapping[str, object], status: int, once: Mapping[str, object] | None = None
     ) -> HttpResponse:
-        """The resource with its entity tag, and its `Location` if it is new; 304 for a client that has it already.
+        """Return a rendered resource with its ETag, `Location` if it is new, or a 304 if the client has it.
 
-        `once` holds the fields that only this reply shows.
+        `once` adds fields that only this reply shows.
         """
         fields = wanted_fields(self.request.query_params, self.serializer_class)
         headers = {"ETag": self.tag_of(shown)}

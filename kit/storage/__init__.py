@@ -1,1 +1,1 @@
-"""Databases: connections on the event loop, calls that requests share, turns at SQLite."""
+"""Databases: connections on the event loop, shared calls, write turns on SQLite."""

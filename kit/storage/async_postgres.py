@@ -1,4 +1,4 @@
-"""PostgreSQL on the event loop, for the few statements of a check: they wake no thread."""
+"""PostgreSQL on the event loop, for the few statements of an access check, without threads."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
 SECONDS_TO_WAIT = 20
-# PostgreSQL went away, or could not do its work: no room for a file, a disk that fails.
+# PostgreSQL disconnected or could not do its work, for example because a disk is full or failing.
 NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
-OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # settings that mean nothing here
+OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings without meaning here
 
-Row = list[bytes | None]  # values as PostgreSQL spells them
-Parameter = str | list[str] | list[bytes]  # a list of texts is one of UUIDs in hex
+Row = list[bytes | None]  # values in PostgreSQL's text format
+Parameter = str | list[str] | list[bytes]  # a list of strings holds UUIDs in hex
 
-# An array's head in PostgreSQL's binary format: one dimension, no nulls, the type of its elements, how many, counted
-# from 1. Each element follows its size.
+# Header of an array in PostgreSQL's binary format: one dimension, no nulls, element type, number of elements, first
+# index. Each element follows its size.
 ARRAY = Struct("!iiiii")
 SIZE = Struct("!i")
 UUID_OID, BYTEA_OID = 2950, 17
@@ -29,9 +29,9 @@ SIZE_OF_UUID = "00000010"
 
 
 class Sessions:
-    """Connections of this process to PostgreSQL, one for each call at a time, kept for the next.
+    """A pool of this process's PostgreSQL connections, each used by one call at a time.
 
-    `set_up` is a statement that each begins with.
+    `set_up` is a statement that every new connection runs first.
     """
 
     def __init__(self, set_up: str = "") -> None:
@@ -39,7 +39,7 @@ class Sessions:
         self.idle: list[Session] = []
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
-        """The rows that a statement returns, in a transaction of its own. Raises Django's OperationalError."""
+        """Run a statement in a transaction of its own and return its rows. Raises Django's OperationalError."""
         used: Session | None = None
         try:
             used = await self.session()
@@ -48,7 +48,7 @@ class Sessions:
             close(used)
             raise OperationalError(str(error) or type(error).__name__) from error
         except BaseException:
-            close(used)  # whatever is under way on it is nobody's answer
+            close(used)  # drop the pending reply
             raise
         self.idle.append(used)
         return rows
@@ -80,10 +80,10 @@ def close(broken: "Session | None") -> None:
 
 
 class Session:
-    """A connection, used by libpq's own calls: psycopg's cursors take the event loop five times as long.
+    """A connection driven by libpq calls; psycopg's cursors take five times as much of the event loop.
 
-    It is watched between statements too, so that a connection which a restarted server has closed is known before a
-    statement is sent on it: a statement that failed may have been committed, and cannot be sent again.
+    It is watched between statements, so that a connection closed by a server restart is noticed before the next
+    statement. A statement that failed midway may have been committed, so it cannot be retried.
     """
 
     def __init__(self, opened: psycopg.AsyncConnection[TupleRow]) -> None:
@@ -97,7 +97,7 @@ class Session:
         self.loop.add_reader(self.socket, self.read)
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
-        """The rows that a statement returns; the statement is prepared at its first use."""
+        """Return the rows of a statement, which is prepared on first use."""
         name = self.prepared.get(statement)
         if name is None:
             name = b"statement_%d" % len(self.prepared)
@@ -112,7 +112,7 @@ class Session:
         return [[value(row, column) for column in columns] for row in range(result.ntuples)]
 
     async def result(self) -> PGresult:
-        """The result of what was sent. Raises psycopg's errors and TimeoutError."""
+        """Wait for the result of what was sent. Raises psycopg's errors, or TimeoutError after SECONDS_TO_WAIT."""
         self.waiting = self.loop.create_future()
         self.write()
         timer = self.loop.call_later(SECONDS_TO_WAIT, self.fail, TimeoutError("no reply in time"))
@@ -125,16 +125,16 @@ class Session:
         return result
 
     def write(self) -> None:
-        """Called again when there is room, if a statement is too long to be sent at once."""
+        """Flush the output; runs again when the socket is writable if a statement does not fit."""
         if self.libpq.flush():
             self.loop.add_writer(self.socket, self.write)
         else:
             self.loop.remove_writer(self.socket)
 
     def read(self) -> None:
-        """Reads again if there is no result yet: uvloop reports a reset connection only once.
+        """Read the input, twice if there is no result yet: uvloop reports a reset connection only once.
 
-        The first read gets what the server had sent before, the second finds that it is gone.
+        The first read gets the server's last message, the second notices the closed connection.
         """
         try:
             self.libpq.consume_input()
@@ -146,10 +146,10 @@ class Session:
             self.close()
 
     def settle(self) -> bool:
-        """Whether the statement's result is complete; it is handed over then."""
+        """Deliver the result if it is complete, and return whether it was."""
         while not self.libpq.is_busy():
             result = self.libpq.get_result()
-            if result is None:  # the server is ready for the next
+            if result is None:  # the server is ready for the next statement
                 if self.waiting is None or self.waiting.done() or self.got is None:
                     return False
                 self.waiting.set_result(self.got)
@@ -170,7 +170,7 @@ class Session:
 
 
 def encoded(parameter: Parameter) -> bytes:
-    """A text as it is, a list in PostgreSQL's binary format, which costs it a third of reading texts."""
+    """Encode a parameter: strings as text, lists in PostgreSQL's binary format, three times cheaper to parse."""
     if isinstance(parameter, str):
         return parameter.encode()
     if parameter and isinstance(parameter[0], bytes):
@@ -183,6 +183,6 @@ def encoded(parameter: Parameter) -> bytes:
 
 @cache
 def numbered(statement: str) -> bytes:
-    """The statement with $1, $2, … in the place of each %s."""
+    """Replace each %s of the statement with $1, $2, …"""
     first, *rest = statement.split("%s")
     return "".join([first, *(f"${number}{part}" for number, part in enumerate(rest, 1))]).encode()

@@ -1,6 +1,6 @@
-"""Text in the order of its code points: the same on every database, whatever its collation.
+"""Sorting text by code points, independent of database and collation.
 
-SQLite compares so by itself; PostgreSQL needs the collation "C", which an index has to name too.
+SQLite does so by default; PostgreSQL needs the collation "C", also in the index.
 """
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -28,9 +28,10 @@ def by_code_point(field_name: str) -> ByCodePoint:
 
 
 def after_prefix(prefix: str) -> str | None:
-    """The least text that is greater than all that begin with `prefix`; None if there is none."""
+    """Return the least text greater than any that begins with `prefix`, or None if there is none."""
     stem = prefix.rstrip(LAST)
     if not stem:
         return None
     following = ord(stem[-1]) + 1
-    return stem[:-1] + chr(0xE000 if following == 0xD800 else following)  # past the surrogates, which no text has
+    # skips the surrogates, which are not valid text
+    return stem[:-1] + chr(0xE000 if following == 0xD800 else following)

@@ -1,6 +1,6 @@
-"""Columns of a model in statements that are written by hand, whose values come as the ORM would have them.
+"""Model columns for handwritten SQL, with values converted as the ORM would.
 
-For statements that nearly every request runs: the ORM takes ten times as long to make one as PostgreSQL to run it.
+For statements that nearly every request runs: the ORM takes ten times as long to build one as PostgreSQL to run it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=Model)
 
 
 class Columns(Generic[M]):
-    """The columns of some fields of a model, by default of all; `table` is what the statement calls its table."""
+    """The columns of the named fields, by default of all; `table` is the table's alias in the statement."""
 
     def __init__(self, model: type[M], table: str, *names: str) -> None:
         self.model = model
@@ -25,7 +25,7 @@ class Columns(Generic[M]):
 
     @cached_property
     def converters(self) -> list[tuple[int, Any, Any]]:
-        """The place of a column, a function that makes the field's value of the database's, and what that asks for."""
+        """Return (column index, converter, column) for every column whose values need converting."""
         found = []
         for place, field in enumerate(self.fields):
             column = field.get_col(field.model._meta.db_table)
@@ -34,7 +34,7 @@ class Columns(Generic[M]):
         return found
 
     def instance(self, row: Sequence[Any]) -> M:
-        """The row of the model, with no more than these columns read."""
+        """Return a model instance with only these columns loaded."""
         values = list(row)
         for place, convert, column in self.converters:
             values[place] = convert(values[place], column, connection)

@@ -1,7 +1,8 @@
-"""Tasks for requests that wait for little but shared calls (kit.storage.microbatch).
+"""Lightweight coroutines: requests that only await micro-batched calls (kit.storage.microbatch) run without an asyncio
+task each.
 
-All that wait for the same call go on in one turn of the event loop, one after the other. A task of asyncio takes a
-future and a callback for each wait, which is more than most of what a check does between two of them.
+All requests that wait for the same call resume in one iteration of the event loop. An asyncio task needs a future and
+a callback per wait, which cost more than most of what a check does between two waits.
 """
 
 import asyncio
@@ -17,22 +18,22 @@ from django.utils import timezone
 
 R = TypeVar("R")
 
-# Then the loop sends what has been submitted, so that PostgreSQL works on it while the rest is decided: batches that
-# came together took turns with it otherwise. Less tears apart the groups of single checks.
+# After this time the loop sends what was submitted, so that PostgreSQL works while the remaining requests are decided.
+# A lower value would split the batches of single checks.
 MAX_SECONDS_AT_ONCE = 0.002
 
-AT_SHARED_CALL = object()  # what a coroutine yields that waits for one
-current: "LightTask | None" = None  # the one that runs at this moment
+AT_SHARED_CALL = object()  # yielded by a coroutine that waits for a shared call
+current: "LightTask | None" = None  # the task that is running
 
 
 @coroutine
 def what_is_sent(waits_for: object) -> Generator[object, R, R]:
-    """Yields what it waits for to whoever runs the coroutine, and returns what that sends."""
+    """Yield `waits_for` to the runner of the coroutine, and return what it sends back."""
     return (yield waits_for)
 
 
 def moment() -> datetime:
-    """This moment; for light tasks that go on together it is the same one."""
+    """Return the current time; the same value for all light tasks that resume together."""
     if current is None:
         return timezone.now()
     tasks = current.tasks
@@ -42,7 +43,7 @@ def moment() -> datetime:
 
 
 class LightTasks:
-    """Those of one event loop. `under_way` has them and the tasks that they became until they have ended."""
+    """The light tasks of one event loop. `under_way` holds them, and asyncio tasks made from them, until they end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, under_way: "set[asyncio.Task[None]]") -> None:
         self.loop = loop
@@ -57,7 +58,10 @@ class LightTasks:
         return task
 
     def run(self) -> None:
-        """Beyond MAX_SECONDS_AT_ONCE the rest go on in the next turn of the loop, before what is ready by then."""
+        """Resume the ready tasks.
+
+        After MAX_SECONDS_AT_ONCE the rest continue in the next iteration, ahead of newer ones.
+        """
         ready, self.ready, self.moment = self.ready, [], None
         until = perf_counter() + MAX_SECONDS_AT_ONCE
         for place, (task, result, error) in enumerate(ready, 1):
@@ -71,10 +75,10 @@ class LightTasks:
 
 
 class LightTask:
-    """A coroutine, and the result of a shared call that it waits for.
+    """A coroutine, with the result of the shared call that it awaits.
 
-    What waits for anything else becomes a task of asyncio. Until then there is no current task: `asyncio.timeout`
-    comes after a first wait.
+    If it awaits anything else, it becomes an asyncio task. Until then there is no current task, so use
+    `asyncio.timeout` only after a first wait.
     """
 
     __slots__ = ("context", "has_ended", "tasks", "work")
@@ -107,7 +111,7 @@ class LightTask:
         self.tasks.under_way.discard(self)
 
     def become_task(self, waits_for: object) -> "asyncio.Task[None]":
-        """Goes on as a task, which waits for what the coroutine has yielded."""
+        """Continue as an asyncio task that waits for what the coroutine yielded."""
         self.end()
         under_way = self.tasks.under_way
         task = self.tasks.loop.create_task(resumed(self.work, waits_for), context=self.context)
@@ -127,23 +131,23 @@ class LightTask:
         self.go_on(None, error)
 
     def go_on(self, result: object, error: BaseException | None) -> None:
-        """In the next turn of the loop, together with all others of this one."""
+        """Resume in the next iteration of the loop, together with all others that became ready in this one."""
         tasks = self.tasks
         if not tasks.ready:
             tasks.loop.call_soon(tasks.run)
         tasks.ready.append((self, result, error))
 
     def cancel(self, msg: object = None) -> None:
-        self.tasks.loop.call_soon(self.cancel_now, msg)  # whoever cancels all of them goes through `under_way`
+        self.tasks.loop.call_soon(self.cancel_now, msg)  # shutdown cancels all of them through `under_way`
 
     def cancel_now(self, msg: object) -> None:
         if not self.has_ended:
             task = self.become_task(None)
-            self.tasks.loop.call_soon(task.cancel, msg)  # once it has begun to wait
+            self.tasks.loop.call_soon(task.cancel, msg)  # once the task waits
 
 
 async def resumed(work: Coroutine[object, object, None], waits_for: object) -> None:
-    """The rest of a coroutine that has yielded `waits_for`."""
+    """Resume a coroutine that is waiting for `waits_for`, and run it to its end."""
     with suppress(StopIteration):
         while True:
             try:

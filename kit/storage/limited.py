@@ -1,4 +1,4 @@
-"""Statements with a time limit of their own, below that of their request (kit.statements)."""
+"""Statements with their own time limit, below the request's (kit.statements)."""
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -7,18 +7,18 @@ from django.db import OperationalError, connection, transaction
 
 from kit import statements
 
-if TYPE_CHECKING:  # a name of the stubs alone
+if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters
 
 
 class TookTooLong(Exception):
-    """The statement was ended at its time limit."""
+    """The statement hit its time limit."""
 
 
 def number_within(seconds: float, sql: str, parameters: "_ExecuteParameters") -> int:
-    """The number that a statement finds, 0 for null. Raises TookTooLong.
+    """Return the number that a statement selects, 0 for null. Raises TookTooLong after `seconds`.
 
-    A transaction around it goes on unharmed.
+    An enclosing transaction stays usable.
     """
     limit = seconds if (bound := statements.bound.get()) is None else min(seconds, bound.seconds)
     try:
@@ -35,7 +35,7 @@ def number_within(seconds: float, sql: str, parameters: "_ExecuteParameters") ->
 
 
 def number_with_timeout(seconds: float, sql: str, parameters: "_ExecuteParameters") -> int:
-    """Send the setting with the statement, in one message to PostgreSQL: that is one transaction if there is none."""
+    """Run the statement with a timeout on PostgreSQL, in one message: without a transaction, that makes it one."""
     before, during = statements.milliseconds(), max(1, int(seconds * 1000))
     with connection.cursor() as cursor:
         cursor.execute(

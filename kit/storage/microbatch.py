@@ -1,6 +1,6 @@
-"""Many requests of one moment share one call: one round trip, one commit.
+"""Micro-batching: concurrent requests share one call, so one round trip and one commit.
 
-All that arrive while a call is under way share the next, so the busier the service, the less each costs.
+Everything that arrives during a call shares the next one, so the cost per request falls under load.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ R = TypeVar("R")
 Waiter = asyncio.Future[R] | LightTask
 Work = Callable[[], None]
 
-MANY_WORKS = 4  # worth a task of their own
+MANY_WORKS = 4  # run them in a task of their own from this number on
 
 
 class MicroBatch(Generic[T, R]):
-    """Runs `call(items) → results` over whatever has been submitted by then, at most `in_flight` calls at a time.
+    """Runs `call(items) → results` on all submitted items, with up to `in_flight` calls at a time.
 
-    `gather` is waited for before each call: what arrives meanwhile still joins it.
+    `gather` is awaited before each call; items that arrive meanwhile join it.
 
-    An item may come with work that is needed afterwards, to be done while its call is under way and the event loop has
-    nothing else to do. It may be left undone, and no error of it is told: who needs it does it then.
+    An item may carry work whose result is needed later, to be done while its call is under way and the event loop
+    idle. The work may be skipped and its errors are ignored: code that needs the result does it then.
 
-    An exception fails exactly the items of its call. Beyond `max_waiting` items nothing more is taken in: memory is
-    bounded, and the client is told to come back.
+    An exception fails exactly the items of its call. At `max_waiting` items further ones are rejected with
+    ServiceUnavailable, which bounds memory.
     """
 
     def __init__(
@@ -47,19 +47,19 @@ class MicroBatch(Generic[T, R]):
         self.call, self.gather = call, gather
         self.in_flight, self.max_items, self.max_waiting = in_flight, max_items, max_waiting
         self.waiting: list[tuple[T, Waiter[R], Work | None]] = []
-        self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds tasks but weakly
+        self.tasks: set[asyncio.Task[None]] = set()  # the event loop holds only weak references
         self.next_answers: asyncio.Future[None] | None = None
 
     @traced(role="submission")
     def submit(self, item: T, work: Work | None = None) -> "asyncio.Future[R]":
-        """Raises ServiceUnavailable if too much is waiting."""
+        """Queue an item and return a future of its result. Raises ServiceUnavailable if the queue is full."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self.add(item, future, work)
         return future
 
     @traced(role="wait for result")
     def result_of(self, item: T, work: Work | None = None) -> Awaitable[R]:
-        """As `submit`, to be awaited at once: a light task needs no future."""
+        """Like `submit`, but must be awaited at once: a light task needs no future."""
         task = light_tasks.current
         if task is None:
             return self.submit(item, work)
@@ -74,7 +74,7 @@ class MicroBatch(Generic[T, R]):
             self.tasks.add(asyncio.get_running_loop().create_task(self.run()))
 
     def answers(self) -> "asyncio.Future[None] | None":
-        """Done with the next answers; None if nobody waits for any. Not to be cancelled."""
+        """Return a future that completes with the next results; None if nobody waits for any. Do not cancel it."""
         if self.tasks and self.next_answers is None:
             self.next_answers = asyncio.get_running_loop().create_future()
         return self.next_answers
@@ -84,7 +84,7 @@ class MicroBatch(Generic[T, R]):
             while self.waiting:
                 if self.gather is not None:
                     await self.gather()
-                    if not self.waiting:  # another call has taken them
+                    if not self.waiting:  # another call took them
                         return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
@@ -101,20 +101,20 @@ class MicroBatch(Generic[T, R]):
             call = self.call([item for item, _, _ in batch])
             results = await (call if len(works) < MANY_WORKS else beside(call, works))
             answers = list(zip(batch, results, strict=True))
-        except Exception as error:  # each waiting request answers it
+        except Exception as error:  # every waiting request reports it
             for _, waiter, _ in batch:
                 if not waiter.done():
                     waiter.set_exception(error)
             return
         for (_, waiter, _), result in answers:
-            if not waiter.done():  # its client may have gone
+            if not waiter.done():  # its client may have disconnected
                 waiter.set_result(result)
 
 
 async def beside(call: Awaitable[R], works: Sequence[Work]) -> R:
-    """The result of the call, and the works done while it is under way, as far as there is time for them."""
+    """Await the call while doing as much of the work as fits into MAX_SECONDS_AT_ONCE; return the call's result."""
     task = asyncio.ensure_future(call)
-    for _ in range(2):  # in the first turn the call begins, at the end of the second it has been sent
+    for _ in range(2):  # the call starts in the first iteration and has been sent at the end of the second
         await asyncio.sleep(0)
     until = perf_counter() + MAX_SECONDS_AT_ONCE
     for work in works:
@@ -126,8 +126,10 @@ async def beside(call: Awaitable[R], works: Sequence[Work]) -> R:
 
 
 class InThread(Generic[T, R]):
-    """A blocking call as an awaitable one, in a thread of its own. A hop between threads costs more than a round trip:
-    it is for what is rare or cannot be had otherwise."""
+    """An awaitable version of a blocking call, run in its own thread.
+
+    Switching threads costs more than a round trip, so use it only for rare or blocking-only calls.
+    """
 
     def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]]) -> None:
         self.name, self.call = name, call
@@ -139,18 +141,18 @@ class InThread(Generic[T, R]):
 
 
 class Turns:
-    """One turn at a time for each owner, in the order asked, so that no owner's long work holds up the others.
+    """One turn at a time for each owner, in order of arrival, so that one owner's long work does not delay others.
 
-    Beyond `max_waiting` for one owner nothing more is taken in.
+    At `max_waiting` waiters of one owner, further ones are rejected.
     """
 
     def __init__(self, max_waiting: int) -> None:
         self.max_waiting = max_waiting
-        self.locks: dict[Hashable, tuple[asyncio.Lock, int]] = {}  # with how many hold or await it
+        self.locks: dict[Hashable, tuple[asyncio.Lock, int]] = {}  # with the number of holders and waiters
 
     @asynccontextmanager
     async def of(self, owner: Hashable) -> AsyncIterator[None]:
-        """Raises RateLimitExceeded if too many of the owner are waiting."""
+        """Hold the owner's turn. Raises RateLimitExceeded if too many of its requests wait."""
         lock, users = self.locks.get(owner) or (asyncio.Lock(), 0)
         if users > self.max_waiting:
             raise RateLimitExceeded("Too many checks of this account wait for their turn.", retry_after=1)

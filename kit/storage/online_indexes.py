@@ -1,4 +1,4 @@
-"""Migrations that add an index to a large table while it is written to."""
+"""Migrations that add an index to a large table without blocking writes."""
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -7,9 +7,9 @@ from django.db.migrations.state import ProjectState
 
 
 class AddIndexOnline(AddIndexConcurrently):
-    """Add an index without locking out writers on PostgreSQL; on SQLite, add it as AddIndex does.
+    """Add an index without blocking writers on PostgreSQL; on SQLite, add it normally.
 
-    The migration sets `atomic = False`.
+    The migration must set `atomic = False`.
     """
 
     def database_forwards(

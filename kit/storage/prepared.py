@@ -1,4 +1,4 @@
-"""Statements that nearly every request runs: to plan one costs PostgreSQL more than to run it."""
+"""Prepared statements for queries that nearly every request runs, where planning costs more than execution."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 
 def prepared_cursor() -> Any:
-    """A cursor of Django's connection that prepares each statement, once for the connection; Django's own never do.
+    """Return a cursor that prepares each statement on first use, unlike Django's own.
 
-    Its parameters stay apart from the statement, which may have to say of what type they are. On SQLite an ordinary
-    cursor, for there Python keeps statements prepared.
+    Parameters are bound by the server, so the statement may have to declare their types. On SQLite it returns an
+    ordinary cursor, because Python caches prepared statements there.
     """
-    own: Any = connections[DEFAULT_DB_ALIAS]  # Django's `connection` looks it up for each attribute
+    own: Any = connections[DEFAULT_DB_ALIAS]  # Django's `connection` proxy looks it up for every attribute
     if own.vendor != "postgresql":
         return own.cursor()
     own.ensure_connection()

@@ -1,4 +1,4 @@
-"""Transactions that only read."""
+"""Read-only transactions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,15 +9,18 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """A transaction that sees one moment and writes nothing. On SQLite, whose others begin by taking the one lock for
-    writing, it keeps no writer waiting and waits for none."""
+    """Open a transaction with a consistent snapshot that does not write.
+
+    On SQLite it takes no write lock, unlike Django's other transactions, so it neither blocks writers nor waits for
+    them.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         with transaction.atomic():
             yield
         return
     connection.ensure_connection()
-    sqlite: Any = connection  # its stubs have no transaction_mode
+    sqlite: Any = connection  # the type stubs lack transaction_mode
     former, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
     try:
         with transaction.atomic():

@@ -1,9 +1,9 @@
-"""Taking turns at writing on SQLite, which lets one write at a time and wakes those who wait in no order.
+"""Fair turns for writers on SQLite, which allows one write at a time and wakes waiters in no particular order.
 
-Its busy handler sleeps up to 100 ms and tries again, so steady writers starve the others: a second process beside 200
-small writes a second waited for seconds each time. A lock hands the turn on at once: one of this process for its
-threads, and a lock on a file beside the database, which the system lets go of when a process dies, for the processes.
-On PostgreSQL writers need no turns.
+SQLite's busy handler sleeps up to 100 ms before a retry, so steady writers starve others: beside 200 small writes a
+second, another process waited seconds for each write. A lock passes the turn on at once: a thread lock within a
+process, and a lock on a file beside the database across processes, which the system releases if a process dies.
+PostgreSQL needs no turns.
 """
 
 import os
@@ -16,7 +16,7 @@ from threading import RLock
 from django.db import connection
 
 lock = RLock()
-held: list[int] = []  # the file that is locked by whoever has `lock`
+held: list[int] = []  # the file locked by the holder of `lock`
 
 
 def turn_to_write() -> AbstractContextManager[object]:
@@ -27,7 +27,7 @@ def turn_to_write() -> AbstractContextManager[object]:
 def turn() -> Iterator[None]:
     with lock:
         path = Path(str(connection.settings_dict["NAME"]))
-        if held or not path.is_absolute():  # within a turn already, or a database in memory
+        if held or not path.is_absolute():  # nested turn, or a database in memory
             yield
             return
         file = os.open(f"{path}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

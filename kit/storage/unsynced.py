@@ -1,5 +1,8 @@
-"""Transactions whose commit does not wait for the disk: atomic and seen at once as ever, but the database's own crash
-may undo the last of them. For what is then done again."""
+"""Transactions whose commit does not wait for the disk.
+
+They are atomic and visible at once, but a crash of the database may undo the last of them; use them only for work that
+is then repeated.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +14,9 @@ from kit.storage.sqlite_turns import turn_to_write
 
 @contextmanager
 def unsynced() -> Iterator[None]:
-    """A turn to write and a transaction."""
+    """Hold a write turn and a transaction."""
     with turn_to_write():
-        # SQLite's setting is one of the connection, and fixed within a transaction.
+        # On SQLite it is a setting of the connection that cannot change within a transaction.
         is_outermost = connection.vendor == "sqlite" and not connection.in_atomic_block
         if is_outermost:
             execute("PRAGMA synchronous = NORMAL")

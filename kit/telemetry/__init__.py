@@ -1,1 +1,1 @@
-"""Telemetry: metrics, logs, traces, and the observation of each request."""
+"""Telemetry: metrics, logs, traces, and the timing of each request."""

@@ -1,7 +1,7 @@
-"""How a log record becomes a line: for people or as JSON, and in both without a secret.
+"""Log formatters for people and for machines (JSON); both remove secrets.
 
-A record with `fields` vouches that it is ASCII and that nothing in it comes from outside, so it is spared the search,
-which takes longer than all the rest of a line.
+A record with `fields` promises that its message is ASCII and contains nothing from outside. It skips the search for
+secrets, which takes longer than formatting the rest of the line.
 """
 
 import json
@@ -17,9 +17,10 @@ from kit.http.rendering import render_json
 
 IS_OWN_ID = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
 REMOVED = "[removed]"
-SHORTEST_SECRET = 8  # a word of a trial's settings, such as a password "licensing", would else vanish from all lines
+# shorter settings, such as the password "licensing" of a trial, would otherwise vanish from every line
+SHORTEST_SECRET = 8
 
-# What looks like a secret, wherever it comes from. An API key keeps what its `prefix` shows anyway.
+# Anything that looks like a secret, whatever its source. API keys keep the part that their `prefix` shows.
 PATTERNS = [
     (re.compile(r"(svc_(?:[sp]k|cs)_[0-9A-Za-z]{0,6})[0-9A-Za-z]*"), r"\1…"),
     (re.compile(r"\b(Bearer|Basic|Token)\s+[^\s\"',}\]]+", re.IGNORECASE), rf"\1 {REMOVED}"),
@@ -32,7 +33,7 @@ PATTERNS = [
 
 @lru_cache(maxsize=1)
 def own_secrets() -> tuple[str, ...]:
-    """The secrets of this installation's settings, the longest first."""
+    """Return the secrets in this installation's settings, longest first."""
     database = str(settings.DATABASES["default"].get("PASSWORD") or "")
     redis = urlsplit(settings.REDIS_URL).password or ""
     pepper = settings.API_KEY_PEPPER
@@ -50,13 +51,13 @@ def without_secrets(text: str) -> str:
 
 
 def shown_id(record: logging.LogRecord) -> str:
-    """The request's id, which its caller may have chosen."""
+    """Return the record's request id, cleaned if a client chose it."""
     text = getattr(record, "request_id", "-")
     return text if IS_OWN_ID(text) else without_secrets(text)
 
 
 class Lines(logging.Formatter):
-    """`2026-01-31T12:00:00.123Z INFO access [req_…] …`, and the traceback below it."""
+    """Formats lines such as `2026-01-31T12:00:00.123Z INFO access [req_…] …`, followed by any traceback."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name} [{request_id}] {message}", style="{")
@@ -71,7 +72,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line: time, level, logger, message, request_id, and what `extra={"fields": …}` gives."""
+    """Formats one JSON object per line: time, level, logger, message, request_id, and the fields in `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -89,9 +90,9 @@ class JsonLines(logging.Formatter):
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         if record.stack_info:
             line["stack"] = without_secrets(record.stack_info)
-        return json.dumps(line, default=str)  # in ASCII: a lone surrogate has no bytes
+        return json.dumps(line, default=str)  # ASCII, because a lone surrogate cannot be encoded
 
 
 def timestamp(record: logging.LogRecord) -> str:
-    """ISO 8601 in UTC, whatever the machine's time zone."""
+    """Return the record's time as ISO 8601 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"

@@ -1,9 +1,9 @@
-"""Metrics at next to no cost: plain numbers at places that are fixed beforehand, read when Prometheus asks.
+"""Metrics that cost almost nothing to update: plain numbers at fixed positions, read when Prometheus scrapes.
 
-prometheus_client's own counters take a lock, a look-up by labels, and with several processes a dictionary in a file:
-microseconds that an access check cannot spare. They serve for everything else. These here are arrays of one shape in
-every process. With PROMETHEUS_MULTIPROC_DIR an array is a file mapped into memory, so that whichever process is asked
-adds all of them up, also those of a worker that has died.
+prometheus_client's counters take a lock, a lookup by labels and, with several processes, a dictionary in a file:
+microseconds that an access check cannot spare. They are used everywhere else. The metrics here are arrays with the
+same layout in every process. With PROMETHEUS_MULTIPROC_DIR each array is a memory-mapped file, so that any process can
+add them all up, including those of dead workers.
 """
 
 import os
@@ -28,11 +28,11 @@ SUFFIX = ".cells"
 M = TypeVar("M", bound=Metric)
 S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
 
-disable_created_metrics()  # a line for each series that says when its process began
+disable_created_metrics()  # they add a line with the start time to each series
 
 
 class Cells(Protocol):
-    """Numbers at fixed places, in a list or in mapped memory."""
+    """An array of numbers, in a list or in mapped memory."""
 
     def __getitem__(self, place: int, /) -> float: ...
     def __setitem__(self, place: int, number: float, /) -> None: ...
@@ -41,9 +41,9 @@ class Cells(Protocol):
 
 
 class Family(Collector, Generic[M]):
-    """A metric with its series: one for each combination of the labels' values, `width` numbers each.
+    """A metric and its series: one per combination of label values, each with `width` numbers.
 
-    A place that only the event loop writes may be written without a lock: `family.values[place] += 1`. Threads `add`.
+    If only the event loop writes a position, it needs no lock: `family.values[place] += 1`. Threads use `add`.
     """
 
     def __init__(self, name: str, text: str, *, width: int = 1, **labels: Sequence[str]) -> None:
@@ -69,7 +69,7 @@ class Family(Collector, Generic[M]):
         yield metric
 
     def totals(self) -> list[float]:
-        """The numbers of all processes together."""
+        """Return the numbers summed over all processes."""
         if not settings.PROMETHEUS_MULTIPROC_DIR:
             return list(self.values)
         arrays = [read for path in files_of(self.name) if self.counts(path) and (read := read_numbers(path))]
@@ -79,7 +79,7 @@ class Family(Collector, Generic[M]):
         return sum(values)
 
     def counts(self, path: Path) -> bool:
-        """Whether the process of this file, which may have ended, is part of the sum."""
+        """Whether to include the process of this file, which may have ended."""
         return True
 
     @abstractmethod
@@ -87,11 +87,11 @@ class Family(Collector, Generic[M]):
 
     @abstractmethod
     def fill(self, metric: M, labels: Sequence[str], values: list[float]) -> None:
-        """Adds a series with its numbers."""
+        """Add one series with its numbers to the metric."""
 
 
 class Single(Family[S]):
-    """A metric with one number for each series."""
+    """A metric with one number per series."""
 
     def fill(self, metric: S, labels: Sequence[str], values: list[float]) -> None:
         metric.add_metric(labels, values[0])
@@ -103,7 +103,7 @@ class Counter(Single[CounterMetricFamily]):
 
 
 class Gauge(Single[GaugeMetricFamily]):
-    """The current value, of all living processes together."""
+    """The current value, summed over all living processes."""
 
     def metric(self) -> GaugeMetricFamily:
         return GaugeMetricFamily(self.name, self.text, labels=self.labels)
@@ -118,14 +118,14 @@ class Gauge(Single[GaugeMetricFamily]):
 
 
 class WorstGauge(Gauge):
-    """The greatest current value of a living process."""
+    """The largest current value of any living process."""
 
     def combine(self, values: Iterable[float]) -> float:
         return max(values)
 
 
 class Histogram(Family[HistogramMetricFamily]):
-    """Counts by size: a number for each bucket, the last for what is beyond all bounds, and one for the sum."""
+    """Counts by size: one number per bucket, one for values beyond the last bound, and their sum."""
 
     def __init__(self, name: str, text: str, bounds: Iterable[float], **labels: Sequence[str]) -> None:
         self.bounds = list(bounds)
@@ -133,7 +133,7 @@ class Histogram(Family[HistogramMetricFamily]):
         super().__init__(name, text, width=self.sum_at + 1, **labels)
 
     def observe(self, place: int, value: float) -> None:
-        """On the event loop; threads use `observe_in_thread`."""
+        """Record a value. Event loop only; threads use `observe_in_thread`."""
         values = self.values
         values[place + bisect_left(self.bounds, value)] += 1
         values[place + self.sum_at] += value
@@ -154,7 +154,7 @@ families: dict[str, Collector] = {}
 
 
 def registry() -> CollectorRegistry:
-    """All metrics: of this process, or with several workers of all."""
+    """Return a registry with all metrics: of this process or, with several workers, of all."""
     everything = CollectorRegistry()
     if settings.PROMETHEUS_MULTIPROC_DIR:
         multiprocess.MultiProcessCollector(everything)
@@ -169,12 +169,12 @@ def registry() -> CollectorRegistry:
 
 
 def numbers(name: str, size: int) -> Cells:
-    """Zeros, in memory or in a file of this process, which goes on from what a process of the same id has left."""
+    """Return zeros, in memory or in a file of this process; an existing file of the same process id continues."""
     if not settings.PROMETHEUS_MULTIPROC_DIR:
         return [0.0] * size
     path = Path(settings.PROMETHEUS_MULTIPROC_DIR) / f"{name}.{os.getpid()}{SUFFIX}"
     with path.open("a+b") as file:
-        # Allocated now: on a full disk, writing to a mapped page that has no block yet kills the process.
+        # Allocate now: on a full disk, writing to a mapped page without a block would kill the process.
         os.posix_fallocate(file.fileno(), 0, size * 8)
         return memoryview(mmap(file.fileno(), size * 8)).cast("d")
 

@@ -1,4 +1,4 @@
-"""Observing the requests that Django serves: their time, their outcome, and on demand a line each in the log."""
+"""Metrics and optional access log lines for requests that Django serves."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ from kit.telemetry.tracing import traced
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REFUSALS = ("401", "403", "429", "503")
-WAYS = ("gateway", "django")  # of answering: on the event loop, or in a thread
+WAYS = ("gateway", "django")  # request paths: the event loop ("gateway") or a thread
 
 access_log = logging.getLogger("access")
 
@@ -39,13 +39,13 @@ REFUSED_AT = {way: {int(status): refused.place(way, status) for status in REFUSA
 
 @lru_cache(maxsize=1000)
 def template_of(route: str) -> str:
-    """`/v1/content/{id}` of Django's `v1/content/<str:id>`, and likewise of its regular expressions."""
+    """Convert a Django route such as `v1/content/<str:id>`, or its regular expression, to `/v1/content/{id}`."""
     named = re.sub(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)", r"{\1}", route)
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", named).replace("^", "").replace("$", "")
 
 
 def route_of(request: HttpRequest) -> str:
-    """The template of a request's path. All unknown paths are one route, for anybody can invent them."""
+    """Return the template of a request's path. All unknown paths share one route, because anyone can invent them."""
     if request.path.startswith(settings.STATIC_URL):
         return "static"
     match = request.resolver_match
@@ -62,7 +62,7 @@ class Caller(Protocol):
 
 
 def log_access(method: str, route: str, status: int, seconds: float, grant: Caller | None) -> None:
-    """Logs a request: the path's template, which has neither ids nor a query, and the key's id."""
+    """Log a request with its path template (without ids and query) and its key's id."""
     account, key = (grant.account_id, grant.key_id) if grant is not None else (None, None)
     milliseconds = round(seconds * 1000, 2)
     access_log.info(
@@ -82,14 +82,14 @@ def log_access(method: str, route: str, status: int, seconds: float, grant: Call
 
 
 class ObservationMiddleware:
-    """Counts and times every request; inside RequestIdMiddleware, so that the log line has the id."""
+    """Counts and times every request. Runs inside RequestIdMiddleware, so that log lines have the id."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     @traced(role="request in Django")
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # config.asgi notes when the request was complete: waiting for a thread is a part of answering.
+        # config.asgi records when the request was complete; waiting for a thread counts as serving time.
         begun = request.META.get("asgi.scope", {}).get("complete_at") or perf_counter()
         response = self.get_response(request)
         seconds = perf_counter() - begun

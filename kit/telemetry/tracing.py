@@ -1,5 +1,7 @@
-"""Marks on what traces show, at the place itself. A mark changes nothing: only where traces are switched on is what is
-marked wrapped (config.tracing), so that it costs nothing where they are off.
+"""Marks for functions that traces show.
+
+A mark has no effect by itself; config.tracing wraps marked functions only if tracing is on, so it costs nothing
+otherwise.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +14,9 @@ Describe = Callable[..., Mapping[str, str | bool]]
 
 @dataclass(frozen=True)
 class Mark:
-    """`role` says how the function is wrapped: a `step` gets a span of that name, `system` being what it asks.
+    """A marked function. `role` decides how it is wrapped; a `step` gets a span with this name, on that `system`.
 
-    `describe` takes what a step returned and gives further attributes of its span.
+    `describe` turns the return value of a step into further span attributes.
     """
 
     function: Callable[..., object]
@@ -30,7 +32,7 @@ MARKS: list[Mark] = []
 def traced(
     name: str = "", *, role: str = "step", system: str = "", describe: Describe | None = None
 ) -> Callable[[F], F]:
-    """Marks a function of a module or a method of a class."""
+    """Mark a module's function or a class's method."""
 
     def mark(function: F) -> F:
         MARKS.append(Mark(function, role, name, system, describe))

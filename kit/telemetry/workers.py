@@ -1,4 +1,4 @@
-"""The shared directory of several workers' metrics, so that any of them can add up those of all."""
+"""A directory shared by several workers for their metrics, so that any of them can add up all."""
 
 import fcntl
 import os
@@ -16,10 +16,10 @@ PREFIX = "metrics-"
 
 @contextmanager
 def shared_metrics(data_directory: Path) -> Iterator[Path]:
-    """A directory of this run in PROMETHEUS_MULTIPROC_DIR, for processes started within the block.
+    """Create this run's directory and set PROMETHEUS_MULTIPROC_DIR to it within the block.
 
-    It goes with the run. What a killed run has left goes when the next one starts: whoever lives holds a lock on its
-    own, so services that share a data directory keep theirs.
+    The directory is removed at the end. Directories of killed runs are removed by the next one: a live run holds a
+    lock on its own, so services that share a data directory keep theirs.
     """
     private_directory(data_directory)
     for old in data_directory.glob(f"{PREFIX}*"):
@@ -40,7 +40,7 @@ def shared_metrics(data_directory: Path) -> Iterator[Path]:
 
 
 def take_lock(directory: Path) -> IO[str] | None:
-    """The lock of a run's directory, held while the file is open; None if its owner lives."""
+    """Return the lock file of a run's directory, locked while open; None if its owner is alive."""
     file = (directory / "lock").open("a")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

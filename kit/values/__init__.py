@@ -1,1 +1,1 @@
-"""Values that every layer shares: ids, amounts, currencies, timestamps, numbers, JSON, networks."""
+"""Value types shared by every layer: ids, amounts, currencies, timestamps, numbers, JSON, networks."""

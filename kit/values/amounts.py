@@ -1,4 +1,4 @@
-"""Amounts of money: exact decimals of up to six places, kept as whole millionths, never as floats."""
+"""Amounts of money: exact decimals with up to six places, stored as whole millionths, never as floats."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, SupportsInt
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class AmountField(models.BigIntegerField):
-    """A Decimal in Python, a whole number of millionths in the database: SQLite's decimals are floats."""
+    """A Decimal in Python, stored as a whole number of millionths, because SQLite's decimals are floats."""
 
     if TYPE_CHECKING:
         _pyi_private_set_type: Decimal | int  # type: ignore[assignment]
@@ -55,9 +55,9 @@ class AmountField(models.BigIntegerField):
 
 
 class TotalField(AmountField):
-    """A sum of any number of amounts: without bound on PostgreSQL; on SQLite one past 64 bits is refused.
+    """A sum of amounts: unlimited on PostgreSQL, 64 bits on SQLite, which rejects larger sums.
 
-    (SQLite would go on with a float instead.)
+    (SQLite would silently continue with a float.)
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:

@@ -1,4 +1,4 @@
-"""Amounts of money as exact decimals of up to six places, and as whole millionths, never as floats. No ORM."""
+"""Amounts of money as exact decimals with up to six places, and as whole millionths, without the ORM."""
 
 import re
 from decimal import Context, Decimal, Inexact, InvalidOperation
@@ -7,20 +7,20 @@ from typing import SupportsInt
 import orjson
 
 PLACES = 6
-LARGEST = 10**12  # of one amount, in the currency's own unit
+LARGEST = 10**12  # limit of one amount, in units of the currency
 IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
 MILLIONTH = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=60, traps=[Inexact, InvalidOperation])
-WIDE = Context(prec=60)  # Decimal's own 28 digits would round a sum or a long literal in silence
+WIDE = Context(prec=60)  # Decimal's default of 28 digits would silently round sums and long literals
 
 
 def to_millionths(amount: Decimal) -> int:
-    """Raises ValueError for more than six places."""
+    """Convert an amount to millionths. Raises ValueError for more than six places."""
     try:
         return int(amount.quantize(MILLIONTH, context=EXACT).scaleb(PLACES, EXACT))
     except Inexact:
         raise ValueError(f"An amount has at most {PLACES} places after the point.") from None
-    except InvalidOperation:  # before 1e999999 is written out
+    except InvalidOperation:  # raised before 1e999999 is expanded
         raise ValueError("This is more than any sum of amounts.") from None
 
 
@@ -29,9 +29,9 @@ def from_millionths(count: str | SupportsInt) -> Decimal:
 
 
 def parse_amount(value: object) -> Decimal:
-    """An amount as it comes in: an int, a Decimal, or the text of a plain decimal (`"0.10"`). ValueError says why not.
+    """Parse an int, a Decimal or a decimal string such as `"0.10"`.
 
-    A float is none: its digits are gone.
+    Raises ValueError, also for floats, which are inexact.
     """
     if isinstance(value, str) and IS_DECIMAL(value):
         value = Decimal(value)
@@ -49,10 +49,10 @@ def parse_amount(value: object) -> Decimal:
 
 
 def plain(amount: Decimal) -> str:
-    """Exactly the amount's digits, in one spelling: 2.50 is 2.5, and there is no -0."""
+    """Return the amount's digits in one spelling: 2.50 becomes 2.5, and there is no -0."""
     return f"{amount.normalize(WIDE) or Decimal(0):f}"
 
 
 def render_amount(amount: Decimal) -> orjson.Fragment:
-    """The amount as a JSON number."""
+    """Return the amount as a JSON number."""
     return orjson.Fragment(plain(amount))

@@ -1,4 +1,4 @@
-"""What is wrong with a value from outside: every fault with its place, as many as a reply tells."""
+"""Faults in input values, each with its path, up to the number that a reply reports."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,9 +8,9 @@ from typing import Self, TypeVar
 T = TypeVar("T")
 V = TypeVar("V")
 
-MAX_FAULTS = 100  # in a reply; whoever looks for them stops there
+MAX_FAULTS = 100  # per reply; validation stops there
 
-# msgspec's words for what a caller most often gets wrong, in ours.
+# Our messages for msgspec's most common errors.
 WORDED = (
     (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
     (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
@@ -24,7 +24,7 @@ TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "arr
 
 
 class Fault(ValueError):
-    """What is wrong, and where: a path such as `rules[0].conditions.licenseType`; `further` are those found beside."""
+    """An invalid value with its path, such as `rules[0].conditions.licenseType`; `further` holds other faults."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
@@ -32,12 +32,12 @@ class Fault(ValueError):
         self.further: list[Fault] = []
 
     def all(self) -> "list[Fault]":
-        self.__traceback__ = None  # whose frames hold what is collected, and so this fault itself
+        self.__traceback__ = None  # its frames refer to the collected faults, including this one
         return [self, *self.further]
 
 
 class Faults:
-    """Collects the faults of parts that are read one by one:
+    """Collects faults while parts are read one by one:
 
         with faults:
             period = parse_period(…)
@@ -45,7 +45,7 @@ class Faults:
             …
         faults.raise_first()
 
-    Reading ends with the last fault that a reply tells.
+    Stops by raising after MAX_FAULTS.
     """
 
     def __init__(self) -> None:
@@ -65,13 +65,13 @@ class Faults:
             self.add(Fault(path, message))
 
     def add(self, fault: Fault) -> None:
-        """Raises the first fault, with all others, once there are as many as are told."""
+        """Record a fault. Raises the first one, with all others, once there are MAX_FAULTS."""
         self.found += fault.all()
         if len(self.found) >= MAX_FAULTS:
             self.raise_first()
 
     def raise_first(self) -> None:
-        """Raises the first fault, with all others, if there is one."""
+        """Raise the first fault, with all others, if there is one."""
         if self.found:
             first, *rest = self.found[:MAX_FAULTS]
             first.further = rest
@@ -79,7 +79,7 @@ class Faults:
 
 
 def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> list[T]:
-    """Each of an array's values as `read` takes it, with its path. Raises Fault for all that are wrong."""
+    """Read each value of an array with its path. Raises Fault for all invalid ones."""
     faults, members = Faults(), []
     for index, value in enumerate(values):
         try:
@@ -91,7 +91,7 @@ def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> li
 
 
 def worded(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()) -> str:
-    """Return the message for an error of msgspec's; `special` are patterns of such errors with their messages."""
+    """Return our message for an msgspec error; `special` adds patterns with their messages."""
     for pattern, message in (*special, *WORDED):
         if match := pattern.fullmatch(text):
             found = match.groupdict()

@@ -1,17 +1,17 @@
-"""Host names in their normal form: lower case, IDNA, without port and final dot."""
+"""Host names in normal form: lower case, IDNA, without port or final dot."""
 
 import re
 from functools import lru_cache
 
 MAX_HOST = 253
 HOST_RULE = "Must be a host name such as news.example, without scheme, port and path."
-HOST_PATTERN = r"^[^\s/:?#@]+$"  # as a schema says it, names in other scripts included
+HOST_PATTERN = r"^[^\s/:?#@]+$"  # for schemas; includes names in other scripts
 IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
 PORT = re.compile(r":\d{1,5}$")
 
 
 def parse_host(text: str) -> str:
-    """A host name's normal form. Raises ValueError."""
+    """Return a host name in normal form. Raises ValueError."""
     name = text.removesuffix(".")
     try:
         if not name.isascii():
@@ -25,7 +25,7 @@ def parse_host(text: str) -> str:
 
 
 def host_of_header(value: str) -> str | None:
-    """The host name that a Host header names; None for none."""
+    """Return the host name in a Host header, or None if it is not valid."""
     return parsed_header(value) if len(value) <= MAX_HOST + 10 else None
 
 

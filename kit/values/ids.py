@@ -1,8 +1,8 @@
-"""Identifiers are TypeIDs (version 0.3 of the TypeID specification): a type prefix and a UUIDv7 in 26 lower-case
-Crockford base32 characters, as in `cnt_01k9…`.
+"""TypeIDs (version 0.3 of the specification): a type prefix and a UUIDv7 in 26 lower-case Crockford base32 characters,
+as in `cnt_01k9…`.
 
-In the database an id is the bare 128 bits (`uuid` on PostgreSQL, a 16-byte blob on SQLite), so that indexes stay
-small; everywhere else it is its text. Every UUID has exactly one text, and texts sort by time of creation.
+Databases store the bare 128 bits (`uuid` on PostgreSQL, a 16-byte blob on SQLite) to keep indexes small; everything
+else uses the text. Every UUID has exactly one text, and texts sort by creation time.
 """
 
 import re
@@ -16,19 +16,19 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from uuid_utils import uuid7
 
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-FROM_CROCKFORD = str.maketrans(CROCKFORD, "0123456789abcdefghijklmnopqrstuv")  # what int() takes for digits of base 32
+FROM_CROCKFORD = str.maketrans(CROCKFORD, "0123456789abcdefghijklmnopqrstuv")  # the digits that int() uses for base 32
 PAIRS = [first + second for first in CROCKFORD for second in CROCKFORD]  # ten bits each
-TRIPLES = [f"{number:03x}" for number in range(4096)]  # hexadecimal digits, twelve bits each
-# 26 characters hold 130 bits, of which a UUID leaves the first two unused.
+TRIPLES = [f"{number:03x}" for number in range(4096)]  # three hexadecimal digits, twelve bits each
+# 26 characters hold 130 bits; a UUID leaves the first two unused.
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 IS_TEXT = re.compile(TEXT).fullmatch
-RawId = UUID | bytes  # as a database returns it
+RawId = UUID | bytes  # as returned by a database
 
 
 def encode(prefix: str, value: bytes) -> str:
-    """The text of 16 bytes."""
+    """Encode 16 bytes as an id."""
     high, low = int.from_bytes(value[:8]), int.from_bytes(value)
-    # Thirteen pairs of digits; an unrolled loop takes a third of the time, and every decision has an id.
+    # Thirteen pairs of digits. Unrolled it takes a third of a loop's time, and every decision has an id.
     return (
         f"{prefix}_{PAIRS[high >> 56]}{PAIRS[high >> 46 & 1023]}{PAIRS[high >> 36 & 1023]}{PAIRS[high >> 26 & 1023]}"
         f"{PAIRS[high >> 16 & 1023]}{PAIRS[high >> 6 & 1023]}{PAIRS[low >> 60 & 1023]}{PAIRS[low >> 50 & 1023]}"
@@ -38,7 +38,7 @@ def encode(prefix: str, value: bytes) -> str:
 
 
 def decode(prefix: str, text: object) -> bytes | None:
-    """The 16 bytes of an id's text; None for what cannot be an id of that prefix."""
+    """Return the 16 bytes of an id, or None if it is not an id with this prefix."""
     if not isinstance(text, str) or not text.startswith(f"{prefix}_"):
         return None
     digits = text[len(prefix) + 1 :]
@@ -48,25 +48,25 @@ def decode(prefix: str, text: object) -> bytes | None:
 
 
 def raw_bytes(key: RawId) -> bytes:
-    """The 16 bytes of an id as a database returns it."""
+    """Return the 16 bytes of an id as a database returns it."""
     return key.bytes if isinstance(key, UUID) else bytes(key)
 
 
 def hex_of(prefix: str, text: str) -> str:
-    """The UUID of an id, in hex; empty for what cannot be one."""
+    """Return the UUID of an id in hex; empty if it is not valid."""
     return (decode(prefix, text) or b"").hex()
 
 
 def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], list[str]]:
-    """The texts of `count` ids of that moment since 1970, at most 1024, and their UUIDs in hex.
+    """Return `count` (at most 1024) consecutive ids for a time in nanoseconds since 1970, and their UUIDs in hex.
 
-    They are counted up from one UUIDv7: they sort in their order, and each costs a fraction of one by itself.
+    They count up from one UUIDv7, so they sort in order and each costs a fraction of a separate one.
     """
     drawn = uuid7(nanoseconds=nanoseconds).bytes
     text, key = encode(prefix, drawn), drawn.hex()
     if count == 1:
         return [text], [key]
-    low = int(key[-3:], 16)  # ten bits, the last pair of the text's digits, and two bits of the pair before
+    low = int(key[-3:], 16)  # ten bits for the text's last pair of digits, and two bits of the pair before
     first = min(low & 1023, 1024 - count)
     texts = [text[:-2] + pair for pair in PAIRS[first : first + count]]
     first += low & ~1023
@@ -78,7 +78,7 @@ def new_id(prefix: str) -> str:
 
 
 class KeyOptions(TypedDict, total=False):
-    """What an IdField takes of a field's options."""
+    """The options of an IdField."""
 
     verbose_name: str
     primary_key: bool
@@ -88,7 +88,7 @@ class KeyOptions(TypedDict, total=False):
 
 
 class IdField(models.Field):
-    """A primary key whose Python value is the id's text; foreign keys to it behave alike."""
+    """A primary key whose Python value is the id's text; foreign keys to it behave the same."""
 
     def __init__(self, prefix: str = "", **options: Unpack[KeyOptions]) -> None:
         self.prefix = prefix
@@ -121,7 +121,7 @@ class IdField(models.Field):
 
 
 def prefix_of(model: type[models.Model]) -> str:
-    """The prefix of a model's ids. Raises TypeError for a model whose key is another field."""
+    """Return the prefix of a model's ids. Raises TypeError if its key is another field."""
     key = model._meta.pk
     if not isinstance(key, IdField):
         raise TypeError(f"{model.__name__} has no id of its own.")
@@ -129,7 +129,10 @@ def prefix_of(model: type[models.Model]) -> str:
 
 
 class DerivedIdField(IdField):
-    """An id that SQL makes from what it names. SQLite cannot make a blob of parts: there it is hexadecimal text."""
+    """An id computed in SQL from what it names.
+
+    SQLite cannot build a blob from parts, so it stores hexadecimal text.
+    """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "uuid" if connection.vendor == "postgresql" else "char(32)"
@@ -147,9 +150,10 @@ class DerivedIdField(IdField):
 
 
 class AnyIdField(models.Field):
-    """A reference by id to a resource of any kind, or to something that has another name.
+    """A reference by id to any kind of resource, or by name to something without an id.
 
-    An id is stored as a zero byte, its prefix and its 16 bytes; any other text as it is, for none begins with U+0000.
+    An id is stored as a zero byte, its prefix and its 16 bytes; other text is stored unchanged and never begins with
+    U+0000.
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:

@@ -1,4 +1,4 @@
-"""JSON in Python, as the parsers make it: with Decimals where a body is read exactly."""
+"""JSON types in Python, as the parsers return them; Decimals if a body is parsed exactly."""
 
 from decimal import Decimal
 from typing import TypeAlias
@@ -6,6 +6,6 @@ from typing import TypeAlias
 JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
-# An object to be rendered: its values are whatever kit.http.rendering takes, timestamps and fragments among them.
-# (In a serializer with a field called `object`, that name is taken.)
+# An object to render. Its values are whatever kit.http.rendering accepts, such as timestamps and fragments. (A
+# serializer with a field named `object` cannot use that name as a type.)
 Rendered: TypeAlias = dict[str, object]

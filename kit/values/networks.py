@@ -1,4 +1,4 @@
-"""IP addresses and networks of either version."""
+"""IP addresses and networks, IPv4 and IPv6."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address
@@ -15,14 +15,14 @@ RANGE_SCHEMA: dict[str, object] = {
 
 
 def unmapped(address: Address) -> Address:
-    """An IPv4-mapped IPv6 address as IPv4; any other address unchanged."""
+    """Return an IPv4-mapped IPv6 address as IPv4, any other unchanged."""
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def parse_ip(text: str) -> Address:
-    """An address, an IPv4-mapped one as IPv4. Raises ValueError."""
+    """Parse an address, IPv4-mapped ones as IPv4. Raises ValueError."""
     try:
-        if "%" in text:  # a scope is of one machine's making
+        if "%" in text:  # scope ids are local to one machine
             raise ValueError
         return unmapped(ip_address(text))
     except ValueError:
@@ -30,14 +30,14 @@ def parse_ip(text: str) -> Address:
 
 
 def as_ipv4(network: Network) -> Network:
-    """An IPv4-mapped IPv6 network as IPv4; any other network unchanged."""
+    """Return an IPv4-mapped IPv6 network as IPv4, any other unchanged."""
     if isinstance(network, IPv6Network) and network.prefixlen >= 96 and network.network_address.ipv4_mapped:
         return IPv4Network((network.network_address.ipv4_mapped, network.prefixlen - 96))
     return network
 
 
 def joined(networks: Iterable[Network]) -> list[Network]:
-    """The fewest networks with the same addresses; neighbours together may be one that neither is alone."""
+    """Merge networks into the fewest with the same addresses; adjacent ones combine."""
     known = list(networks)
     return [
         *collapse_addresses(network for network in known if isinstance(network, IPv4Network)),
@@ -46,18 +46,20 @@ def joined(networks: Iterable[Network]) -> list[Network]:
 
 
 def lies_within(network: Network, others: Iterable[Network]) -> bool:
-    """Whether one of the others has all of the network's addresses."""
+    """Whether one of the others contains the whole network."""
     if isinstance(network, IPv4Network):
         return any(isinstance(other, IPv4Network) and network.subnet_of(other) for other in others)
     return any(isinstance(other, IPv6Network) and network.subnet_of(other) for other in others)
 
 
 class NetworkSet:
-    """Networks of either version. Whether an address is in one of them takes a look-up for each length of their
-    prefixes, however many they are."""
+    """A set of networks.
+
+    Testing an address takes one lookup per distinct prefix length, however many networks there are.
+    """
 
     def __init__(self, networks: Iterable[Network]) -> None:
-        self.prefixes: dict[int, dict[int, set[int]]] = {}  # by version and by the bits that come after them
+        self.prefixes: dict[int, dict[int, set[int]]] = {}  # by version and number of host bits
         for network in networks:
             rest = network.max_prefixlen - network.prefixlen
             of_version = self.prefixes.setdefault(network.version, {})

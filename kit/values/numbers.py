@@ -7,7 +7,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 class NumbersOfTheApi(json.JSONDecoder):
-    """Reads integers past 64 bits as the floats that they came as: PostgreSQL writes 1e22 with all its digits."""
+    """Decodes integers beyond 64 bits as floats, as they were sent: PostgreSQL expands 1e22 to all its digits."""
 
     def __init__(self) -> None:
         super().__init__(parse_int=self.number)

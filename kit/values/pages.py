@@ -1,7 +1,7 @@
-"""Which page a URL names: its host and its normal path, with the parameters of its query.
+"""The page that a URL names: host, normal path and query parameters.
 
-The scheme, the port and the order of parameters make no difference, nor do further parameters. kit.values.urls
-compares whole URLs instead, as RFC 3986 does.
+Scheme, port, the order of parameters and additional parameters are ignored. kit.values.urls compares whole URLs
+according to RFC 3986 instead.
 """
 
 import re
@@ -17,18 +17,18 @@ from kit.values.paths import normalize_path, read, until_nul
 from kit.values.same_page import SamePage
 from kit.values.urls import normalised, normalised_host
 
-HALF = 8  # bytes of a key for the page, and as many for a parameter
+HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
-MAX_PARAMETERS = 1_000  # of a request; applications ignore more
-MAX_KEYS = 2_000  # of a request
-IS_PLAIN = re.compile(r"[A-Za-z0-9._~=&-]*").fullmatch  # a query that every application reads in the same way
+MAX_PARAMETERS = 1_000  # per request; applications ignore more
+MAX_KEYS = 2_000  # per request
+IS_PLAIN = re.compile(r"[A-Za-z0-9._~=&-]*").fullmatch  # a query that every application parses the same way
 ARRAY = re.compile(r"\[[^\]]*\]$")
 
 Parameters = frozenset[tuple[str, str]]  # names and values
 
 
 class Registered(Struct, frozen=True):
-    """The page that an item is registered for: a request has to have its `parameters`, whatever others it has."""
+    """The page of a registered item. A request must have its `parameters` and may have others."""
 
     host: str
     path: str
@@ -45,15 +45,17 @@ class Registered(Struct, frozen=True):
 
     @property
     def keys(self) -> list[bytes]:
-        """The keys under any of which requests find it: one for each parameter."""
+        """Return the keys that find this page, one per parameter; any of them matches."""
         page = page_digest(self.host, self.path)
         return [page + parameter_digest(pair) for pair in sorted(self.parameters)] or [page + NO_PARAMETER]
 
 
 class Requested(Struct, frozen=True):
-    """The pages that a requested URL may name, as origins differ: `paths` has the usual one first. `parameters` are
-    all that some application may read; `spelling` is the URL itself. Not `is_complete`: there are too many readings to
-    follow."""
+    """The pages that a requested URL may name, because origins read URLs differently.
+
+    `paths` starts with the usual reading, `parameters` are all that some application may see, `spelling` is the
+    normalised URL. Not `is_complete` if there are too many readings to follow.
+    """
 
     host: str
     paths: tuple[str, ...]
@@ -78,17 +80,17 @@ class Requested(Struct, frozen=True):
 
     @property
     def pages(self) -> list[bytes]:
-        """The first half of the keys of each path."""
+        """Return the first half of the keys, one per path."""
         return [page_digest(self.host, path) for path in self.paths]
 
     @property
     def keys(self) -> list[bytes]:
-        """Every key under which an item may be found that one of the pages is."""
+        """Return every key under which a matching item may be registered."""
         parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
         return [page + parameter for page, parameter in product(self.pages, parameters)]
 
     def is_sure_of(self, parameters: Parameters) -> bool:
-        """Whether every application reads these values: none of the names is given twice, with another value."""
+        """Whether every application reads these values, because no name occurs twice with different values."""
         given = Counter(name for name, _ in self.parameters)
         return all(given[name] == 1 for name, _ in parameters)
 
@@ -102,7 +104,7 @@ def parameter_digest(pair: tuple[str, str]) -> bytes:
 
 
 def spelling_of(url: str, same: SamePage | None) -> str:
-    """The URL in normal form, without scheme and port."""
+    """Return the URL in normal form, without scheme and port."""
     form = normalised(url)
     if same is not None:
         form = same.form(form)
@@ -115,7 +117,7 @@ def spelling_of(url: str, same: SamePage | None) -> str:
 
 
 def pairs_of(query: str) -> Iterator[tuple[str, str]]:
-    """The parameters as most applications read them."""
+    """Yield the parameters as most applications parse them."""
     for piece in query.split("&"):
         if piece:
             name, _, value = piece.partition("=")
@@ -123,8 +125,10 @@ def pairs_of(query: str) -> Iterator[tuple[str, str]]:
 
 
 def read_query(query: str) -> Iterator[tuple[str, str]]:
-    """The parameters that some application may read: `;` may separate them, `#` end them, and PHP and Node have ways
-    of their own to write a name."""
+    """Yield every parameter that some application may see:
+
+    `;` may separate them, `#` end them, and PHP and Node parse names in their own ways.
+    """
     yield from pairs_of(query)
     if IS_PLAIN(query):
         return
@@ -136,6 +140,6 @@ def read_query(query: str) -> Iterator[tuple[str, str]]:
 
 
 def decoded(text: str) -> tuple[str, ...]:
-    """The text decoded once, and twice where that differs."""
+    """Return the text decoded once and, if that differs, twice."""
     once = unquote_plus(text)
     return (once,) if "%" not in once else (once, unquote_plus(once))

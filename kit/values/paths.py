@@ -1,36 +1,35 @@
-"""The path of a page in normal form, and the other paths that an origin may read the same spelling as.
+"""A page's path in normal form, and the other paths that an origin may read it as.
 
 Origins differ. nginx and Caddy decode a path once; Tomcat drops path parameters (`;x`) first; Node keeps empty
 segments when it resolves `..`; an application behind `proxy_pass http://origin$uri` decodes twice. Each of STEPS is
-what some origin does, and `read` takes them in every order.
+what some origin does, and `read` applies them in every order.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote
 
-MAX_TEXTS = 32  # on the way to the readings; what a browser sends has fewer than ten
-MAX_DEPTH = 8  # times that a path is decoded
-MAX_LENGTH = 2048  # of an ambiguous path, as of an item's source and of a pattern
+MAX_TEXTS = 32  # limit of intermediate readings; browsers send paths with fewer than ten
+MAX_DEPTH = 8  # limit of repeated decoding
+MAX_LENGTH = 2048  # limit of an ambiguous path, as for an item's source and a pattern
 SLASHES = re.compile(r"[/\\]+")
-# A decoded path without any of these is read in one way.
+# Without these characters, a decoded path has only one reading.
 AMBIGUOUS = re.compile(r"[%;\\?#\x00-\x1f\x7f\ufffd]")
 CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 PARAMETERS = re.compile(r";[^/]*")
-ENDS = re.compile(r"[?#]|%3f|%23", re.IGNORECASE)  # end the path where a proxy passes it on decoded
+ENDS = re.compile(r"[?#]|%3f|%23", re.IGNORECASE)  # these end the path if a proxy forwards it decoded
 DOT = re.compile("%2e", re.IGNORECASE)
-# An ASCII character in two, three or four bytes of UTF-8, which lenient decoders accept.
+# An ASCII character encoded in two, three or four bytes of UTF-8, which lenient decoders accept.
 OVERLONG = re.compile(r"(?:%c|%e0%8|%f0%80%8)([01])%([89ab])([0-9a-f])", re.IGNORECASE)
 
 Step = Callable[[str], str]
 
 
 def normalize_path(path: str) -> str:
-    """Return the path as most origins read it, without its query: decoded once, `\\` and repeated `/` as one `/`, dot
-    segments resolved.
+    r"""Return the path as most origins read it, without its query.
 
-    Stricter than RFC 3986, under which `/a%2Fb` and `//a` are other pages than `/a/b` and `/a`: file servers decode
-    before they look.
+    Decodes once, turns `\` and repeated `/` into one `/`, and resolves dot segments. Stricter than RFC 3986, which
+    distinguishes `/a%2Fb` and `//a` from `/a/b` and `/a`, because file servers decode before they look up a file.
     """
     return usual(path.partition("?")[0].partition("#")[0])
 
@@ -40,7 +39,7 @@ def usual(path: str) -> str:
 
 
 def read_once(path: str) -> str | None:
-    """Return the normal path if every origin reads it so; None if origins may differ."""
+    """Return the normal path if every origin reads it the same way, otherwise None."""
     text = decode(path)
     if AMBIGUOUS.search(text) or (".." in text and (text != path or "//" in text)):
         return None
@@ -48,7 +47,7 @@ def read_once(path: str) -> str | None:
 
 
 def read(path: str) -> tuple[tuple[str, ...], bool]:
-    """Return the paths that origins may read this one as, the usual one first, and whether these are all."""
+    """Return the paths that origins may read this one as, the usual first, and whether the list is complete."""
     only = read_once(path)
     if only is not None:
         return (only,), True
@@ -62,7 +61,7 @@ def read(path: str) -> tuple[tuple[str, ...], bool]:
 
 
 def follow(texts: Iterable[str], steps: Iterable[Step]) -> list[str]:
-    """Return the texts and what the steps make of them in any order; stop after MAX_TEXTS."""
+    """Apply the steps to the texts in every order and return all results; stops after MAX_TEXTS."""
     steps = tuple(steps)
     found = dict.fromkeys(texts)
     waiting = list(found)
@@ -78,7 +77,9 @@ def follow(texts: Iterable[str], steps: Iterable[Step]) -> list[str]:
 
 
 def simplify(path: str) -> str:
-    """Return the path as the most lenient origin reads it: decoded again and again, plain segments only."""
+    """Return the path as the most lenient origin reads it: decoded repeatedly, without parameters and control
+    characters.
+    """
     text = path
     for _ in range(MAX_DEPTH):
         text = without_controls(decode(shorten(text)))
@@ -97,12 +98,12 @@ def decode_dots(text: str) -> str:
 
 
 def resolve(text: str) -> str:
-    """Merge slashes and resolve dot segments; a final `/`, `.` or `..` names a folder."""
+    """Merge slashes and resolve dot segments; a final `/`, `.` or `..` marks a folder."""
     return joined(text.split("/"), ("", "."))
 
 
 def resolve_unmerged(text: str) -> str:
-    """The same where an empty segment is one that `..` removes."""
+    """Resolve dot segments without merging slashes: `..` removes an empty segment."""
     return joined(text.removeprefix("/").split("/"), (".",)) if ".." in text and "//" in text else text
 
 
@@ -143,7 +144,7 @@ def until_last_end(text: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Read an overlong sequence as the character that it stands for."""
+    """Replace overlong UTF-8 sequences by the characters they encode."""
     return OVERLONG.sub(shortened, text) if "%" in text else text
 
 

@@ -1,4 +1,4 @@
-"""What else than RFC 3986 knows makes no difference between the URLs of a site: a publisher's own word."""
+"""Publisher settings for URLs of the same page that RFC 3986 considers different (SAME_PAGE)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ SLASH, INDEX, QUERY = WORDS = ("trailing-slash", "index.html", "query")
 
 @dataclass(frozen=True)
 class SamePage:
-    """`parameters` are those of the query that count; None for all of it."""
+    """Which differences to ignore. `parameters` are the significant query parameters; None means all."""
 
     slash: bool = False
     index: bool = False
@@ -17,9 +17,9 @@ class SamePage:
 
     @classmethod
     def of(cls, words: Collection[str], parameters: Collection[str]) -> "SamePage | None":
-        """Of the words for what makes no difference; of the query these parameters still do. None for no words.
+        """Build from the words in SAME_PAGE and the names in PAGE_PARAMETERS; None without words.
 
-        Raises ValueError, which completes a sentence.
+        Raises ValueError with a message that completes "The environment variable … ".
         """
         if unknown := sorted(set(words) - set(WORDS)):
             raise ValueError(f"takes {', '.join(WORDS)}, not {unknown[0]!r}")
@@ -30,7 +30,7 @@ class SamePage:
         return cls(SLASH in words, INDEX in words, frozenset(parameters) if QUERY in words else None)
 
     def form(self, url: str) -> str:
-        """Return the one form of all URLs of a page, given one in the normal form of kit.values.urls."""
+        """Return the common form of all URLs of a page, given one normalised by kit.values.urls."""
         address, _, query = url.partition("?")
         scheme, _, rest = address.partition("://")
         host, _, path = rest.partition("/")
@@ -40,11 +40,11 @@ class SamePage:
         return f"{scheme}://{host}{self.path(f'/{path}')}?{query}"
 
     def path(self, path: str) -> str:
-        """Return the one form of all paths of a page."""
+        """Return the common form of all paths of a page."""
         if self.index and path.endswith(f"/{INDEX}"):
             path = path.removesuffix(INDEX)
         return path.removesuffix("/") or "/" if self.slash else path
 
     def counts(self, parameter: str) -> bool:
-        """Whether this parameter of the query tells pages apart."""
+        """Whether this query parameter distinguishes pages."""
         return self.parameters is None or parameter in self.parameters

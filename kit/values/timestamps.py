@@ -1,4 +1,4 @@
-"""Points in time on the wire: ISO 8601, with an offset on the way in, with `Z` and microseconds on the way out."""
+"""Timestamps in JSON: ISO 8601, with any offset in requests, with `Z` and microseconds in replies."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -7,7 +7,7 @@ from functools import lru_cache
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
-# A date-time with an offset, or a date. Alternatives of `format` would be typed as nothing by most generators.
+# A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.
 MOMENT_SCHEMA: dict[str, object] = {
     "type": "string",
     "pattern": (
@@ -17,7 +17,7 @@ MOMENT_SCHEMA: dict[str, object] = {
 }
 
 
-@lru_cache(maxsize=16)  # all checks of a batch are of one moment
+@lru_cache(maxsize=16)  # all checks of a batch share one time
 def render_timestamp(moment: datetime | None) -> str | None:
     if moment is None:
         return None
@@ -27,7 +27,7 @@ def render_timestamp(moment: datetime | None) -> str | None:
 
 
 def parse_date(text: str) -> date:
-    """`YYYY-MM-DD` and nothing else; ValueError says what is wrong."""
+    """Parse `YYYY-MM-DD`. Raises ValueError."""
     try:
         if IS_DATE(text):
             return date.fromisoformat(text)
@@ -37,14 +37,14 @@ def parse_date(text: str) -> date:
 
 
 def parse_day_end(text: str) -> datetime:
-    """As parse_timestamp, but of a bare date the last microsecond in UTC."""
+    """Parse a timestamp; for a date, return its last microsecond in UTC. Raises ValueError."""
     if IS_DATE(text):
         return datetime.combine(parse_date(text), datetime.max.time(), UTC)
     return parse_timestamp(text)
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The moment of an ISO 8601 date-time with an offset, or of a bare date: its midnight UTC. Raises ValueError."""
+    """Parse an ISO 8601 date-time with an offset, or a date, which means midnight UTC. Raises ValueError."""
     if IS_DATE(text):
         return datetime.combine(parse_date(text), datetime.min.time(), UTC)
     try:

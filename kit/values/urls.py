@@ -1,6 +1,6 @@
-"""The normal form of an http(s) URL: one for all spellings that RFC 3986 §6.2.2 and §6.2.3 call equivalent.
+"""Normalise http(s) URLs: one form for all spellings that RFC 3986 §6.2.2 and §6.2.3 call equivalent.
 
-Scheme, path (its case and empty segments included) and query tell URLs apart.
+Scheme, path (including case and empty segments) and query remain significant.
 """
 
 import re
@@ -20,17 +20,19 @@ UNRESERVED = r"A-Za-z0-9._~\-"
 SUB_DELIMITERS = "!$&'()*+,;="
 PCHAR = f"{UNRESERVED}{SUB_DELIMITERS}:@"
 
-# Most URLs are written in their normal form: telling that is several times as fast as bringing them to it.
+# Most URLs are normal already, and checking that is several times faster than normalising.
 IS_NORMAL = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
 TO_BE_SPELLED = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
-# What each escape, in upper case, stands for.
+# The character for each escape, in upper case.
 ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in range(256)}
 MAX_LABEL = 63
 
 
 def normalised(url: str) -> str:
-    """The one spelling of an http(s) URL that stands for all equivalent ones, such as `https://pub.example/a?x=1`:
-    always with a path and a `?`, never with userinfo, a default port or a fragment."""
+    """Return the normal form of an http(s) URL, such as `https://pub.example/a?x=1`.
+
+    It always has a path and a `?`, and never userinfo, a default port or a fragment.
+    """
     if IS_NORMAL(url):
         return url if "?" in url else f"{url}?"
     parts = urlsplit(url)
@@ -40,7 +42,7 @@ def normalised(url: str) -> str:
 
 
 def normalised_host(host: str) -> str:
-    """A host without its port in lower case, a name in ASCII (IDNA, mapped as browsers do) and without a final dot."""
+    """Return a host in lower case and ASCII (IDNA, mapped as browsers do), without a final dot."""
     if ":" in host:
         try:
             return f"[{ip_address(host.strip('[]'))}]"
@@ -48,20 +50,20 @@ def normalised_host(host: str) -> str:
             return host.lower()
     name = unquote(host).lower()
     if not name.isascii():
-        with suppress(idna.IDNAError):  # a name that cannot be registered stands for itself
+        with suppress(idna.IDNAError):  # a name that cannot be registered stays unchanged
             name = idna.uts46_remap(name, std3_rules=False)
     return ".".join(map(ascii_label, name.removesuffix(".").split(".")))
 
 
 def ascii_label(label: str) -> str:
-    """A label of a name as DNS has it; what cannot be one (encoding which would take long) is percent-encoded."""
+    """Return one label of a name as DNS has it; percent-encoded if it is too long or not a valid label."""
     if label.isascii() or len(label) > MAX_LABEL:
         return quote(label, safe=SUB_DELIMITERS)
     return f"xn--{label.encode('punycode').decode()}"
 
 
 def normalised_path(path: str) -> str:
-    """The path of a URL, without dot segments (RFC 3986 §5.2.4); `/` for an empty one."""
+    """Return a URL path without dot segments (RFC 3986 §5.2.4); `/` if it is empty."""
     kept: list[str] = []
     *parents, last = spelled(path).removeprefix("/").split("/")
     for segment in parents:
@@ -75,8 +77,9 @@ def normalised_path(path: str) -> str:
 
 
 def spelled(part: str) -> str:
-    """A path or query with unreserved characters as themselves, and escapes, in upper case, of whatever has no place
-    in it, the percent sign of no escape included (RFC 3987 §3.1)."""
+    """Return a path or query with unreserved characters decoded and everything else that needs it escaped, in upper
+    case, including stray percent signs (RFC 3987 §3.1).
+    """
     return TO_BE_SPELLED.sub(one_spelled, part)
 
 

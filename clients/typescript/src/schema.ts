@@ -1033,7 +1033,7 @@ export interface components {
             /** @description Where several fields are wrong: all of them, the first one among them. */
             errors?: components["schemas"]["FieldError"][];
         };
-        /** @description An error of a part of the request, in a reply that is a success as a whole. */
+        /** @description The error of one part of a request that succeeded as a whole. */
         ErrorShown: {
             /** @description Machine-readable and stable. */
             code: string;
@@ -1110,7 +1110,7 @@ export interface components {
             /** @description The offending field, parameter or header. */
             param?: string;
         };
-        /** @description What is wrong with one field. */
+        /** @description A fault of one field. */
         FieldErrorShown: {
             /** @description Machine-readable and stable. */
             code: string;

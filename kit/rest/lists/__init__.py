@@ -1,1 +1,1 @@
-"""Lists: their orders, counts, pages and files."""
+"""Lists: sorting, counting, pages and files."""

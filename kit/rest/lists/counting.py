@@ -1,4 +1,4 @@
-"""`totalCount`: exact where counting takes no longer than a second, otherwise an estimate that says so."""
+"""`totalCount`: exact if counting takes up to one second, otherwise marked as an estimate."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -15,16 +15,17 @@ from msgspec import Struct
 from kit.http.errors import InvalidRequest
 from kit.storage.limited import TookTooLong, number_within
 
-if TYPE_CHECKING:  # a name of the stubs alone
+if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters
 
 M = TypeVar("M", bound=Model)
 SECONDS = 1.0
-FIRST_STEP, GROWTH = 50_000, 4  # rows that SQLite counts before it looks at the clock, and how much further each time
+# rows that SQLite counts before the first look at the clock, and the growth of each further step
+FIRST_STEP, GROWTH = 50_000, 4
 
 
 class Counting(Enum):
-    """What `count` asks for."""
+    """The values of the `count` parameter."""
 
     QUICK = None
     EXACT = "exact"
@@ -32,7 +33,7 @@ class Counting(Enum):
 
     @property
     def seconds(self) -> float:
-        """How long counting may take."""
+        """The time limit for counting."""
         return float(settings.HEAVY_STATEMENT_SECONDS) if self is Counting.EXACT else SECONDS
 
 
@@ -40,7 +41,7 @@ COUNTINGS = [one.value for one in Counting if one.value is not None]
 
 
 def counting_of(query: Mapping[str, str]) -> Counting:
-    """Raises InvalidRequest for an unknown value of `count`."""
+    """Return the requested way of counting. Raises InvalidRequest for an unknown value."""
     text = query.get("count")
     if text is not None and text not in COUNTINGS:
         raise InvalidRequest(f"count must be one of: {', '.join(COUNTINGS)}.", param="count")
@@ -48,13 +49,13 @@ def counting_of(query: Mapping[str, str]) -> Counting:
 
 
 class Total(Struct, frozen=True):
-    """A number of rows; an estimate unless `is_exact`."""
+    """A number of rows, exact or estimated."""
 
     number: int
     is_exact: bool = True
 
     def at_least(self, known: int) -> "Total":
-        """An estimate is never less than the rows that are known."""
+        """Return a total of at least `known` rows."""
         return self if self.is_exact or self.number >= known else Total(known, is_exact=False)
 
     def shown(self) -> dict[str, object]:
@@ -62,9 +63,9 @@ class Total(Struct, frozen=True):
 
 
 def count_rows(queryset: QuerySet[M], seconds: float) -> Total:
-    """Count a queryset's rows; estimate them if that takes longer.
+    """Count a queryset's rows; estimate them if that takes longer than `seconds`.
 
-    The ORM's own count takes three times as long to say it in SQL; the database runs it as it runs this.
+    Builds the SQL itself, because compiling the ORM's count() takes three times as long for the same statement.
     """
     try:
         sql, parameters = queryset.order_by().values("pk").query.sql_with_params()
@@ -83,7 +84,7 @@ def count_of(sql: str, parameters: "_ExecuteParameters", seconds: float) -> int:
 
 
 def planned_rows(sql: str, parameters: "_ExecuteParameters") -> int:
-    """The number of rows that PostgreSQL expects by its statistics."""
+    """Return the number of rows that PostgreSQL's planner expects."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
         [[plan]] = cursor.fetchall()
@@ -92,9 +93,9 @@ def planned_rows(sql: str, parameters: "_ExecuteParameters") -> int:
 
 
 def count_in_steps(sql: str, parameters: "_ExecuteParameters", seconds: float) -> Total:
-    """Count more and more rows until there are no further ones or the time is over.
+    """Count in growing steps until all rows are counted or time is up.
 
-    SQLite has no statistics to estimate by; what was counted by then is the estimate.
+    SQLite has no statistics for an estimate, so the rows counted so far are the estimate.
     """
     end, counted, step = monotonic() + seconds, 0, FIRST_STEP
     while True:

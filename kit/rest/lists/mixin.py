@@ -1,4 +1,4 @@
-"""Lists of resources: pages of JSON, or files that are streamed after the view has returned."""
+"""Lists of resources: JSON pages, or files that are streamed after the view has returned."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -21,17 +21,17 @@ M = TypeVar("M", bound=Model)
 
 
 class ListMixin(GenericViewSet[M]):
-    """Answers a list as a page or as a file. Its class attributes name the actions of a viewset that are lists."""
+    """Answers a list with a page or a file. Class attributes name the actions of a viewset that are lists."""
 
-    listing: ClassVar[frozenset[str]] = frozenset({"list"})  # actions that answer with a page
-    exportable: ClassVar[Mapping[str, str]] = {}  # actions that answer with a file, too, and what it is called
+    listing: ClassVar[frozenset[str]] = frozenset({"list"})  # actions that return a page
+    exportable: ClassVar[Mapping[str, str]] = {}  # actions that also return a file, with its name
     serializer_class: type[BaseSerializer[M]]
     filterset_class: type[OperatorFilterSet] | None = None
     filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
     pagination_class: type[KeysetPagination] | None = KeysetPagination
 
     def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
-        """A page of what matches the query in `queryset`, by default the view's own; as a file, all of it."""
+        """Return a page of the matching rows in `queryset` (default: the view's), or all of them as a file."""
         every = self.get_queryset() if queryset is None else queryset
         rows = self.filtered(every)
         name = self.exportable.get(self.action)
@@ -45,8 +45,8 @@ class ListMixin(GenericViewSet[M]):
             return [picked(one, fields) for one in render(some)]
 
         if name and form != "json":
-            # A file has everything that matches. Clients send their default `limit` and `count` with every list, and
-            # those must not cut a file short; a cursor nobody sends by accident.
+            # A file contains every match. Clients send their default `limit` and `count` with every list, and those
+            # must not truncate a file; nobody sends a cursor by accident.
             parse_limit(self.request.query_params.get("limit"))
             counting_of(self.request.query_params)
             if "cursor" in self.request.query_params:
@@ -60,7 +60,7 @@ class ListMixin(GenericViewSet[M]):
         return paginator.page(rows, self.request, show, self.total)
 
     def last_received(self, rows: QuerySet[M]) -> M | None:
-        """The row behind which a file goes on, if the request has `after`. Raises InvalidRequest."""
+        """Return the row after which a file continues (`after`), or None. Raises InvalidRequest."""
         id = self.request.query_params.get("after")
         if id is None:
             return None
@@ -70,15 +70,15 @@ class ListMixin(GenericViewSet[M]):
             raise InvalidRequest(f"{error.message} Export the file from its beginning.", param="after") from None
 
     def row_of(self, rows: QuerySet[M], id: str) -> M:
-        """The row whose `id` the API shows as this. Raises NotFound."""
+        """Return the row whose `id` in the API is this. Raises NotFound."""
         return find(rows, id)
 
     def filtered(self, rows: QuerySet[M]) -> QuerySet[M]:
-        """The rows that match the query. Raises InvalidRequest."""
+        """Return the rows that match the query. Raises InvalidRequest."""
         return self.filter_queryset(rows) if self.filterset_class else rows
 
     def total(self, rows: QuerySet[M], counting: Counting) -> Total:
-        """Count all rows that match, whatever page is asked for."""
+        """Count all matching rows, not only this page."""
         return count_rows(rows, counting.seconds)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[M]], Sequence[Rendered]]:
@@ -89,7 +89,7 @@ class ListMixin(GenericViewSet[M]):
         serializer_class = self.serializer_class
 
         def render(rows: Iterable[M]) -> list[Rendered]:
-            serializer = serializer_class(context=dict(context))  # what it caches lasts for one page or chunk
+            serializer = serializer_class(context=dict(context))  # its caches last for one page or chunk
             return [serializer.to_representation(row) for row in rows]
 
         return render

@@ -1,4 +1,4 @@
-"""The orders of a list, and the signed cursors that point behind a row."""
+"""Sort orders of lists, and signed cursors that point behind a row."""
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,7 +31,7 @@ def as_text(raw: bytes) -> str:
 
 
 class Moments:
-    """A column of timestamps to sort by."""
+    """Sorts by a column of timestamps."""
 
     column = staticmethod(F)
 
@@ -45,7 +45,7 @@ class Moments:
 
 
 class Days:
-    """A column of dates to sort by."""
+    """Sorts by a column of dates."""
 
     column = staticmethod(F)
 
@@ -59,7 +59,7 @@ class Days:
 
 
 class TextsInOrder:
-    """A column of text to sort by, in the order of code points."""
+    """Sorts by a column of text in the order of code points."""
 
     column = staticmethod(by_code_point)
     encode = staticmethod(str.encode)
@@ -68,9 +68,9 @@ class TextsInOrder:
 
 @dataclass(frozen=True)
 class Order:
-    """What a list is sorted by: a column that is never null, then the id, both in one direction.
+    """A list's order: by a column that is never null, then by id, in the same direction.
 
-    An index of both in either direction serves it.
+    One index on both columns serves either direction.
     """
 
     field: str
@@ -82,7 +82,7 @@ class Order:
         return queryset.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
 
     def after(self, queryset: QuerySet[M], value: object, key: str | int) -> QuerySet[M]:
-        """The rows behind the one with that value and id."""
+        """Return the rows behind the one with that value and id."""
         is_behind = TupleLessThan if self.descending else TupleGreaterThan
         return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), (value, key)))
 
@@ -96,15 +96,15 @@ def encode_cursor(scope: str, value: bytes, raw_id: bytes) -> str:
 
 
 def decode_cursor(scope: str, text: str) -> tuple[bytes, bytes]:
-    """The value and the id of the row it points behind.
+    """Return the encoded value and id of the row that a cursor points behind.
 
-    Raises InvalidRequest for everything but a cursor that was made for this scope.
+    Raises InvalidRequest unless the cursor was signed for this scope.
     """
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:
         raw = b""
-    if as_text(raw) != text:  # the decoder skips what is no digit, and the last digit's spare bits
+    if as_text(raw) != text:  # the decoder skips invalid characters and ignores the last digit's spare bits
         raw = b""
     payload, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
     if not hmac.compare_digest(sign(scope, payload), signature):
@@ -116,12 +116,12 @@ def decode_cursor(scope: str, text: str) -> tuple[bytes, bytes]:
 
 
 def encode_key(row: Model) -> bytes:
-    """The row's primary key in 16 bytes: an id's UUID, or a number."""
+    """Encode a row's primary key in 16 bytes: the UUID of an id, or a number."""
     if isinstance(row.pk, int):
         return row.pk.to_bytes(ID_BYTES)
     return ids.decode(ids.prefix_of(type(row)), row.pk) or b""
 
 
 def decode_key(model: type[Model], raw: bytes) -> str | int:
-    """The primary key that encode_key has encoded."""
+    """Return the primary key encoded by encode_key."""
     return int.from_bytes(raw) if isinstance(model._meta.pk, AutoField) else ids.encode(ids.prefix_of(model), raw)

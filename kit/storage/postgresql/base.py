@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend with a bound on statements, and a pool that recovers at once from a server restart."""
+"""Django's PostgreSQL backend with a time limit on statements and a pool that recovers fast from a restart."""
 
 from select import POLLIN, poll
 
@@ -14,13 +14,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def pool(self) -> ConnectionPool | None:
         pool: ConnectionPool | None = super().pool
         if pool is not None:
-            pool._check = lambda connection: check(pool, connection)  # Django lets no option choose it
+            pool._check = lambda connection: check(pool, connection)  # Django offers no option for it
         return pool
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
         connection: Connection = super().get_new_connection(conn_params)
         wanted = statements.milliseconds()
-        # Sent only when it changes: most requests have the same bound, and a round trip each would cost too much.
+        # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
         if getattr(connection, "statement_milliseconds", 0) != wanted:
             try:
                 connection.execute(f"SET statement_timeout = {wanted}")
@@ -33,9 +33,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def check(pool: ConnectionPool, connection: Connection) -> None:
-    """Drains the pool when one connection has ended, for the others have too: trying them one by one takes longer.
+    """Check a pooled connection; if the server has closed it, drain the pool, because the others are closed too.
 
-    A server that ends a connection says so on it. While nothing is there to be read, nothing has to be asked.
+    A server that closes a connection sends a message first, so a connection without unread input needs no query.
     """
     said = poll()
     said.register(connection.fileno(), POLLIN)

@@ -501,7 +501,7 @@ class FieldError(TypedDict):
 
 class FieldErrorShown(TypedDict):
     """
-    What is wrong with one field.
+    A fault of one field.
     """
 
     code: str
@@ -1718,7 +1718,7 @@ class ErrorDetail(TypedDict):
 
 class ErrorShown(TypedDict):
     """
-    An error of a part of the request, in a reply that is a success as a whole.
+    The error of one part of a request that succeeded as a whole.
     """
 
     code: str
